@@ -16,13 +16,14 @@ const SLOWEST: usize = 10;
 struct Expected {
     begin: Time,
     released: Time,
-    sums: Sums,
 }
 
 /// The fold.
 #[derive(Default)]
 pub(super) struct Slowest {
     expected: VecDeque<Expected>,
+    /// Of the first that is expected.
+    sums: Sums,
     /// Passed, with their lengths.
     kept: Vec<(u64, Sums)>,
 }
@@ -41,7 +42,7 @@ pub struct Together {
 impl Slowest {
     /// A pause comes, after those that came before.
     pub fn expect(&mut self, begin: Time, released: Time) {
-        self.expected.push_back(Expected { begin, released, sums: Sums::default() });
+        self.expected.push_back(Expected { begin, released });
     }
 
     /// The sums of the pause around the moment from `at` on, where it may be one of the slowest. No earlier moment comes
@@ -49,11 +50,11 @@ impl Slowest {
     pub fn around(&mut self, at: Time) -> Option<&mut Sums> {
         while self.expected.front().is_some_and(|pause| pause.released <= at) {
             let passed = self.expected.pop_front()?;
-            self.keep(passed.released.since(passed.begin), passed.sums);
+            self.keep(passed.released.since(passed.begin));
         }
         let least_ns = self.least_ns();
-        let pause = self.expected.front_mut().filter(|pause| pause.begin <= at)?;
-        (pause.released.since(pause.begin) > least_ns).then_some(&mut pause.sums)
+        let pause = self.expected.front().filter(|pause| pause.begin <= at)?;
+        (pause.released.since(pause.begin) > least_ns).then_some(&mut self.sums)
     }
 
     /// A pause has to be longer.
@@ -61,8 +62,9 @@ impl Slowest {
         self.kept.last().filter(|_| self.kept.len() >= SLOWEST).map_or(0, |least| least.0)
     }
 
-    fn keep(&mut self, ns: u64, sums: Sums) {
+    fn keep(&mut self, ns: u64) {
         if ns > self.least_ns() {
+            let sums = std::mem::take(&mut self.sums);
             let place = self.kept.partition_point(|kept| kept.0 >= ns);
             self.kept.insert(place, (ns, sums));
             self.kept.truncate(SLOWEST);
@@ -71,8 +73,7 @@ impl Slowest {
 
     /// See [`Sums::without_kernel`].
     pub fn without_kernel(&mut self) {
-        let coming = self.expected.iter_mut().map(|pause| &mut pause.sums);
-        self.kept.iter_mut().map(|(_, sums)| sums).chain(coming).for_each(Sums::without_kernel);
+        self.kept.iter_mut().map(|(_, sums)| sums).chain([&mut self.sums]).for_each(Sums::without_kernel);
     }
 
     /// All of them; the sweep has come to its end. `None`: there was no pause.

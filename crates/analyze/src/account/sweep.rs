@@ -9,6 +9,7 @@ use super::slowest::{Slowest, Together};
 use super::sums::Sums;
 use super::threads::{Served, Serving};
 use crate::basis::compose::Segment;
+use crate::basis::per_lane::PerLane;
 use crate::blame::Judge;
 use crate::blame::threads::ThreadState;
 use crate::kernel::lane_thread::LaneThreads;
@@ -48,7 +49,8 @@ enum Change {
     Phase(Option<Still>, Option<LaneId>),
     Cause(Option<Cause>),
     Lost(bool),
-    Sample(CodeSample, u64),
+    /// One of the samples that are at hand.
+    Sample(usize),
 }
 
 /// What moments are judged by.
@@ -82,12 +84,15 @@ pub struct Sweep {
     /// Some run was.
     pub runs_posted: bool,
     moment: Moment,
+    /// Samples of what is counted just now, each with the time that it stands for.
+    samples: Vec<(CodeSample, u64)>,
 }
 
 /// What holds between two changes.
 #[derive(Default)]
 struct Moment {
-    lanes: BTreeMap<LaneId, LaneState>,
+    /// `None`: the lane is not there any more.
+    lanes: PerLane<Option<LaneState>>,
     serving: Serving,
     phase: Option<Still>,
     /// Who leads the pause.
@@ -98,6 +103,17 @@ struct Moment {
     /// What each lane's time counts as until the next change.
     parts: Vec<(LaneId, Part)>,
     stale: bool,
+    room: Room,
+}
+
+/// Lists of one moment, kept so that the next one has their memory.
+#[derive(Default)]
+struct Room {
+    /// Lanes whose thread tells, with their states.
+    need: Vec<(LaneId, LaneState)>,
+    served: Vec<(LaneId, Served)>,
+    /// Lanes that wait for the work of others.
+    stand: Vec<LaneId>,
 }
 
 impl Sweep {
@@ -206,11 +222,13 @@ impl Sweep {
             }
         }
         thread_changes(by.judge, self.done, until, changes);
-        let samples = by.judge.code.between(self.done, until);
-        changes.extend(samples.filter_map(|(at, sample)| match sample.what {
-            Found::Running { ns } => Some((at, Change::Sample(*sample, ns))),
-            Found::Waits => None,
-        }));
+        self.samples.clear();
+        for (at, sample) in by.judge.code.between(self.done, until) {
+            if let Found::Running { ns } = sample.what {
+                changes.push((at, Change::Sample(self.samples.len())));
+                self.samples.push((*sample, ns));
+            }
+        }
         for loss in by.judge.losses.iter().filter(|loss| loss_of_kernel(loss, self.done, until)) {
             changes.push((loss.from.unwrap_or(self.done).max(self.done), Change::Lost(true)));
             changes.extend(loss.to.filter(|to| *to < until).map(|to| (to.max(self.done), Change::Lost(false))));
@@ -231,38 +249,36 @@ impl Sweep {
                     first.from = until;
                     break;
                 }
-                changes.push((first.to.max(self.done), Change::Lane(*lane, None)));
                 line.pop_front();
                 self.waiting -= 1;
+                // Where another piece begins there nothing lies between.
+                if line.front().is_none_or(|next| next.from > known) {
+                    changes.push((known.max(self.done), Change::Lane(*lane, None)));
+                }
             }
             let goes_on = open.iter().find(|(of, piece)| of == lane && piece.from < until && known < until);
             if let Some((_, piece)) = goes_on {
                 changes.push((piece.from.max(known), Change::Lane(*lane, Some(seen(piece.state, self.every_run)))));
             }
         }
-        // A piece begins where the one before it ends: the end comes first.
-        changes.sort_by_key(|(time, change)| (*time, matches!(change, Change::Lane(_, Some(_)))));
     }
 
     fn pause_changes(&mut self, until: Time, changes: &mut Vec<(Time, Change)>) {
         while let Some(pause) = self.pauses.front().filter(|pause| pause.released <= until) {
-            let steps = [
-                (pause.begin, Some(Still::ToStop)),
-                (pause.stopped, Some(Still::Work)),
-                (pause.collected, Some(Still::Back)),
-                (pause.released, None),
-            ];
-            changes.extend(steps.map(|(at, phase)| (at, Change::Phase(phase, pause.leader))));
+            // In the order of time: what is sorted already is sorted soon.
+            let phase = |at, phase| (at, Change::Phase(phase, pause.leader));
+            changes.push(phase(pause.begin, Some(Still::ToStop)));
+            changes.extend(pause.votes.iter().map(|(lane, tid)| (pause.begin, Change::Vote(*lane, *tid))));
+            changes.push(phase(pause.stopped, Some(Still::Work)));
+            changes.push(phase(pause.collected, Some(Still::Back)));
+            changes.push(phase(pause.released, None));
+            changes.extend(pause.votes.iter().map(|(lane, _)| (pause.released, Change::Over(*lane))));
             self.slowest.expect(pause.begin, pause.released);
-            for (lane, tid) in &pause.votes {
-                changes.push((pause.begin, Change::Vote(*lane, *tid)));
-                changes.push((pause.released, Change::Over(*lane)));
-            }
             self.pauses.pop_front();
         }
         while let Some(piece) = self.causes.front().filter(|piece| piece.to <= until) {
-            changes.push((piece.to, Change::Cause(None)));
             changes.push((piece.from, Change::Cause(Some(piece.cause))));
+            changes.push((piece.to, Change::Cause(None)));
             self.causes.pop_front();
         }
     }
@@ -270,9 +286,8 @@ impl Sweep {
     fn apply(&mut self, at: Time, change: Change) {
         let Moment { lanes, serving, phase, leads, cause, lost, .. } = &mut self.moment;
         match change {
-            Change::Sample(sample, ns) => return self.sample(at, &sample, ns),
-            Change::Lane(lane, Some(state)) => _ = lanes.insert(lane, state),
-            Change::Lane(lane, None) => _ = lanes.remove(&lane),
+            Change::Sample(index) => return self.sample(at, index),
+            Change::Lane(lane, state) => *lanes.of(lane) = state,
             Change::Thread(tid, Some(state)) => _ = serving.states.insert(tid, state),
             Change::Thread(tid, None) => _ = serving.states.remove(&tid),
             Change::Vote(lane, tid) => serving.vote(lane, tid),
@@ -286,7 +301,7 @@ impl Sweep {
 
     /// Nothing changed for so long from `at` on.
     fn count(&mut self, at: Time, ns: u64) {
-        if ns == 0 || self.moment.lanes.is_empty() {
+        if ns == 0 || self.moment.lanes.values().all(Option::is_none) {
             return;
         }
         self.moment.refresh(self.runs_posted);
@@ -297,15 +312,16 @@ impl Sweep {
     }
 
     /// A sample counts for the part that the lane of its thread is in; for none where it serves no lane.
-    fn sample(&mut self, at: Time, sample: &CodeSample, ns: u64) {
+    fn sample(&mut self, at: Time, index: usize) {
+        let (sample, ns) = &self.samples[index];
         self.moment.refresh(self.runs_posted);
         let Moment { parts, serving, .. } = &self.moment;
         let serves =
             |lane: LaneId| serving.voted(lane).or_else(|| serving.last(lane).map(|last| last.0)) == Some(sample.tid);
         if let Some((_, part)) = parts.iter().find(|(lane, _)| serves(*lane)) {
-            self.sums.sample(*part, sample, ns);
+            self.sums.sample(*part, sample, *ns);
             if let Some(sums) = self.slowest.around(at) {
-                sums.sample(*part, sample, ns);
+                sums.sample(*part, sample, *ns);
             }
         }
     }
@@ -328,40 +344,40 @@ impl Moment {
         if !std::mem::take(&mut self.stale) {
             return;
         }
-        self.parts.clear();
+        let Room { mut need, mut served, mut stand } = std::mem::take(&mut self.room);
+        (need.clear(), stand.clear(), self.parts.clear());
         let alone = self.works_alone();
-        let (mut need, mut stand) = (Vec::new(), Vec::new());
-        for (lane, state) in &self.lanes {
-            let state = if alone == Some(*lane) { LaneState::Collecting } else { *state };
+        for (lane, state) in self.lanes.iter().filter_map(|(lane, state)| Some((lane, (*state)?))) {
+            let state = if alone == Some(lane) { LaneState::Collecting } else { state };
             match self.without_thread(state) {
-                Some(Part::Still(Still::Work, _)) => stand.push(*lane),
-                Some(part) => self.parts.push((*lane, part)),
-                None if self.lost => self.parts.push((*lane, Part::Unknown(Why::KernelLost))),
-                None => need.push((*lane, state)),
+                Some(Part::Still(Still::Work, _)) => stand.push(lane),
+                Some(part) => self.parts.push((lane, part)),
+                None if self.lost => self.parts.push((lane, Part::Unknown(Why::KernelLost))),
+                None => need.push((lane, state)),
             }
         }
-        let lanes: Vec<LaneId> = need.iter().map(|one| one.0).collect();
-        let mut served = Vec::new();
-        self.serving.serve(&lanes, &mut served);
-        let mut workers = Vec::new();
-        for (lane, served) in served {
-            let state = need.iter().find(|one| one.0 == lane).map_or(LaneState::Gap, |one| one.1);
-            let part = self.with_thread(state, served, runs_posted);
+        self.serving.serve(need.iter().map(|one| one.0), &mut served);
+        // Why the first that collects is not at work; while one of them is, that is what others wait for.
+        let mut keeps: Option<Option<Cause>> = None;
+        for (lane, served) in &served {
+            let state = need.iter().find(|one| one.0 == *lane).map_or(LaneState::Gap, |one| one.1);
+            let part = self.with_thread(state, *served, runs_posted);
             if state.collects() {
-                workers.push(kept_off(part));
+                let cause = kept_off(part);
+                keeps = Some(keeps.unwrap_or(cause).filter(|_| cause.is_some()));
             }
-            self.parts.push((lane, part));
+            self.parts.push((*lane, part));
         }
-        // While one of them is at work that is what others wait for.
-        let cause = if workers.contains(&None) { None } else { workers.first().copied().flatten() };
-        self.parts.extend(stand.into_iter().map(|lane| (lane, Part::Still(Still::Work, cause))));
+        let cause = keeps.flatten();
+        self.parts.extend(stand.iter().map(|lane| (*lane, Part::Still(Still::Work, cause))));
+        self.room = Room { need, served, stand };
     }
 
     /// The leader, where it is the only one that can be at work: others have done theirs, or have not begun.
     fn works_alone(&self) -> Option<LaneId> {
         let leader = self.leads.filter(|_| self.phase == Some(Still::Work))?;
-        let waits = self.lanes.get(&leader) == Some(&LaneState::WaitingForOthers);
-        (waits && !self.lanes.values().any(|state| state.collects())).then_some(leader)
+        let waits = self.lanes.get(leader) == Some(&Some(LaneState::WaitingForOthers));
+        (waits && !self.lanes.values().flatten().any(|state| state.collects())).then_some(leader)
     }
 
     /// The part of a lane in `state`, where its thread does not matter.

@@ -75,20 +75,20 @@ impl Serving {
     }
 
     /// Who serves each of `lanes`, which have the program to run.
-    pub fn serve(&mut self, lanes: &[LaneId], out: &mut Vec<(LaneId, Served)>) {
+    pub fn serve(&mut self, lanes: impl Iterator<Item = LaneId>, out: &mut Vec<(LaneId, Served)>) {
         out.clear();
         let mut taken: Vec<Tid> = self.voted.values().copied().collect();
         let mut left = Vec::new();
         for lane in lanes {
-            let voted = self.voted(*lane);
-            let known = voted.or_else(|| self.last.get(lane).copied().filter(|tid| !taken.contains(tid)));
+            let voted = self.voted(lane);
+            let known = voted.or_else(|| self.last.get(&lane).copied().filter(|tid| !taken.contains(tid)));
             let state = known.and_then(|tid| self.states.get(&tid).copied());
             match known.zip(state.flatten()) {
                 Some((tid, state)) if voted.is_some() || awake(Some(state)) => {
                     taken.push(tid);
-                    out.push((*lane, Served::By(tid, state)));
+                    out.push((lane, Served::By(tid, state)));
                 }
-                _ => left.push(*lane),
+                _ => left.push(lane),
             }
         }
         if left.is_empty() {
@@ -133,9 +133,8 @@ mod tests {
     const OFF: Option<ThreadState> = Some(ThreadState::Asleep);
 
     fn serve(serving: &mut Serving, lanes: &[u16]) -> Vec<(u16, Option<u32>)> {
-        let lanes: Vec<LaneId> = lanes.iter().map(|lane| LaneId(*lane)).collect();
         let mut out = Vec::new();
-        serving.serve(&lanes, &mut out);
+        serving.serve(lanes.iter().map(|lane| LaneId(*lane)), &mut out);
         out.sort_unstable_by_key(|one| one.0);
         let tid = |served| match served {
             Served::By(tid, _) => Some(tid.0),
