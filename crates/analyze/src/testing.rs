@@ -99,8 +99,11 @@ impl Script {
         self.code(at, tid, leaf, None, Found::Waits)
     }
 
-    pub fn code(mut self, at: u64, tid: u32, leaf: SymbolId, user: Option<SymbolId>, what: Found) -> Self {
-        let sample = CodeSample { tid: Tid(tid), cpu: Cpu(0), leaf, user, purpose: None, what };
+    pub fn code(self, at: u64, tid: u32, leaf: SymbolId, user: Option<SymbolId>, what: Found) -> Self {
+        self.code_sample(at, CodeSample { tid: Tid(tid), cpu: Cpu(0), leaf, user, purpose: None, what })
+    }
+
+    pub fn code_sample(mut self, at: u64, sample: CodeSample) -> Self {
         self.events.push(Event { time: Time(at), lane: LaneId::NONE, body: Body::Code(sample) });
         self
     }

@@ -5,7 +5,9 @@ use super::tests::{MS, analyse, context, healthy, ids};
 use super::*;
 use crate::results::Outcome;
 use crate::testing::{Places, Script, switch, waking};
-use rtscope_model::{Cause, Confidence, Cpu, Finding, OffState, RuntimeInfo, Sample, SymbolId, Tid, Trend};
+use rtscope_model::{
+    Cause, CodeSample, Confidence, Cpu, Finding, Found, OffState, PurposeId, RuntimeInfo, Sample, SymbolId, Tid, Trend,
+};
 
 fn sampled(script: Script) -> (Results, Vec<BlamedPause>) {
     // Without the size of the allocation area nothing is said about what asked for collections.
@@ -293,4 +295,22 @@ fn a_log_that_takes_long_to_write_is_the_tracers_cost() {
     assert!(finding.claim.contains("capabilities wrote their event logs"), "{}", finding.claim);
     remedies_can_be_measured(finding);
     assert!(with(1).findings.is_empty());
+}
+
+#[test]
+fn what_the_runtime_does_to_post_events_is_the_tracers_cost_whatever_function_does_it() {
+    let at = Places::new();
+    let with = |purpose: &str, leaf| {
+        let what = Found::Running { ns: 10 * MS };
+        let purpose = PurposeId::of(purpose);
+        let sample = CodeSample { tid: Tid(11), cpu: Cpu(0), leaf, user: Some(at.runtime), purpose, what };
+        sampled((1..40).fold(healthy(1000), |script, n| script.code_sample(n * 20 * MS, sample))).0
+    };
+    let results = with("log-writing", at.runtime);
+    let finding = only(&results, "tracer-disturbance");
+    assert_eq!((finding.cost_ns, finding.confidence), (39 * 10 * MS / 2, Confidence::Medium));
+    assert!(finding.claim.contains("the runtime posted events"), "{}", finding.claim);
+    // A write is known by the log itself.
+    assert!(!ids(&with("log-writing", at.fault)).contains(&"tracer-disturbance"));
+    assert!(!ids(&with("statistics", at.runtime)).contains(&"tracer-disturbance"));
 }

@@ -1,15 +1,16 @@
 //! `tracer-disturbance`: the recording itself slows the program down: lanes write
 //! log buffers, the runtime's tracing code runs, the recorder's threads take CPUs.
 //!
-//! Cost: wall-clock time in which a lane wrote its log; CPU time that samples found in
-//! the runtime's functions that post events, shared out over the lanes; time in which
+//! Cost: wall-clock time in which a lane wrote its log; CPU time that the runtime spent on posting
+//! events, as samples found, shared out over the lanes; time in which
 //! the recorder ran on a CPU that the program wanted. Where other
 //! processes want the CPUs, too, the recorder alone takes up to a twentieth: a twelfth of the
 //! wall clock is more than any recording should; then its other figures are to be taken with care.
 
 use crate::findings::{Cost, Facts, Rule, Verdict, evidence, recorder_ns, sure};
+use crate::kernel::purposes::Spent;
 use rtscope_model::units::duration;
-use rtscope_model::{CodeKind, Evidence, Figure, Remedy, Symbol};
+use rtscope_model::{Evidence, Figure, Remedy};
 
 pub static RULE: Rule = Rule {
     id: "tracer-disturbance",
@@ -33,7 +34,9 @@ struct Parts {
 
 impl Parts {
     fn of(facts: &Facts<'_>) -> Parts {
-        let posts = facts.code.map_or(0, |code| code.running_ns(facts.symbols, posts_events));
+        let posts = facts
+            .code
+            .map_or(0, |code| code.purposes.sums().iter().filter(|(spent, _)| posts(spent)).map(|(_, ns)| *ns).sum());
         let own = facts.context.own_cost.as_ref().map_or(u64::MAX, |cost| cost.cpu_ns);
         Parts {
             writes: facts.disturbance.wall_ns(),
@@ -48,11 +51,9 @@ impl Parts {
     }
 }
 
-/// GHC's functions that put an event into a buffer: `postSchedEvent`, `traceCapEvent_`.
-fn posts_events(symbol: &Symbol) -> bool {
-    let upper = |rest: &str| rest.starts_with(|next: char| next.is_ascii_uppercase() || next == '_');
-    let posts = |prefix| symbol.name.strip_prefix(prefix).is_some_and(upper);
-    symbol.kind == CodeKind::Runtime && (posts("post") || posts("trace"))
+/// Work for the log but for its writes, which are the kernel's.
+fn posts(spent: &Spent) -> bool {
+    !spent.in_kernel && spent.purpose.is_some_and(|purpose| purpose.get().id == "log-writing")
 }
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
@@ -82,7 +83,7 @@ fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
     }
     if parts.posts > 0 {
         seen.push(facts.overall(format!(
-            "Samples found {} of each capability's time in the runtime's functions that post events.",
+            "Samples found the runtime posting events during {} of each capability's time.",
             duration(parts.posts)
         )));
     }
