@@ -345,7 +345,9 @@ impl Moment {
             return;
         }
         let Room { mut need, mut served, mut stand } = std::mem::take(&mut self.room);
-        (need.clear(), stand.clear(), self.parts.clear());
+        need.clear();
+        stand.clear();
+        self.parts.clear();
         let alone = self.works_alone();
         for (lane, state) in self.lanes.iter().filter_map(|(lane, state)| Some((lane, (*state)?))) {
             let state = if alone == Some(lane) { LaneState::Collecting } else { state };

@@ -9,6 +9,7 @@ pub mod compare;
 pub mod further;
 pub mod html;
 pub mod json;
+mod no_findings;
 pub mod pauses_json;
 pub mod requests;
 mod seen;

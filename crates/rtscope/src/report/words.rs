@@ -4,7 +4,7 @@
 pub use super::seen::{Part, has_runtime, is_unwritten, wall_clock};
 use rtscope_analyze::results::heap_profile::{Band, Found as HeapProfile};
 use rtscope_analyze::results::{
-    BlockedSum, CauseSum, Distribution, HeldUpSum, Lane, Level, Memory, Outcome, Pauses, Results, Runtime, ThreadState,
+    BlockedSum, CauseSum, Distribution, HeldUpSum, Lane, Level, Memory, Results, Runtime, ThreadState,
 };
 use rtscope_model::pause::PauseKind;
 use rtscope_model::{Cause, Loss, LossKind, Severity, Time, units};
@@ -471,74 +471,6 @@ pub fn productivity(results: &Results) -> Option<String> {
     }
 }
 
-/// Waiting for lanes above this share of the run is told even where no rule
-/// could say why.
-const WAITING_WORTH_TELLING: f64 = 0.1;
-
-/// What is said of waiting for lanes, to stop or to get back to work, where it
-/// is worth telling without a finding.
-fn unexplained_waiting(results: &Results) -> Option<String> {
-    let Pauses { time_to_stop_ns, release_ns, .. } = &results.pauses;
-    let (stop, release) = (time_to_stop_ns.sum.unwrap_or(0), release_ns.sum.unwrap_or(0));
-    let waited = stop.saturating_add(release);
-    if waited as f64 / results.span_ns.max(1) as f64 <= WAITING_WORTH_TELLING {
-        return None;
-    }
-    let what = match (stop >= release, stop.min(release) * 4 > waited) {
-        (_, true) => "lanes to stop and to get back to work",
-        (true, false) => "lanes to stop",
-        (false, false) => "lanes to get back to work",
-    };
-    let (share, waited) = (units::percent_of(waited, results.span_ns), units::duration(waited));
-    let first = cause_groups(&results.causes).into_iter().find(|group| group.cause != Cause::Unknown);
-    let why = match first.filter(|group| results.kernel.used && group.share >= 0.1) {
-        Some(group) if group.cause == Cause::NotScheduled => format!(
-            "for {} of it the lane was ready and had no CPU, and this recording cannot see who or what had it.",
-            units::percent(group.share)
-        ),
-        Some(group) => format!("no rule explains it; most of it: {} ({}).", group.words(), units::percent(group.share)),
-        None => "why they were late (quota, neighbours, too few CPUs) cannot be seen in this recording.".into(),
-    };
-    Some(format!("Waiting for {what} took {waited}, {share} of the run; {why}"))
-}
-
-/// The verdict on a recording without a finding: whether every rule looked and nothing was lost, in a few words,
-/// and what it stands on.
-pub fn without_findings(results: &Results) -> (bool, &'static str, String) {
-    let (clear, verdict, text) = without_findings_in_short(results);
-    let whole = has_runtime(results) && unexplained_waiting(results).is_none();
-    (clear, verdict, if whole { format!("{text}{}", checked(results)) } else { text })
-}
-
-/// The same without the rules that were checked.
-pub fn without_findings_in_short(results: &Results) -> (bool, &'static str, String) {
-    if !has_runtime(results) {
-        let text = "No log of a runtime was recorded, so pauses could not be looked at. A GHC program writes one when \
-                    `rtscope record -- PROGRAM` starts it, unless it cannot; then the end of this report says what it \
-                    needs.";
-        return (false, "Pauses unknown.", text.into());
-    }
-    if let Some(text) = unexplained_waiting(results) {
-        return (false, "No cause found.", text);
-    }
-    let pauses = units::counted(results.pauses.count, "pause", "pauses");
-    let mut seen =
-        vec![format!("{pauses} ({} of the run)", units::percent_of(results.pauses.total_ns, results.span_ns))];
-    if results.pauses.time_to_stop_ns.count > 0 {
-        seen.push("who was last to stop".into());
-    }
-    if results.kernel.used {
-        seen.push("what the kernel did to those threads".into());
-    }
-    if results.memory.rss_bytes.is_some() || results.memory.heap_bytes.is_some() {
-        seen.push("memory".into());
-    }
-    let text = format!("Looked at {}.", seen.join(", "));
-    let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook);
-    let clear = super::seen::exit_code(results) == 0 && !blind;
-    (clear, if clear { "Nothing found." } else { "Nothing found in what was seen." }, text)
-}
-
 /// One line on the rules that did not look, by what they need.
 pub fn not_checked(results: &Results) -> Option<String> {
     let mut needs: Vec<(&str, u64)> = Vec::new();
@@ -555,28 +487,6 @@ pub fn not_checked(results: &Results) -> Option<String> {
         .map(|(need, count)| format!("{count} {} {need}", if *count == 1 { "needs" } else { "need" }))
         .collect();
     (all > 0).then(|| format!("{}: {}", units::counted(all, "rule", "rules"), parts.join(", ")))
-}
-
-/// Which rules were clear, and which could not look and why.
-fn checked(results: &Results) -> String {
-    let with = |outcome: Outcome| results.checked.iter().filter(move |rule| rule.outcome == outcome);
-    let mut text = String::new();
-    let clear: Vec<_> = with(Outcome::Clear).map(|rule| rule.id).collect();
-    if !clear.is_empty() {
-        let _ = write!(text, " Clear: {}.", clear.join(", "));
-    }
-    let mut blind: Vec<(&str, Vec<&str>)> = Vec::new();
-    for rule in results.checked.iter().filter(|rule| rule.outcome.blind()) {
-        let why = rule.why.as_deref().unwrap_or("what it needs was not recorded.");
-        match blind.iter_mut().find(|(other, _)| *other == why) {
-            Some((_, ids)) => ids.push(rule.id),
-            None => blind.push((why, vec![rule.id])),
-        }
-    }
-    for (why, ids) in blind {
-        let _ = write!(text, " Could not look for {}: {why}", ids.join(", "));
-    }
-    text
 }
 
 /// How the recording was made and what it cost, one sentence each.

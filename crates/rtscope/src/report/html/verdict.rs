@@ -2,7 +2,7 @@
 //! "nothing found" stands on.
 
 use crate::draw::escape::escape;
-use crate::report::{units, words};
+use crate::report::{no_findings, units, words};
 use rtscope_analyze::results::Results;
 use rtscope_model::{Evidence, Finding, Remedy};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ const REMEDIES_MAX: usize = 4;
 pub(super) fn verdict(results: &Results) -> String {
     let mut out = String::new();
     if results.findings.is_empty() {
-        let (clear, verdict, text) = words::without_findings(results);
+        let (clear, verdict, text) = no_findings::without_findings(results);
         let (class, text) = (if clear { "good" } else { "warning" }, escape(&text));
         let _ = write!(out, "<article class=\"finding {class}\"><h3>{verdict}</h3><p>{text}</p></article>");
     }

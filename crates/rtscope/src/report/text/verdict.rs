@@ -2,7 +2,7 @@
 //! "nothing found" stands on.
 
 use crate::draw::screen::Screen;
-use crate::report::{units, words};
+use crate::report::{no_findings, units, words};
 use crate::style::{Tone, clean, wrap};
 use rtscope_analyze::results::Results;
 use rtscope_model::{Finding, Severity};
@@ -34,7 +34,7 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
 pub(super) fn in_a_line(screen: &mut Screen, results: &Results) {
     screen.blank();
     let Some((first, others)) = results.findings.split_first() else {
-        let (clear, verdict, text) = words::without_findings_in_short(results);
+        let (clear, verdict, text) = no_findings::without_findings_in_short(results);
         return say(screen, clear, verdict, &text);
     };
     let mut line = format!("{}: {}, {}", words::severity(first.severity), first.id, cost(first));
@@ -52,7 +52,7 @@ pub(super) fn findings(screen: &mut Screen, results: &Results) {
 }
 
 fn nothing_found(screen: &mut Screen, results: &Results) {
-    let (clear, verdict, text) = words::without_findings(results);
+    let (clear, verdict, text) = no_findings::without_findings(results);
     say(screen, clear, verdict, &text);
 }
 
