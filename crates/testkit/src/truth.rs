@@ -59,9 +59,13 @@ pub fn comes_first(ghc: &str, name: &str) {
             let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
             let (found, noise) = (outcome.findings(), &outcome.noise);
             let (others, host) = (noise.foreign * 100.0, noise.steal * 100.0);
+            let claim = &outcome.report["findings"][0]["claim"];
+            let parts = outcome.report["account"]["parts"].as_array().into_iter().flatten();
+            let parts: Vec<String> = parts.map(|part| format!("{} {}", part["id"], part["ns"])).collect();
             eprintln!(
-                "{name} on {ghc}: expected {}, found {found:?}; of all CPUs others took {others:.0} %, the host {host:.0} %; load average {}",
+                "{name} on {ghc}: expected {}, found {found:?}: {claim}; account {}; of all CPUs others took {others:.0} %, the host {host:.0} %; load average {}",
                 workload.expect,
+                parts.join(", "),
                 load.trim()
             );
         }
