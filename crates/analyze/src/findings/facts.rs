@@ -54,6 +54,8 @@ pub struct Facts<'a> {
     pub allocation: &'a Allocation,
     /// What collections were like.
     pub collections: &'a Collections,
+    /// Wall-clock time in which a lane at least had nothing to run, by the account; `None`: there is none.
+    pub idle_wall_ns: Option<u64>,
     /// Green threads, where the log has them.
     pub green: &'a GreenThreads,
     /// Its transactions; `None`: their counts were not read.

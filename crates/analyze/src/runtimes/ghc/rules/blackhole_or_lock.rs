@@ -2,7 +2,8 @@
 //!
 //! Cost: wall-clock time in which at least one lane ran nothing while a green thread
 //! waited for a lock, a transaction or another thread's value, and the one that later
-//! let it go was at work; each moment once. See `green` for what counts. A program
+//! let it go was at work; each moment once, and not more than the account has of lanes without anything to run. See
+//! `green` for what counts. A program
 //! that is sequential by nature shows a little of this: a tenth of the wall clock and
 //! ten waits are asked for. Medium confidence: whether the threads could have done
 //! something else only the program knows.
@@ -40,7 +41,9 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     if !facts.green.known() || contention.waits() < COUNT_MIN {
         return None;
     }
-    let cost = Cost::Time(contention.idle.ns());
+    // Between two runs of threads the scheduler may be at work, on the next run or on the log: that is no idleness.
+    let idle_ns = contention.idle.ns();
+    let cost = Cost::Time(facts.idle_wall_ns.map_or(idle_ns, |known| idle_ns.min(known)));
     let verdict = Verdict::new(cost, Confidence::Medium, "Capabilities stood idle for ")
         .then(format!(" while threads waited for each other: {}.", waited_for(contention)));
     Some(verdict.seen(seen(facts, contention)).remedies(remedies(contention)))
