@@ -544,7 +544,7 @@ impl Analysis {
             lines: self.folds.get().unwrap_or(&general.1),
             allocation: self.folds.get().unwrap_or(&general.2),
             collections: self.folds.get().unwrap_or(&general.3),
-            idle_wall_ns: self.account.as_ref().and_then(Sweep::idle_wall_ns),
+            idle_wall_ns: self.account.as_ref().filter(|_| used).map(Sweep::idle_wall_ns),
             green: self.folds.get().unwrap_or(&general.4),
             transactions: results.transactions.as_ref(),
             lane_cpu: match results.transactions {

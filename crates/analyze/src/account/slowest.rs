@@ -22,7 +22,7 @@ struct Expected {
 #[derive(Default)]
 pub(super) struct Slowest {
     expected: VecDeque<Expected>,
-    /// Of the first that is expected.
+    /// Of the first that is expected: empty again when it has passed, since only one that will be kept is counted.
     sums: Sums,
     /// Passed, with their lengths.
     kept: Vec<(u64, Sums)>,

@@ -187,10 +187,9 @@ impl Sweep {
         self.slowest.without_kernel();
     }
 
-    /// Wall-clock time in which a lane at least had nothing to run, as far as it was counted; `None`: not known.
-    pub fn idle_wall_ns(&self) -> Option<u64> {
-        let tops = &self.sums.tops_ns;
-        tops.iter().any(|ns| *ns > 0).then(|| tops[Part::Idle.top()])
+    /// Wall-clock time in which a lane at least had nothing to run, as far as it was counted.
+    pub fn idle_wall_ns(&self) -> u64 {
+        self.sums.tops_ns[Part::Idle.top()]
     }
 
     /// What was counted: of the whole, and of the slowest pauses, where there was a pause.

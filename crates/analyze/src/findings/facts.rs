@@ -54,7 +54,8 @@ pub struct Facts<'a> {
     pub allocation: &'a Allocation,
     /// What collections were like.
     pub collections: &'a Collections,
-    /// Wall-clock time in which a lane at least had nothing to run, by the account; `None`: there is none.
+    /// Wall-clock time in which a lane at least had nothing to run, by the account; `None` without usable kernel events:
+    /// only they tell a scheduler at work from a lane at rest.
     pub idle_wall_ns: Option<u64>,
     /// Green threads, where the log has them.
     pub green: &'a GreenThreads,

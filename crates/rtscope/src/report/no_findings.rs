@@ -1,5 +1,5 @@
-//! The verdict on a recording without a finding: what no rule explains, although it takes much of the time (parts of the
-//! account, and waiting for lanes), else what "nothing found" stands on. Owns from when on a part is told.
+//! The verdict on a recording without a finding: what takes much of the time and no rule explains (parts of the account,
+//! and waiting for lanes), else what "nothing found" stands on. Owns the shares from which it names them.
 
 use super::words::{cause_groups, has_runtime};
 use rtscope_analyze::results::{Outcome, Pauses, Results};
@@ -7,14 +7,13 @@ use rtscope_model::units::{self, duration, percent, percent_of};
 use rtscope_model::{Account, Cause, Node};
 use std::fmt::Write as _;
 
-/// A part of this share of lane time is worth telling.
-const PART_WORTH_TELLING: f64 = 0.1;
+/// A part above this share of lane time is named.
+const PART_NAMED: f64 = 0.1;
 /// A part of a part that is this share of it is most of it.
 const MOST: f64 = 0.5;
 
-/// Waiting for lanes above this share of the run is told even where no rule
-/// could say why.
-const WAITING_WORTH_TELLING: f64 = 0.1;
+/// Waiting for lanes above this share of the run is named.
+const WAITING_NAMED: f64 = 0.1;
 
 /// The verdict on a recording without a finding: whether every rule looked and nothing was lost, in a few words,
 /// and what it stands on.
@@ -84,7 +83,7 @@ fn unexplained(results: &Results) -> Option<String> {
 /// Parts of lane time in which the program was kept from its work.
 fn parts(account: &Account) -> Option<String> {
     let all = account.lanes_ns;
-    let big = |part: &&Node| part.ns as f64 > PART_WORTH_TELLING * all as f64;
+    let big = |part: &&Node| part.ns as f64 > PART_NAMED * all as f64;
     // The program's own work, and having none, take nothing from it.
     let takes = |part: &&Node| !matches!(part.id.as_str(), "program" | "idle");
     let big: Vec<&Node> = account.parts.iter().filter(takes).filter(big).collect();
@@ -109,13 +108,12 @@ fn most(part: &Node) -> Option<&Node> {
     if inner.ns == part.ns { most(inner) } else { Some(inner) }
 }
 
-/// What is said of waiting for lanes, to stop or to get back to work, where it
-/// is worth telling without a finding.
+/// Waiting for lanes, to stop or to get back to work.
 fn waiting(results: &Results) -> Option<String> {
     let Pauses { time_to_stop_ns, release_ns, .. } = &results.pauses;
     let (stop, release) = (time_to_stop_ns.sum.unwrap_or(0), release_ns.sum.unwrap_or(0));
     let waited = stop.saturating_add(release);
-    if waited as f64 / results.span_ns.max(1) as f64 <= WAITING_WORTH_TELLING {
+    if waited as f64 / results.span_ns.max(1) as f64 <= WAITING_NAMED {
         return None;
     }
     let what = match (stop >= release, stop.min(release) * 4 > waited) {
