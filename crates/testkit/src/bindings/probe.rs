@@ -16,12 +16,13 @@ const OPERATIONS: &str = "6000";
 
 /// Runs the words behind its first four with a return probe set, in a mount namespace of its own;
 /// what the program says, then how often the answer was yes, and no, and what was not recorded.
+/// Mounts tracefs only where the machine has not: the kernel refuses to mount it over itself.
 /// The probe and the instance are gone at the end, however that comes.
 const PROBED: &str = r#"
     set -eu
     name=$1 binary=$2 offset=$3 instance=/sys/kernel/tracing/instances/$1
     shift 3
-    mount -t tracefs nodev /sys/kernel/tracing
+    [ -e /sys/kernel/tracing/uprobe_events ] || mount -t tracefs nodev /sys/kernel/tracing
     cd /sys/kernel/tracing
     clean() {
         { echo 0 > "$instance/events/$name/enable"; rmdir "$instance"; echo "-:$name/commit" >> uprobe_events; } 2> /dev/null || true
