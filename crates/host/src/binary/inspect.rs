@@ -4,7 +4,7 @@
 
 use super::bounded::Bounded;
 use super::inspected::{FileSays, Inspected};
-use super::programs::Programs;
+use super::programs;
 use crate::runtimes::known;
 use crate::sandbox::{self, ONE_FILE};
 use crate::symbols::names::base;
@@ -51,16 +51,15 @@ fn inspect_open(file: File, path: &Path, runtime: impl FnOnce(&Path) -> Option<F
             let binary = Binary { family: Some(known.info().id.to_owned()), version, ..Binary::default() };
             Inspected { binary, ..Inspected::default() }
         }
-        None => {
-            // Whose file it is decides what is in it.
-            let keep = [file.as_raw_fd()];
-            let read = sandbox::run(&ONE_FILE, &keep, || parse(&Bounded::new(file), path));
-            read.map_or_else(
-                |died| noted(format!("what {} accepts is unknown: {died}", path.display())),
-                |done| done.value,
-            )
-        }
+        None => programs::known(file.metadata().ok(), || parse_apart(file, path)),
     }
+}
+
+/// As [`parse`], in a process of its own: whose file it is decides what is in it.
+fn parse_apart(file: File, path: &Path) -> Inspected {
+    let keep = [file.as_raw_fd()];
+    let read = sandbox::run(&ONE_FILE, &keep, || parse(&Bounded::new(file), path));
+    read.map_or_else(|died| noted(format!("what {} accepts is unknown: {died}", path.display())), |done| done.value)
 }
 
 /// Reads what an image in memory says.
@@ -81,29 +80,18 @@ fn parse<'data, R: object::ReadRef<'data>>(data: R, path: &Path) -> Inspected {
 
 /// What the file of the program that a process runs says.
 pub fn inspect_process(process: &Process) -> Inspected {
-    inspect_process_by(process, &mut Programs::default(), process.link("exe").ok())
+    inspect_process_of(process, process.link("exe").ok())
 }
 
-/// [`inspect_process`], for a caller who remembers what files say, and where it is known what `exe` leads to.
-pub(crate) fn inspect_process_by(process: &Process, programs: &mut Programs, executable: Option<PathBuf>) -> Inspected {
+/// [`inspect_process`] where it is known what `exe` leads to.
+pub(crate) fn inspect_process_of(process: &Process, executable: Option<PathBuf>) -> Inspected {
     let runtime = |path: &Path| open_target(process, What::Named(path.to_owned())).ok();
     let file = open_target(process, What::Executable);
-    let mut found = inspect_by(programs, file, &process.path("exe"), runtime);
+    let mut found = inspect_opened(file, &process.path("exe"), runtime);
     if let Some(path) = executable {
         found.binary.path = path.display().to_string();
     }
     found
-}
-
-/// [`inspect_opened`], for a caller who remembers what files say.
-pub(crate) fn inspect_by(
-    programs: &mut Programs,
-    file: Result<File, Refused>,
-    path: &Path,
-    runtime: impl FnOnce(&Path) -> Option<File>,
-) -> Inspected {
-    let found = file.as_ref().ok().and_then(|file| file.metadata().ok());
-    programs.known(found, || inspect_opened(file, path, runtime))
 }
 
 type Elf<'data, R> = object::read::elf::ElfFile64<'data, object::Endianness, R>;

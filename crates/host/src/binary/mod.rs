@@ -9,6 +9,5 @@ mod programs;
 pub use crate::runtimes::link;
 pub(crate) use bounded::Bounded;
 pub use inspect::{inspect, inspect_image, inspect_opened, inspect_process};
-pub(crate) use inspect::{inspect_by, inspect_process_by, native};
+pub(crate) use inspect::{inspect_process_of, native};
 pub use inspected::{FileSays, Inspected, RuntimeSymbols, StmSymbols};
-pub use programs::Programs;

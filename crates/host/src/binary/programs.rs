@@ -1,29 +1,39 @@
-//! What was read of programs' files, so that one that is started again and again is read once.
-//! Owns that memory and its bound.
+//! What was read of programs' files: a recording asks several times for what one program accepts, and a program may be
+//! started again and again. Owns that memory, which the whole process shares, and its bound.
 
 use super::inspected::Inspected;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Files that are remembered.
 const PROGRAMS_MAX: usize = 64;
 
-/// See the module.
-#[derive(Debug, Default)]
-pub struct Programs {
-    /// By device, inode, size and time of change.
-    known: HashMap<(u64, u64, u64, i64, i64), Inspected>,
+/// Device, inode, size, and when it was changed, which nobody can set.
+type Identity = (u64, u64, u64, i64, i64);
+
+static KNOWN: Mutex<BTreeMap<Identity, Inspected>> = Mutex::new(BTreeMap::new());
+
+fn all() -> MutexGuard<'static, BTreeMap<Identity, Inspected>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Programs {
-    /// What the file `found` says, which `read` finds out.
-    pub(super) fn known(&mut self, found: Option<Metadata>, read: impl FnOnce() -> Inspected) -> Inspected {
-        let Some(found) = found else { return read() };
-        let key = (found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec());
-        if self.known.len() >= PROGRAMS_MAX {
-            self.known.clear();
-        }
-        self.known.entry(key).or_insert_with(read).clone()
+/// What the file `found` says, which `read` finds out. What could not be read is not remembered.
+pub(super) fn known(found: Option<Metadata>, read: impl FnOnce() -> Inspected) -> Inspected {
+    let Some(found) = found else { return read() };
+    let identity = (found.dev(), found.ino(), found.size(), found.ctime(), found.ctime_nsec());
+    if let Some(known) = all().get(&identity) {
+        return known.clone();
     }
+    // Nobody waits for the lock meanwhile: whose file it is decides how long that takes.
+    let inspected = read();
+    if inspected.binary.note.is_none() {
+        let mut all = all();
+        if all.len() >= PROGRAMS_MAX {
+            all.clear();
+        }
+        all.insert(identity, inspected.clone());
+    }
+    inspected
 }

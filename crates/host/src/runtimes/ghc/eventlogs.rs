@@ -6,7 +6,7 @@ use super::logs::LiveLog;
 use super::minder::Minder;
 use super::options::{self, Request};
 use super::writers::Sought;
-use crate::binary::{Programs, inspect_process};
+use crate::binary::inspect_process;
 use crate::capture::folder::Folder;
 use crate::capture::loss;
 use crate::runtimes::recorded::{Around, Command, Launch, RuntimeLogs, Told};
@@ -30,7 +30,6 @@ pub(super) struct Eventlogs {
     logs: Vec<LiveLog>,
     /// Those whose writers are not known yet.
     sought: Sought,
-    programs: Programs,
     /// The last log of each process that runs: whose buffers are copied.
     live: BTreeMap<u32, usize>,
     /// See [`RuntimeLogs::changed`].
@@ -172,7 +171,7 @@ impl RuntimeLogs for Eventlogs {
         for (number, process, fd) in self.sought.look(around.host, around.family, everywhere, now) {
             let pid = process.pid();
             if let Some(log) = self.logs.get_mut(number) {
-                log.written_by(process, fd, self.unflushed.as_ref(), &mut self.programs);
+                log.written_by(process, fd, self.unflushed.as_ref());
             }
             self.changed.insert(number);
             self.assign(number, pid);

@@ -2,7 +2,7 @@
 //! its clock, and its unwritten buffers.
 
 use super::unflushed::{self, Copier};
-use crate::binary::{Programs, RuntimeSymbols};
+use crate::binary::RuntimeSymbols;
 use crate::capture::folder::Folder;
 use crate::capture::loss;
 use crate::system::procfs::identity;
@@ -75,15 +75,15 @@ impl LiveLog {
         found.ok().map(|found| identity(&found))
     }
 
-    /// The process that has it open under descriptor `fd` writes it. `programs` knows what files of programs say.
-    pub fn written_by(&mut self, process: Process, fd: u32, unflushed: Option<&Folder>, programs: &mut Programs) {
+    /// The process that has it open under descriptor `fd` writes it.
+    pub fn written_by(&mut self, process: Process, fd: u32, unflushed: Option<&Folder>) {
         self.log.pid = process.pid();
         if self.outside && self.file.is_none() {
             let wanted = self.identity();
             let same = |file: &File| file.metadata().ok().map(|found| identity(&found)) == wanted;
             self.file = its_own(&process, fd).ok().filter(same);
         }
-        self.located = unflushed::locate_by(&process, programs);
+        self.located = unflushed::locate(&process);
         let with_buffers = self.located.filter(|located| located.has_buffers());
         let memory = LiveProcess::from(process.clone());
         let with_buffers = with_buffers.zip(unflushed);

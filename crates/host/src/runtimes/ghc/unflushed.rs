@@ -16,7 +16,7 @@
 //! Two slot files per buffer alternate between blocks, so that a kill at any
 //! moment leaves at least the previous block, and disk use is bounded.
 
-use crate::binary::{Inspected, Programs, RuntimeSymbols, inspect_by, inspect_process_by};
+use crate::binary::{Inspected, RuntimeSymbols, inspect_opened, inspect_process_of};
 use crate::capture::folder::Folder;
 use crate::target::mappings::{self, Mapping};
 use crate::target::memory::Memory;
@@ -44,12 +44,7 @@ const UNSETTLED_BYTES: u64 = 8;
 /// a mapped `libHSrts` library, as run-time addresses. `None` where symbols are gone or it is no GHC
 /// program.
 pub fn locate(process: &Process) -> Option<RuntimeSymbols> {
-    locate_by(process, &mut Programs::default())
-}
-
-/// [`locate`], for a caller who remembers what files say.
-pub(crate) fn locate_by(process: &Process, programs: &mut Programs) -> Option<RuntimeSymbols> {
-    let mut symbols = Modules::of(process)?.symbols_by(programs);
+    let mut symbols = Modules::of(process)?.symbols();
     symbols.find_map(|(_, symbols)| {
         symbols.filter(|symbols| symbols.has_buffers() || symbols.start_init_elapsed.is_some())
     })
@@ -72,10 +67,6 @@ impl Modules {
 
     /// What each file says, and its symbols as run-time addresses; `None` where it is not mapped.
     pub(crate) fn symbols(self) -> impl Iterator<Item = (Inspected, Option<RuntimeSymbols>)> {
-        self.symbols_by(&mut Programs::default()).collect::<Vec<_>>().into_iter()
-    }
-
-    fn symbols_by(self, programs: &mut Programs) -> impl Iterator<Item = (Inspected, Option<RuntimeSymbols>)> {
         // `maps` was read as text, so what is no text was replaced there, too.
         let mut names = vec![self.executable.to_string_lossy().into_owned()];
         // `libHSrtscope-stm` begins so, too.
@@ -87,9 +78,9 @@ impl Modules {
         names.into_iter().enumerate().map(move |(index, name)| {
             let first = lowest(&self.mappings, &name);
             let inspected = match first.and_then(Mapping::file) {
-                _ if index == 0 => inspect_process_by(&self.process, programs, Some(self.executable.clone())),
+                _ if index == 0 => inspect_process_of(&self.process, Some(self.executable.clone())),
                 // A library names no other file.
-                Some(file) => inspect_by(programs, open_target(&self.process, file), Path::new(&name), |_| None),
+                Some(file) => inspect_opened(open_target(&self.process, file), Path::new(&name), |_| None),
                 None => Inspected::default(),
             };
             let bias = first.map(|first| first.range.start.wrapping_sub(inspected.symbols.lowest_load));

@@ -2,7 +2,7 @@
 //! rings, copied from there while they run.
 
 use super::files;
-use crate::binary::{self, Programs};
+use crate::binary;
 use crate::capture::folder::Folder;
 use crate::runtimes::ocaml::rings::parameters::{self, DIRECTORY, PRESERVE, START};
 use crate::runtimes::ocaml::rings::{Config, Copied, Mapped, Place, Reader, mapped_by};
@@ -27,7 +27,6 @@ pub(super) struct Rings {
     /// So many of them were given out by [`RuntimeLogs::changed`].
     told: usize,
     program: Option<Binary>,
-    programs: Programs,
     written_bytes: u64,
 }
 
@@ -110,7 +109,7 @@ impl Rings {
         let path = PathBuf::from(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
         let named = std::fs::read_link(&path).unwrap_or_default();
         let opened = program.try_clone().map_err(Refused::from);
-        let found = binary::inspect_by(&mut self.programs, opened, &named, |_| None).binary;
+        let found = binary::inspect_opened(opened, &named, |_| None).binary;
         self.program.get_or_insert_with(|| found.clone());
         found.version
     }
