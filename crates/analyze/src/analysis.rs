@@ -32,7 +32,7 @@ use crate::program::green::GreenThreads;
 use crate::program::user::User;
 use crate::recording::requests::Join;
 use crate::recording::{Context, Tail, loss_of_log};
-use crate::results::{BlamedPause, KernelView, Lane, Memory, Productivity, Results, SCHEMA, SlowestPauses};
+use crate::results::{BlamedPause, KernelView, Lane, Productivity, Results, SCHEMA, SlowestPauses};
 use crate::runtimes;
 use crate::window::{HeldSums, Standing, Throttled};
 use rtscope_model::code::{FIRST_TOUCH, PAGE_FAULT};
@@ -466,6 +466,10 @@ impl Analysis {
         let (started, end) = self.span();
         let span_ns = end.since(started);
         let mut results = Results { schema: SCHEMA, started, span_ns, ..Results::default() };
+        results.code = self.evidence.code.values(&self.context.symbols);
+        results.waits.clone_from(&self.context.waits);
+        results.transactions = self.context.stm.as_ref().and_then(|stm| stm.values(Some(end)));
+        (results.account, results.slowest_pauses) = self.accounts(names, end);
         self.judged(names, used, end, &mut results);
         results.spectrum = self.summary.spectrum();
         let collect_sum_ns = self.summary.sums.collect_sum_ns;
@@ -480,18 +484,6 @@ impl Analysis {
         let end = End { context: &self.context, tail: &tail, end, span_ns, logged, kernel: used, code };
         self.folds.each(|fold| fold.result(&end, &mut results));
         results.tracer.recorder_held_ns = recorder_held_ns;
-        let given_back = self.given_back(&results.memory);
-        if let Some((sums, slowest)) = self.account.map(Sweep::counted) {
-            let words = Words { names, symbols: &self.context.symbols, waits: results.waits.as_ref(), given_back };
-            results.account = Some(account(&sums, &words));
-            // Looks happen between pauses.
-            let words = Words { waits: None, ..words };
-            results.slowest_pauses = slowest.map(|Together { pauses, least_ns, sums }| SlowestPauses {
-                count: pauses,
-                least_ns,
-                account: account(&sums, &words),
-            });
-        }
         if used && let Some(account) = &results.account {
             told_by_account(account, &mut results.lanes, &mut results.productivity);
         }
@@ -505,9 +497,26 @@ impl Analysis {
         results
     }
 
+    /// The account of the whole, and of the slowest pauses.
+    fn accounts(&mut self, names: &Names, end: Time) -> (Option<Account>, Option<SlowestPauses>) {
+        let given_back = self.given_back(end);
+        let Some((sums, slowest)) = self.account.take().map(Sweep::counted) else { return (None, None) };
+        let words = Words { names, symbols: &self.context.symbols, waits: self.context.waits.as_ref(), given_back };
+        let whole = account(&sums, &words);
+        // Looks happen between pauses.
+        let words = Words { waits: None, ..words };
+        let slowest = slowest.map(|Together { pauses, least_ns, sums }| SlowestPauses {
+            count: pauses,
+            least_ns,
+            account: account(&sums, &words),
+        });
+        (Some(whole), slowest)
+    }
+
     /// Of page faults that touched memory first, the share of those on memory that had been given back.
-    fn given_back(&self, memory: &Memory) -> f64 {
-        let (Some((minor, _)), Some(resident)) = (self.evidence.counters.faults(), memory.rss_bytes) else {
+    fn given_back(&self, end: Time) -> f64 {
+        let resident = self.folds.get::<Lines>().and_then(|lines| lines.levels(end).rss_bytes);
+        let (Some((minor, _)), Some(resident)) = (self.evidence.counters.faults(), resident) else {
             return 0.0;
         };
         let symbols = &self.context.symbols;
@@ -521,9 +530,6 @@ impl Analysis {
     /// What follows from everything together: findings, causes, how the kernel was seen.
     fn judged(&self, names: &Names, used: bool, end: Time, results: &mut Results) {
         let (tracks, sums) = (used.then_some(&self.evidence.tracks), &self.summary.sums);
-        results.code = self.evidence.code.values(&self.context.symbols);
-        results.waits.clone_from(&self.context.waits);
-        results.transactions = self.context.stm.as_ref().and_then(|stm| stm.values(Some(end)));
         let general: General = Default::default();
         let facts = Facts {
             context: &self.context,
@@ -544,7 +550,7 @@ impl Analysis {
             lines: self.folds.get().unwrap_or(&general.1),
             allocation: self.folds.get().unwrap_or(&general.2),
             collections: self.folds.get().unwrap_or(&general.3),
-            idle_wall_ns: self.account.as_ref().filter(|_| used).map(Sweep::idle_wall_ns),
+            account: results.account.as_ref(),
             green: self.folds.get().unwrap_or(&general.4),
             transactions: results.transactions.as_ref(),
             lane_cpu: match results.transactions {

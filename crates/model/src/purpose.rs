@@ -148,10 +148,14 @@ impl PurposeId {
 
     /// The same purpose in a collection up to `generation`, counted from the youngest, 0, that copies or `compacts`.
     pub fn in_collection(self, generation: Option<u16>, compacts: bool) -> PurposeId {
-        let Purpose { by_age, by_way, .. } = self.get();
-        let of_age = by_age.zip(generation).map(|([young, old], generation)| if generation == 0 { young } else { old });
-        let of_way = by_way.map(|[copies, marks]| if compacts { marks } else { copies });
-        of_age.or(of_way).and_then(Self::of).unwrap_or(self)
+        let of_way = self.get().by_way.map(|[copies, marks]| if compacts { marks } else { copies });
+        of_way.and_then(Self::of).unwrap_or_else(|| self.of_age(generation))
+    }
+
+    /// The same purpose in a collection up to `generation`, whatever its way.
+    pub fn of_age(self, generation: Option<u16>) -> PurposeId {
+        let ages = self.get().by_age.zip(generation);
+        ages.and_then(|([young, old], generation)| Self::of(if generation == 0 { young } else { old })).unwrap_or(self)
     }
 }
 

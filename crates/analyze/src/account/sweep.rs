@@ -36,6 +36,7 @@ struct Stood {
     collected: Time,
     released: Time,
     leader: Option<LaneId>,
+    generation: Option<u16>,
     votes: Vec<(LaneId, Option<Tid>)>,
 }
 
@@ -46,7 +47,7 @@ enum Change {
     Thread(Tid, Life),
     Vote(LaneId, Option<Tid>),
     Over(LaneId),
-    Phase(Option<Still>, Option<LaneId>),
+    Phase(Option<Still>, Option<LaneId>, Option<u16>),
     Cause(Option<Cause>),
     Lost(bool),
     /// One of the samples that are at hand.
@@ -97,6 +98,8 @@ struct Moment {
     phase: Option<Still>,
     /// Who leads the pause.
     leads: Option<LaneId>,
+    /// Up to which generation it collects.
+    generation: Option<u16>,
     cause: Option<Cause>,
     lost: bool,
     kernel: bool,
@@ -151,7 +154,8 @@ impl Sweep {
         let pause = &blamed.pause;
         let votes = pause.lanes.iter().map(|part| (part.lane, part.tid)).collect();
         let (begin, stopped, collected, released) = (pause.begin(), pause.stopped, pause.collected, pause.released);
-        self.pauses.push_back(Stood { begin, stopped, collected, released, leader: pause.leader, votes });
+        let (leader, generation) = (pause.leader, pause.generation);
+        self.pauses.push_back(Stood { begin, stopped, collected, released, leader, generation, votes });
         self.causes.extend(&blamed.causes);
     }
 
@@ -185,11 +189,6 @@ impl Sweep {
     pub fn without_kernel(&mut self) {
         self.sums.without_kernel();
         self.slowest.without_kernel();
-    }
-
-    /// Wall-clock time in which a lane at least had nothing to run, as far as it was counted.
-    pub fn idle_wall_ns(&self) -> u64 {
-        self.sums.tops_ns[Part::Idle.top()]
     }
 
     /// What was counted: of the whole, and of the slowest pauses, where there was a pause.
@@ -271,7 +270,7 @@ impl Sweep {
     fn pause_changes(&mut self, until: Time, changes: &mut Vec<(Time, Change)>) {
         while let Some(pause) = self.pauses.front().filter(|pause| pause.released <= until) {
             // In the order of time: what is sorted already is sorted soon.
-            let phase = |at, phase| (at, Change::Phase(phase, pause.leader));
+            let phase = |at, phase| (at, Change::Phase(phase, pause.leader, pause.generation));
             changes.push(phase(pause.begin, Some(Still::ToStop)));
             changes.extend(pause.votes.iter().map(|(lane, tid)| (pause.begin, Change::Vote(*lane, *tid))));
             changes.push(phase(pause.stopped, Some(Still::Work)));
@@ -289,7 +288,7 @@ impl Sweep {
     }
 
     fn apply(&mut self, at: Time, change: Change) {
-        let Moment { lanes, serving, phase, leads, cause, lost, .. } = &mut self.moment;
+        let Moment { lanes, serving, phase, leads, generation, cause, lost, .. } = &mut self.moment;
         match change {
             Change::Sample(index) => return self.sample(at, index),
             Change::Lane(lane, state) => *lanes.of(lane) = state,
@@ -297,7 +296,7 @@ impl Sweep {
             Change::Thread(tid, None) => _ = serving.states.remove(&tid),
             Change::Vote(lane, tid) => serving.vote(lane, tid),
             Change::Over(lane) => serving.over(lane),
-            Change::Phase(now, leader) => (*phase, *leads) = (now, leader),
+            Change::Phase(now, leader, of) => (*phase, *leads, *generation) = (now, leader, of),
             Change::Cause(now) => *cause = now,
             Change::Lost(now) => *lost = now,
         }
@@ -320,13 +319,15 @@ impl Sweep {
     fn sample(&mut self, at: Time, index: usize) {
         let (sample, ns) = &self.samples[index];
         self.moment.refresh(self.runs_posted);
-        let Moment { parts, serving, .. } = &self.moment;
+        let Moment { parts, serving, generation, .. } = &self.moment;
         let serves =
             |lane: LaneId| serving.voted(lane).or_else(|| serving.last(lane).map(|last| last.0)) == Some(sample.tid);
         if let Some((_, part)) = parts.iter().find(|(lane, _)| serves(*lane)) {
-            self.sums.sample(*part, sample, *ns);
+            let age = generation.filter(|_| *part == Part::Collecting);
+            let sample = CodeSample { purpose: sample.purpose.map(|purpose| purpose.of_age(age)), ..*sample };
+            self.sums.sample(*part, &sample, *ns);
             if let Some(sums) = self.slowest.around(at) {
-                sums.sample(*part, sample, *ns);
+                sums.sample(*part, &sample, *ns);
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::program::green::GreenThreads;
 use crate::recording::Context;
 use crate::results::stm::Transactions;
 use rtscope_model::heap::Heap;
-use rtscope_model::{Cause, Confidence, Evidence, GroupId, NameId, Names, RuntimeInfo, Symbols, Time};
+use rtscope_model::{Account, Cause, Confidence, Evidence, GroupId, NameId, Names, RuntimeInfo, Symbols, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What rules look at.
@@ -54,9 +54,8 @@ pub struct Facts<'a> {
     pub allocation: &'a Allocation,
     /// What collections were like.
     pub collections: &'a Collections,
-    /// Wall-clock time in which a lane at least had nothing to run, by the account; `None` without usable kernel events:
-    /// only they tell a scheduler at work from a lane at rest.
-    pub idle_wall_ns: Option<u64>,
+    /// Where lane time went; `None`: nobody asked.
+    pub account: Option<&'a Account>,
     /// Green threads, where the log has them.
     pub green: &'a GreenThreads,
     /// Its transactions; `None`: their counts were not read.
@@ -95,6 +94,12 @@ impl<'a> Facts<'a> {
     /// What all lanes allocated, bytes.
     pub fn allocated_bytes(&self) -> Option<f64> {
         Some(self.allocation.per_second(self.span_ns)? * self.span_ns as f64 / 1e9)
+    }
+
+    /// Wall-clock time in which a lane at least had nothing to run; `None` without usable kernel events: only they tell a
+    /// scheduler at work from a lane at rest.
+    pub fn idle_wall_ns(&self) -> Option<u64> {
+        self.held.and(self.account)?.part("idle").map_or(Some(0), |idle| idle.wall_ns)
     }
 
     /// Pause time waited for because of `cause`.

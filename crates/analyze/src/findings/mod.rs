@@ -16,6 +16,7 @@ mod foreign_call;
 mod host_steal;
 mod long_major_gc;
 pub(crate) mod needs;
+pub(crate) mod nodes;
 pub(crate) mod oversubscribed;
 mod preempted;
 mod rule;
@@ -30,7 +31,7 @@ pub use table::table;
 pub(crate) use words::*;
 
 /// The rules that hold for every runtime that stops the world, also for one that is not known.
-pub static RULES: [&Rule; 7] = [
+pub static RULES: [&Rule; 10] = [
     &cpu_throttled::RULE,
     &preempted::RULE,
     &oversubscribed::RULE,
@@ -38,4 +39,7 @@ pub static RULES: [&Rule; 7] = [
     &blocked_in_kernel::RULE,
     &host_steal::RULE,
     &long_major_gc::RULE,
+    &nodes::STANDING_STILL,
+    &nodes::NO_CPU,
+    &nodes::KEPT,
 ];

@@ -2,8 +2,10 @@
 //! queue behind each other when the world has to stop.
 //!
 //! Cost: wall-clock time inside pauses in which a thread of the program waited
-//! for a CPU on which another thread of the program ran; each moment once.
-//! Outside pauses sharing a CPU loses nothing: the CPU does the program's work
+//! for a CPU on which another thread of the program ran; each moment once. With more
+//! lanes than CPUs also pauses that waited for a lane that ran the runtime's own code,
+//! slept or was on its way to a CPU: it spins for one that has none, or is woken by one
+//! that had to wait for its turn. Outside pauses sharing a CPU loses nothing: the CPU does the program's work
 //! either way. With more lanes than CPUs a fiftieth of the wall clock is
 //! enough; otherwise (threads of foreign calls, an unlucky placement) it has to
 //! be a tenth. The CPUs are those of the affinity mask: what a quota takes is
@@ -14,6 +16,9 @@ use rtscope_model::units::duration;
 use rtscope_model::{Cause, Remedy};
 
 const SHARE_MIN_OTHERS: f64 = 0.10;
+/// What a lane does that is late because others of the program have the CPUs.
+const FOR_EACH_OTHER: [Cause; 5] =
+    [Cause::Oversubscribed, Cause::WakeLatency, Cause::HandedOver, Cause::Running, Cause::Asleep];
 
 pub(crate) static RULE: Rule = BASE;
 
@@ -33,8 +38,9 @@ pub(crate) const BASE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let held = facts.held?;
-    let cost_ns = held.sibling.in_pauses_ns;
     let too_many = more_lanes_than_cpus(facts);
+    let waited_ns = too_many.map_or(0, |_| FOR_EACH_OTHER.map(|cause| facts.paused_ns(cause)).iter().sum());
+    let cost_ns = held.sibling.in_pauses_ns.max(waited_ns);
     if too_many.is_none() && facts.share(cost_ns) < SHARE_MIN_OTHERS {
         return None;
     }
@@ -44,7 +50,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         format!(
             "Inside pauses a thread of the program waited for a CPU behind a sibling during {}, over the whole \
              recording during {}.",
-            duration(cost_ns),
+            duration(held.sibling.in_pauses_ns),
             duration(held.sibling.ns())
         ),
         held.sibling.pieces.longest,
@@ -54,7 +60,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         Some(cpus) => format!("{} {noun} share {cpus} CPUs: during", facts.lanes),
         None => "During".to_owned(),
     };
-    let what = format!("{who} pauses the program's threads queued behind each other for ");
+    let what = format!("{who} pauses the program's threads waited for each other's CPUs for ");
     let verdict = Verdict::new(Cost::Time(cost_ns), sure(too_many.is_some()), what);
     Some(verdict.seen([lanes, longest, Some(behind)].into_iter().flatten()).remedies(remedies(facts, too_many)))
 }

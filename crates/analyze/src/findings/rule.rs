@@ -32,6 +32,8 @@ pub struct Rule {
     /// Rules that explain the same time better: where one of them finds at least half
     /// of this one's cost, this one is silent. A cause has one name.
     pub yields_to: &'static [&'static str],
+    /// It is about a part of the account: what the rules that it yields to find is taken off its cost, and it says the rest.
+    pub rest: bool,
     /// It speaks from this share of the wall clock, or of the resident memory,
     pub share_min: f64,
     /// or where one alone takes so long,
@@ -53,6 +55,7 @@ impl Rule {
         order: u16::MAX,
         needs: None,
         yields_to: &[],
+        rest: false,
         share_min: 0.0,
         long_ns: None,
         bytes_min: 0,
@@ -161,6 +164,18 @@ impl Verdict {
         Verdict { first, ..self }
     }
 
+    /// Without what others explain.
+    fn without(self, ns: u64) -> Verdict {
+        match self.cost {
+            Cost::Time(all) if ns > 0 => {
+                // What is most of the whole need not be most of the rest.
+                let rest = ", beyond what other findings explain.".to_owned();
+                Verdict { cost: Cost::Time(all.saturating_sub(ns)), rest, ..self }
+            }
+            _ => self,
+        }
+    }
+
     fn share(&self, facts: &Facts<'_>) -> f64 {
         match self.cost {
             Cost::Time(ns) => facts.share(ns),
@@ -189,14 +204,17 @@ impl Verdict {
 struct Found {
     rule: &'static Rule,
     first: bool,
+    /// Its place among the others: the larger, the earlier.
+    rank: f64,
     /// In nanoseconds or bytes.
     cost: u64,
     finding: Finding,
 }
 
 impl Found {
-    fn by(rule: &'static Rule, facts: &Facts<'_>) -> Option<Found> {
-        let verdict = (rule.check)(facts)?;
+    /// `explained`: what others found of its cost, where it says the rest.
+    fn by(rule: &'static Rule, facts: &Facts<'_>, explained: u64) -> Option<Found> {
+        let verdict = (rule.check)(facts)?.without(explained);
         let share = verdict.share(facts);
         if !rule.speaks(&verdict, share) {
             return None;
@@ -216,13 +234,12 @@ impl Found {
             evidence: verdict.evidence,
             remedies: verdict.remedies,
         };
-        Some(Found { rule, first: verdict.first, cost, finding })
+        Some(Found { rule, first: verdict.first, rank: share, cost, finding })
     }
 
     /// Whether a rule that this one yields to covers at least half of its cost.
     fn explained(&self, costs: &[(&str, u64)]) -> bool {
-        let better = |id| self.rule.yields_to.contains(&id);
-        costs.iter().any(|(id, cost)| better(*id) && cost.saturating_mul(2) >= self.cost)
+        costs.iter().any(|(id, cost)| self.rule.yields_to.contains(id) && cost.saturating_mul(2) >= self.cost)
     }
 }
 
@@ -230,13 +247,29 @@ impl Found {
 /// most of its periods comes before all: in such a period the program got all that
 /// it may have, so a neighbour did not make it less.
 pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
-    let mut found: Vec<Found> = rules.iter().filter_map(|rule| Found::by(rule, facts)).collect();
+    let (rests, causes): (Vec<&Rule>, Vec<&Rule>) = rules.iter().copied().partition(|rule| rule.rest);
+    let mut found: Vec<Found> = causes.into_iter().filter_map(|rule| Found::by(rule, facts, 0)).collect();
     let costs: Vec<(&str, u64)> = found.iter().map(|one| (one.rule.id, one.cost)).collect();
     found.retain(|one| !one.explained(&costs));
+    for rule in rests {
+        let causes: Vec<&Found> = found.iter().filter(|one| rule.yields_to.contains(&one.rule.id)).collect();
+        let explained: u64 = causes.iter().map(|one| one.finding.cost_ns).sum();
+        let last = causes.iter().map(|one| one.rank).fold(1.0, f64::min);
+        let rest = Found::by(rule, facts, explained).map(|rest| match explained.saturating_mul(2) >= rest.cost {
+            // What explains a good part of it says more than the rest.
+            true => Found { rank: rest.rank.min(last), ..rest },
+            false => rest,
+        });
+        found.extend(rest);
+    }
     // Time and memory have the share in common.
     found.sort_by(|one, other| {
-        let share = other.finding.share.total_cmp(&one.finding.share);
-        other.first.cmp(&one.first).then(share).then(other.cost.cmp(&one.cost))
+        other
+            .first
+            .cmp(&one.first)
+            .then(other.rank.total_cmp(&one.rank))
+            .then(one.rule.rest.cmp(&other.rule.rest))
+            .then(other.cost.cmp(&one.cost))
     });
     found.into_iter().map(|one| one.finding).collect()
 }

@@ -99,7 +99,8 @@ pub struct Sums {
     /// Lanes that held pauses up: how many, and for how long.
     held_up: BTreeMap<u16, (u64, u64)>,
     causes: BTreeMap<Key, CauseTotal>,
-    waited_ns: u64,
+    /// Sum of all waits for lanes, to stop and to go on, nanoseconds.
+    pub waited_ns: u64,
     /// Sum of collect phases over all pauses, nanoseconds.
     pub collect_sum_ns: u64,
 }

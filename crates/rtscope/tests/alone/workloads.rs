@@ -42,13 +42,16 @@ truths! {
         live_9_0_small_nursery "small-nursery", live_9_0_remembered_set "remembered-set",
         live_9_0_parallel_gc "parallel-gc-not-paying", live_9_0_long_major_gc "long-major-gc",
         live_9_0_large_nursery "large-nursery", live_9_0_unboxed_array "unboxed-array",
-        live_9_0_parallel_gc_paying "parallel-gc-paying", live_9_0_short_major_gc "short-major-gc";
+        live_9_0_parallel_gc_paying "parallel-gc-paying", live_9_0_short_major_gc "short-major-gc",
+        live_9_0_survivors "survivors", live_9_0_stacks "stacks", live_9_0_weak_pointers "weak-pointers";
     "ghc-9.6":
         live_9_6_small_nursery "small-nursery", live_9_6_remembered_set "remembered-set",
-        live_9_6_parallel_gc "parallel-gc-not-paying", live_9_6_long_major_gc "long-major-gc";
+        live_9_6_parallel_gc "parallel-gc-not-paying", live_9_6_long_major_gc "long-major-gc",
+        live_9_6_stacks "stacks";
     "ghc-9.10":
         live_9_10_small_nursery "small-nursery", live_9_10_remembered_set "remembered-set",
-        live_9_10_parallel_gc "parallel-gc-not-paying", live_9_10_long_major_gc "long-major-gc";
+        live_9_10_parallel_gc "parallel-gc-not-paying", live_9_10_long_major_gc "long-major-gc",
+        live_9_10_survivors "survivors", live_9_10_weak_pointers "weak-pointers";
 }
 
 // Memory in which nothing is to be found: on a machine that is not idle, others are.

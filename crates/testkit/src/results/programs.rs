@@ -489,7 +489,22 @@ pub fn no_kernel() -> Fixture {
     results.source.path = "mill.eventlog".into();
     results.productivity.wall = None;
     results.memory.rss_bytes = None;
-    results.findings.clear();
+    let most = "most of it: until all had stopped: not known.";
+    let claim = format!(
+        "Pauses waited until every capability had stopped, or was back at work, for 2.03 s of 3.00 s (68 %), {most}"
+    );
+    let next = "Record with `rtscope record`: the eventlog alone does not show why.";
+    results.findings = vec![Finding {
+        id: "standing-still".into(),
+        severity: Severity::Severe,
+        confidence: Confidence::Medium,
+        claim: claim.as_str().into(),
+        cost_ns: 2_030 * MS,
+        cost_bytes: None,
+        share: 0.677,
+        evidence: vec![seen("For the average capability: until all had stopped, 1.01 s.")],
+        remedies: vec![change(next, None, "The next report names the cause.")],
+    }];
     results.causes = vec![cause(Cause::Unknown, None, 2_030 * MS, 1.0)];
     for lane in &mut results.lanes {
         lane.tids.clear();

@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     }
     // Between two runs of threads the scheduler may be at work, on the next run or on the log: that is no idleness.
     let idle_ns = contention.idle.ns();
-    let cost = Cost::Time(facts.idle_wall_ns.map_or(idle_ns, |known| idle_ns.min(known)));
+    let cost = Cost::Time(facts.idle_wall_ns().map_or(idle_ns, |known| idle_ns.min(known)));
     let verdict = Verdict::new(cost, Confidence::Medium, "Capabilities stood idle for ")
         .then(format!(" while threads waited for each other: {}.", waited_for(contention)));
     Some(verdict.seen(seen(facts, contention)).remedies(remedies(contention)))

@@ -1,6 +1,7 @@
 //! The rules that only programs of GHC's runtime can break. Owns their list. Refuses what holds for any runtime: see `findings`.
 
 mod blackhole_or_lock;
+mod collecting;
 mod explicit_gc;
 mod heap;
 mod idle_gc;
@@ -15,12 +16,16 @@ mod tracer_disturbance;
 use crate::findings::Rule;
 
 /// All of them.
-pub static RULES: [&Rule; 15] = [
+pub static RULES: [&Rule; 19] = [
     &late_safepoint::RULE,
     &tracer_disturbance::RULE,
     &parallel_gc_not_paying::RULE,
     &remembered_set::RULE,
     &small_nursery::RULE,
+    &collecting::STACKS,
+    &collecting::WEAK_POINTERS,
+    &collecting::SURVIVORS,
+    &collecting::COLLECTING,
     &idle_gc::RULE,
     &explicit_gc::RULE,
     &heap::pinned_retention::RULE,

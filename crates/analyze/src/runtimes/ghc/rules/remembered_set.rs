@@ -11,19 +11,22 @@
 
 use super::small_nursery;
 use crate::collector::collections::Point;
-use crate::findings::{COLLECT, Cost, Facts, Need, Rule, Verdict, evidence};
+use crate::findings::nodes::measured;
+use crate::findings::{COLLECT, Cost, Facts, Need, Rule, Verdict, evidence, sure};
 use rtscope_model::units::{bytes, duration};
-use rtscope_model::{Confidence, Evidence, Remedy};
+use rtscope_model::{Evidence, Remedy};
 
 /// Less than half of the collecting is left unexplained by accident: a cold cache, slow
 /// memory.
 const SHARE_OF_COLLECT_MIN: f64 = 0.5;
+/// What looking through such things is for.
+const PURPOSES: [&str; 3] = ["mutable-objects", "remembered-set", "stable-names"];
 
 pub static RULE: Rule = Rule {
     id: "remembered-set",
     order: 140,
     needs: Some(&WAITS),
-    yields_to: &["blocked-in-kernel", "host-steal", "explicit-gc"],
+    yields_to: &["blocked-in-kernel", "host-steal", "explicit-gc", "stacks", "weak-pointers"],
     share_min: 0.05,
     also: ", and half of the collecting of the young",
     why: "a cold cache makes copying slower, too",
@@ -48,12 +51,20 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     if !half || follows_copying(least, most) {
         return None;
     }
-    let verdict = Verdict::new(Cost::Time(minor.beyond_ns), Confidence::Medium, "Collections of the young took ");
-    let verdict = verdict.then(format!(
-        " longer than the {} they copied each explain: likely they look through large arrays of pointers that change, \
-         many stable pointers, changed references or the stacks of many threads.",
-        bytes(minor.copied_bytes / minor.count.max(1))
-    ));
+    let measured = measured(facts, &PURPOSES);
+    let cost = Cost::Time(measured.map_or(minor.beyond_ns, |ns| ns.min(minor.beyond_ns)));
+    let verdict = Verdict::new(cost, sure(measured.is_some()), "Collections of the young took ");
+    let why = match measured {
+        Some(_) => {
+            "they look through large arrays of pointers that change, many stable pointers, or changed references."
+        }
+        None => {
+            "likely they look through large arrays of pointers that change, many stable pointers, changed references or \
+             the stacks of many threads."
+        }
+    };
+    let copied = bytes(minor.copied_bytes / minor.count.max(1));
+    let verdict = verdict.then(format!(" longer than the {copied} they copied each explain: {why}"));
     Some(verdict.seen(seen(facts, least, most)).remedies(remedies(facts)))
 }
 

@@ -29,7 +29,7 @@ pub static RULE: Rule = Rule {
     id: "small-nursery",
     order: 150,
     needs: Some(&SIZES),
-    yields_to: &["remembered-set", "explicit-gc"],
+    yields_to: &["remembered-set", "stacks", "weak-pointers", "explicit-gc"],
     share_min: 0.05,
     also: ", from 100 collections a second",
     why: "fewer do not come from a small area",

@@ -1,6 +1,7 @@
 //! The rules that only programs of OCaml's runtime can break, and what it adds to general ones.
 //! Owns their list. Refuses what holds for any runtime: see `findings`.
 
+mod collecting;
 mod explicit_gc;
 mod fork_pause;
 mod idle_domain;
@@ -12,7 +13,7 @@ mod small_minor_heap;
 use crate::findings::{Rule, oversubscribed};
 
 /// All of them.
-pub static RULES: [&Rule; 7] = [
+pub static RULES: [&Rule; 11] = [
     &late_release::RULE,
     &idle_domain::RULE,
     &fork_pause::RULE,
@@ -20,6 +21,10 @@ pub static RULES: [&Rule; 7] = [
     &small_minor_heap::RULE,
     &leadership_contention::RULE,
     &explicit_gc::RULE,
+    &collecting::SURVIVORS,
+    &collecting::EPHEMERONS,
+    &collecting::MAJOR_WORK,
+    &collecting::COLLECTING,
 ];
 
 /// Where only idle domains are too many for the CPUs, they are what is to be told.

@@ -1,0 +1,304 @@
+//! Findings that are parts of the account. Owns how lane time of a part becomes wall-clock time, kinds of work of
+//! collections as data, and the plain cases: the collector, pauses, a want of CPUs or calls take much of the run and no
+//! rule says why. Refuses to know which purposes a runtime has, and its flags.
+
+use super::{Cost, Facts, Rule, Verdict, sure};
+use rtscope_model::units::{bytes, duration, percent};
+use rtscope_model::{Account, Evidence, Node, Remedy};
+
+/// Of fewer samples no share is told.
+const SAMPLES_MIN: u64 = 10;
+/// A share of so many is good to a few per cent.
+const SAMPLES_MANY: u64 = 100;
+/// Parts of collections that a claim names.
+const NAMED: usize = 2;
+
+/// Lanes stand still until others have stopped or are back, and no rule says why.
+pub static STANDING_STILL: Rule = Rule {
+    id: "standing-still",
+    order: 181,
+    yields_to: &[
+        "cpu-throttled",
+        "preempted",
+        "oversubscribed",
+        "late-safepoint",
+        "unsafe-foreign-call",
+        "blocked-in-kernel",
+        "host-steal",
+        "tracer-disturbance",
+        "long-major-gc",
+        "parallel-gc-not-paying",
+        "small-nursery",
+        "small-minor-heap",
+        "idle-gc",
+        "explicit-gc",
+        "late-release",
+        "idle-domain",
+        "leadership-contention",
+        "fork-pause",
+        "no-cpu",
+    ],
+    why: "stopping and starting again costs every program some",
+    // While others work, the world stands still for the collector.
+    check: |facts| {
+        Part {
+            id: "standing-still",
+            but: "others-work",
+            what: "Pauses waited until every {} had stopped, or was back at work, for ",
+            // The world waits for one.
+            ns: |facts, _| facts.sums.waited_ns,
+        }
+        .verdict(facts)
+    },
+    ..NODE
+};
+
+/// Lanes have work and no CPU, and no rule says why.
+pub static NO_CPU: Rule = Rule {
+    id: "no-cpu",
+    order: 182,
+    yields_to: &[
+        "cpu-throttled",
+        "preempted",
+        "oversubscribed",
+        "host-steal",
+        "late-release",
+        "idle-domain",
+        "tracer-disturbance",
+    ],
+    why: "on a machine with other work a thread waits now and then",
+    // A CPU that a sibling has does the program's work.
+    check: |facts| {
+        Part { id: "no-cpu", but: "siblings", what: "The average {} had work and no CPU for ", ns: |_, mean| mean }
+            .verdict(facts)
+    },
+    ..NODE
+};
+
+/// Lanes are kept by calls or faults of their threads, and no rule says why.
+pub static KEPT: Rule = Rule {
+    id: "kept",
+    order: 183,
+    yields_to: &["blocked-in-kernel", "unsafe-foreign-call", "fork-pause", "tracer-disturbance"],
+    why: "every program reads files and touches new memory",
+    check: |facts| {
+        Part {
+            id: "kept",
+            but: "",
+            what: "The average {} was kept by its thread in a call or a fault for ",
+            ns: |_, mean| mean,
+        }
+        .verdict(facts)
+    },
+    ..NODE
+};
+
+/// What findings that are parts of the account have in common.
+const NODE: Rule = Rule { rest: true, share_min: 0.10, also: " beyond what other rules explain", ..Rule::BLANK };
+
+/// A part of the account, without one of its own parts, that no rule explains.
+struct Part {
+    id: &'static str,
+    but: &'static str,
+    /// What lanes did; `{}` stands for one.
+    what: &'static str,
+    /// Wall-clock time, of the mean over lanes.
+    ns: fn(&Facts<'_>, u64) -> u64,
+}
+
+impl Part {
+    /// Its parts that count, longest first.
+    fn parts<'a>(&self, facts: &Facts<'a>) -> Vec<&'a Node> {
+        let whole = facts.account.and_then(|account| account.part(self.id));
+        whole.map_or(Vec::new(), |whole| whole.parts.iter().filter(|part| part.id != self.but).collect())
+    }
+
+    fn verdict(&self, facts: &Facts<'_>) -> Option<Verdict> {
+        let (account, parts) = (facts.account?, self.parts(facts));
+        let largest = parts.first()?;
+        let ns = mean(account, parts.iter().map(|part| part.ns).sum());
+        // Where samples or causes divide it further, that says more.
+        let inner = largest.parts.first().filter(|inner| inner.ns.saturating_mul(2) > largest.ns);
+        let most = inner.map_or(largest.name.clone(), |inner| format!("{}: {}", largest.name, inner.name));
+        let what = self.what.replace("{}", facts.runtime.lane.0);
+        let verdict = Verdict::new(Cost::Time((self.ns)(facts, ns)), facts.sure_with_kernel(), what);
+        let text =
+            parts.iter().take(NAMED + 1).map(|part| format!("{}, {}", part.name, duration(mean(account, part.ns))));
+        let seen = facts.overall(format!(
+            "For the average {}: {}.",
+            facts.runtime.lane.0,
+            text.collect::<Vec<_>>().join("; ")
+        ));
+        let log = facts.runtime.log;
+        let alone = format!("Record with `rtscope record`: the {log} alone does not show why.");
+        let unseen = match facts.context.kernel {
+            None => Some(alone),
+            Some(_) => largest.why.as_ref().map(|why| format!("See who: {why}.")),
+        };
+        let unseen = unseen.map(|text| Remedy::new(text).verify("The next report names the cause."));
+        Some(verdict.then(format!(", most of it: {most}.")).seen([seen]).remedies(unseen))
+    }
+}
+
+/// Lane time as wall-clock time: the share of all lanes' time as one of the run.
+fn mean(account: &Account, ns: u64) -> u64 {
+    scaled(account.wall_ns, ns, account.lanes_ns)
+}
+
+/// One kind of work of collections.
+pub struct Work {
+    /// Ids of its purposes.
+    pub purposes: &'static [&'static str],
+    /// What a claim begins with, up to the cost,
+    pub what: &'static str,
+    /// and goes on with.
+    pub because: fn(&Facts<'_>) -> String,
+    /// What to change, best first.
+    pub remedies: fn(&Facts<'_>) -> Vec<Remedy>,
+}
+
+impl Work {
+    /// That collections took so long for it.
+    pub fn verdict(&self, facts: &Facts<'_>) -> Option<Verdict> {
+        let took = Collecting::of(facts)?.took(self.purposes)?;
+        let verdict = Verdict::new(Cost::Time(took.ns), sure(took.of >= SAMPLES_MANY), self.what);
+        let text = format!("{} of {} samples of collections found the runtime at it.", took.samples, took.of);
+        let seen = [facts.overall(text), collections(facts)];
+        Some(verdict.then((self.because)(facts)).seen(seen).remedies((self.remedies)(facts)))
+    }
+}
+
+/// That the collector took so long, and most of it for what.
+pub fn collecting(facts: &Facts<'_>, remedies: Vec<Remedy>) -> Option<Verdict> {
+    let collecting = Collecting::of(facts)?;
+    let largest: Vec<String> =
+        collecting.largest().map(|(name, share)| format!("{name} ({})", percent(share))).collect();
+    let largest = (!largest.is_empty()).then(|| largest.join(" and "));
+    let most = largest.as_ref().map_or(".".to_owned(), |largest| format!(", most of it for {largest}."));
+    let work = largest.map(|largest| facts.overall(format!("Most of all its work: {largest}.")));
+    let verdict = Verdict::new(Cost::Time(collecting.ns()), facts.sure_with_kernel(), "The collector worked for ");
+    Some(verdict.then(most).seen([collections(facts)].into_iter().chain(work)).remedies(remedies))
+}
+
+/// Wall-clock time that collections took for these purposes; `None` where too few samples tell.
+pub fn measured(facts: &Facts<'_>, purposes: &[&str]) -> Option<u64> {
+    let took = Collecting::of(facts)?.summed(purposes);
+    (took.of >= SAMPLES_MANY).then_some(took.ns)
+}
+
+/// How many there were, and what they copied.
+fn collections(facts: &Facts<'_>) -> Evidence {
+    let (minor, major) = (&facts.collections.minor, &facts.collections.major);
+    facts.overall(format!(
+        "{} collections of the young, {:.0} a second, copied {} in all; {} of the old copied {}.",
+        minor.count,
+        facts.minors_per_second(),
+        bytes(minor.copied_bytes),
+        major.count,
+        bytes(major.copied_bytes)
+    ))
+}
+
+/// The part `collecting` of an account, as wall-clock time.
+struct Collecting<'a> {
+    /// What is divided by samples, with the wall-clock time that it comes to: in pauses, and between them.
+    parts: Vec<(&'a Node, u64)>,
+}
+
+/// What collections took for some purposes.
+struct Took {
+    ns: u64,
+    samples: u64,
+    /// Samples of collections.
+    of: u64,
+}
+
+impl<'a> Collecting<'a> {
+    fn of(facts: &Facts<'a>) -> Option<Collecting<'a>> {
+        let account = facts.account?;
+        let whole = account.part("collecting")?;
+        // Between pauses a lane collects while others run: it counts as much of the run as of lane time. In pauses the
+        // world stands still, however few lanes work.
+        let slices = whole.parts.iter().filter(|part| part.id == "slices").map(|part| mean(account, part.ns)).sum();
+        // A collector that waits for one that has no CPU works, by the account; its time has another name.
+        let collections = [&facts.collections.minor, &facts.collections.major];
+        let undisturbed = collections.iter().any(|kind| kind.count > 0);
+        let undisturbed = undisturbed.then(|| collections.iter().map(|kind| kind.collect_ns).sum::<u64>());
+        let in_pauses = whole.wall_ns.unwrap_or(0).saturating_sub(slices).min(undisturbed.unwrap_or(u64::MAX));
+        let wall = |part: &Node| if part.id == "slices" { mean(account, part.ns) } else { in_pauses };
+        Some(Collecting { parts: whole.parts.iter().map(|part| (part, wall(part))).collect() })
+    }
+
+    fn ns(&self) -> u64 {
+        self.parts.iter().map(|part| part.1).sum()
+    }
+
+    /// `None`: there are too few samples of it.
+    fn took(&self, purposes: &[&str]) -> Option<Took> {
+        Some(self.summed(purposes)).filter(|took| took.samples >= SAMPLES_MIN)
+    }
+
+    fn summed(&self, purposes: &[&str]) -> Took {
+        let is = |node: &&Node| node.id.strip_prefix("purpose:").is_some_and(|id| purposes.contains(&id));
+        let mut took = Took { ns: 0, samples: 0, of: 0 };
+        for (whole, wall_ns) in &self.parts {
+            let own: Vec<&Node> = whole.parts.iter().filter(is).collect();
+            let ns: u64 = own.iter().map(|node| node.ns).sum();
+            took.ns += scaled(*wall_ns, ns, whole.ns);
+            took.samples += own.iter().filter_map(|node| node.samples).sum::<u64>();
+            took.of += whole.parts.iter().filter_map(|node| node.samples).sum::<u64>();
+        }
+        took
+    }
+
+    /// The largest parts of all that samples tell, with their shares.
+    fn largest(&self) -> impl Iterator<Item = (&'a str, f64)> {
+        let all = self.ns().max(1) as f64;
+        let mut parts: Vec<(&str, f64)> = Vec::new();
+        for (node, ns) in self
+            .parts
+            .iter()
+            .flat_map(|(whole, ns)| whole.parts.iter().map(move |node| (node, scaled(*ns, node.ns, whole.ns))))
+        {
+            let name = node.name.strip_prefix("the runtime: ").unwrap_or(&node.name);
+            match parts.iter_mut().find(|(known, _)| *known == name) {
+                Some(known) => known.1 += ns as f64 / all,
+                None => parts.push((name, ns as f64 / all)),
+            }
+        }
+        parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+        parts.into_iter().take(NAMED)
+    }
+}
+
+/// The part of `ns` that `part` is of `whole`.
+fn scaled(ns: u64, part: u64, whole: u64) -> u64 {
+    (u128::from(ns) * u128::from(part) / u128::from(whole.max(1))) as u64
+}
+
+/// How much of what is allocated outlives its `area`: the end of a claim.
+pub fn outlives(facts: &Facts<'_>, area: &str) -> String {
+    let copied = facts.collections.minor.copied_bytes as f64;
+    match facts.allocated_bytes() {
+        Some(allocated) if allocated >= copied && allocated > 0.0 => {
+            format!(": {} of what the program allocates outlives its {area}.", percent(copied / allocated))
+        }
+        // With many collector threads some releases of GHC count what was copied several times.
+        _ => ".".to_owned(),
+    }
+}
+
+/// To let `rtscope tune` measure what settings gain, as the program was started.
+pub fn tune(facts: &Facts<'_>) -> Remedy {
+    let text = "Measure what other settings of the collector gain: `rtscope tune` runs the program with each in turn.";
+    let remedy = Remedy::new(text).falls(super::PAUSED);
+    let command = facts.context.program.as_ref().map_or(&[][..], |program| &program.command);
+    // Of words that a shell would read otherwise, only the user knows how they are written.
+    let plain =
+        |word: &String| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:,%@".contains(c));
+    match command {
+        [] => remedy,
+        words if words.iter().all(plain) => remedy.flag(format!("rtscope tune -- {}", words.join(" "))),
+        _ => remedy,
+    }
+}

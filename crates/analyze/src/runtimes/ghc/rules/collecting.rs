@@ -1,0 +1,124 @@
+//! What collections of GHC's runtime take, by what their work is for: `stacks`, `weak-pointers`, `survivors`; and
+//! `collecting`, where no rule says why.
+//!
+//! Cost: the account's part of it, as wall-clock time. Samples divide it, so these rules need them; but for `collecting`,
+//! which says how long the collector worked in any case.
+
+use super::small_nursery::{flag, larger};
+use crate::findings::nodes::{Work, collecting, outlives, tune};
+use crate::findings::{COLLECT, Facts, PAUSED, Rule, needs};
+use rtscope_model::Remedy;
+use rtscope_model::units::bytes;
+
+pub static STACKS: Rule = Rule {
+    id: "stacks",
+    order: 141,
+    needs: Some(&needs::CODE),
+    yields_to: &["explicit-gc", "idle-gc"],
+    share_min: 0.05,
+    why: "every program has stacks, which take next to nothing",
+    check: |facts| SCANNED.verdict(facts),
+    ..Rule::BLANK
+};
+
+static SCANNED: Work = Work {
+    purposes: &["stacks"],
+    what: "Collections scanned stacks of threads for ",
+    because: |_| {
+        ": each scans what has changed of every stack since the one before, and all of the stacks of threads that are \
+         new."
+            .to_owned()
+    },
+    remedies: |facts| {
+        let fewer = Remedy::new(
+            "Keep stacks shallow: use strict left folds and accumulators instead of recursion that is not in tail \
+             position, and a bounded number of worker threads instead of one for each piece of work.",
+        );
+        let fewer = fewer.falls(COLLECT).shows("the account's part `scanning threads' stacks` falls");
+        [fewer].into_iter().chain(less_often(facts)).collect()
+    },
+};
+
+pub static WEAK_POINTERS: Rule = Rule {
+    id: "weak-pointers",
+    order: 142,
+    needs: Some(&needs::CODE),
+    yields_to: &["explicit-gc", "idle-gc"],
+    share_min: 0.05,
+    why: "a program with a few thousand of them does not notice",
+    check: |facts| LOOKED_AFTER.verdict(facts),
+    ..Rule::BLANK
+};
+
+static LOOKED_AFTER: Work = Work {
+    purposes: &["weak-pointers", "finalisers"],
+    what: "Collections looked after weak pointers and finalizers for ",
+    because: |_| {
+        ": each visits all of them in the generations that it collects, and the runtime calls C finalizers one by one \
+         while the world stands still."
+            .to_owned()
+    },
+    remedies: |facts| {
+        let fewer = Remedy::new(
+            "Make fewer: allocate buffers with `mallocForeignPtrBytes`, which needs no finalizer, and free with `bracket` \
+             what has a clear end.",
+        );
+        let fewer = fewer.falls(COLLECT).shows("the account's parts for weak pointers and finalizers fall");
+        [fewer].into_iter().chain(less_often(facts)).collect()
+    },
+};
+
+pub static SURVIVORS: Rule = Rule {
+    id: "survivors",
+    order: 143,
+    needs: Some(&needs::CODE),
+    // With fewer lanes there is less to collect at a time, and it is another program.
+    yields_to: &["explicit-gc", "idle-gc", "oversubscribed"],
+    share_min: 0.10,
+    why: "copying what is alive is the work of a collector",
+    check: |facts| COPIED.verdict(facts),
+    ..Rule::BLANK
+};
+
+static COPIED: Work = Work {
+    purposes: &["copying-young"],
+    what: "Collections of the young copied objects that were still alive for ",
+    because: |facts| outlives(facts, "allocation area"),
+    remedies: |facts| less_often(facts).into_iter().chain([tune(facts)]).collect(),
+};
+
+pub static COLLECTING: Rule = Rule {
+    id: "collecting",
+    order: 175,
+    yields_to: &[
+        "long-major-gc",
+        "parallel-gc-not-paying",
+        "remembered-set",
+        "stacks",
+        "weak-pointers",
+        "survivors",
+        "small-nursery",
+        "idle-gc",
+        "explicit-gc",
+        "blocked-in-kernel",
+        "oversubscribed",
+    ],
+    rest: true,
+    share_min: 0.10,
+    also: " beyond what other rules explain",
+    why: "a tenth of the run is what allocation costs",
+    check: |facts| collecting(facts, less_often(facts).into_iter().chain([tune(facts)]).collect()),
+    ..Rule::BLANK
+};
+
+/// A larger allocation area, where one would leave less to do.
+fn less_often(facts: &Facts<'_>) -> Option<Remedy> {
+    let larger = larger(facts)?;
+    let text = format!(
+        "Collect the young less often: with an allocation area of {} for each capability, {} for all, more objects die \
+         before they are looked at.",
+        bytes(larger),
+        bytes(larger.saturating_mul(facts.lanes.max(1) as u64))
+    );
+    Some(Remedy::new(text).flag(flag(larger)).falls(PAUSED).shows("collections take less of the run"))
+}

@@ -1,0 +1,106 @@
+//! What collections of OCaml's runtime take, by what their work is for: `survivors`, `ephemerons`, `major-work`; and
+//! `collecting`, where no rule says why.
+//!
+//! Cost: the account's part of it, as wall-clock time; what a domain does between pauses counts as its share of all
+//! domains' time. Samples divide it, so these rules need them; but for `collecting`, which says how long the collector
+//! worked in any case.
+
+use super::small_minor_heap::larger;
+use crate::findings::nodes::{Work, collecting, outlives, tune};
+use crate::findings::{COLLECT, Facts, Rule, needs};
+use rtscope_model::Remedy;
+
+pub static SURVIVORS: Rule = Rule {
+    id: "survivors",
+    order: 143,
+    needs: Some(&needs::CODE),
+    // What is alive only because the collection comes early is that rule's.
+    yields_to: &["explicit-gc", "small-minor-heap", "oversubscribed"],
+    share_min: 0.10,
+    why: "copying what is alive is the work of a collector",
+    check: |facts| PROMOTED.verdict(facts),
+    ..Rule::BLANK
+};
+
+static PROMOTED: Work = Work {
+    purposes: &["promotion"],
+    what: "Minor collections promoted objects that were still alive for ",
+    because: |facts| outlives(facts, "minor heap"),
+    remedies: |facts| less_often(facts).into_iter().chain([tune(facts)]).collect(),
+};
+
+pub static EPHEMERONS: Rule = Rule {
+    id: "ephemerons",
+    order: 144,
+    needs: Some(&needs::CODE),
+    yields_to: &["explicit-gc"],
+    share_min: 0.05,
+    why: "a program with a few thousand of them does not notice",
+    check: |facts| LOOKED_AFTER.verdict(facts),
+    ..Rule::BLANK
+};
+
+static LOOKED_AFTER: Work = Work {
+    purposes: &["ephemerons", "finalisers"],
+    what: "Collections looked after weak pointers, ephemerons and finalisers for ",
+    because: |_| ": every cycle visits all of them.".to_owned(),
+    remedies: |facts| {
+        let fewer = Remedy::new(
+            "Make fewer: keep a weak table only where nothing else can say when an entry ends, and release with \
+             `Fun.protect` what has a clear end.",
+        );
+        let fewer = fewer.falls(COLLECT).shows("the account's parts for ephemerons and finalisers fall");
+        [fewer].into_iter().chain(rarer_cycles(facts)).collect()
+    },
+};
+
+pub static MAJOR_WORK: Rule = Rule {
+    id: "major-work",
+    order: 145,
+    needs: Some(&needs::CODE),
+    yields_to: &["explicit-gc", "long-major-gc", "small-minor-heap"],
+    share_min: 0.10,
+    why: "marking what is alive is the work of a collector",
+    check: |facts| MARKED.verdict(facts),
+    ..Rule::BLANK
+};
+
+static MARKED: Work = Work {
+    purposes: &["marking", "sweeping"],
+    what: "The major collector marked and swept for ",
+    because: |_| ", while domains allocated.".to_owned(),
+    remedies: |facts| rarer_cycles(facts).chain([tune(facts)]).collect(),
+};
+
+pub static COLLECTING: Rule = Rule {
+    id: "collecting",
+    order: 175,
+    yields_to: &[
+        "long-major-gc",
+        "survivors",
+        "ephemerons",
+        "major-work",
+        "small-minor-heap",
+        "late-release",
+        "idle-domain",
+        "fork-pause",
+        "leadership-contention",
+        "explicit-gc",
+        "blocked-in-kernel",
+        "oversubscribed",
+    ],
+    rest: true,
+    share_min: 0.10,
+    also: " beyond what other rules explain",
+    why: "a tenth of the run is what allocation costs",
+    check: |facts| collecting(facts, less_often(facts).into_iter().chain([tune(facts)]).collect()),
+    ..Rule::BLANK
+};
+
+fn less_often(facts: &Facts<'_>) -> Option<Remedy> {
+    larger(facts).map(super::small_minor_heap::Larger::less_often)
+}
+
+fn rarer_cycles(facts: &Facts<'_>) -> impl Iterator<Item = Remedy> {
+    facts.runtime.knobs.old_heap.iter().map(|change| change.remedy(""))
+}
