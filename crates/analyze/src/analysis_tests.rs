@@ -170,6 +170,37 @@ fn siblings_on_one_cpu_are_oversubscribed() {
     assert_eq!(finding.cost_ns, 20 * (40 * MS + 20_000), "only what lies inside pauses, and the last lane on its CPU");
 }
 
+/// Between short pauses each 100 ms, thread 12 is off CPU 1 in this state for 60 ms, and nothing runs there.
+fn away(state: OffState) -> Results {
+    let script = Script::default()
+        .k(0, switch(0, 0, OffState::Runnable, 11))
+        .k(0, switch(1, 0, OffState::Runnable, 12))
+        .rt(1, 0, Runtime::LaneCreated)
+        .rt(1, 1, Runtime::LaneCreated);
+    let script = (1..=20).map(|n| n * 100 * MS).fold(script, |script, at| {
+        script
+            .parallel(at, at + 3_000, at + 5_000, at + 105_000)
+            .k(at + 20 * MS, switch(1, 12, state, 0))
+            .k(at + 80 * MS, switch(1, 0, OffState::Runnable, 12))
+    });
+    analyse(context(2), script).0
+}
+
+#[test]
+fn a_part_of_the_account_that_no_rule_explains_is_a_finding() {
+    let results = away(OffState::Runnable);
+    assert_eq!(ids(&results), ["no-cpu"]);
+    let finding = results.findings.first().unwrap();
+    // One of two lanes; the log ends with the last pause.
+    assert_eq!(finding.cost_ns, 19 * 60 * MS / 2, "{}", finding.claim);
+    let says = "The average capability had work and no CPU for 570 ms of 2.00 s (28 %), most of it: its CPU was idle.";
+    assert_eq!(finding.claim.to_string(), says);
+    let results = away(OffState::Uninterruptible);
+    assert_eq!(ids(&results), ["kept"]);
+    let finding = results.findings.first().unwrap();
+    assert!(finding.claim.contains("most of it: blocked in the kernel"), "{}", finding.claim);
+}
+
 pub(super) fn healthy(count: u64) -> Script {
     let script =
         Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));

@@ -7,6 +7,7 @@ use rtscope_model::Remedy;
 /// The one rule.
 pub static RULES: [&Rule; 1] = [&Rule {
     id: "uneven-hollows",
+    explains: &["standing-still"],
     order: 1_000,
     share_min: 0.01,
     also: "one hollow is the last in most gatherings",

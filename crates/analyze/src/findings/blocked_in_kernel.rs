@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 
 pub(super) static RULE: Rule = Rule {
     id: "blocked-in-kernel",
+    explains: &["collecting", "standing-still", "kept"],
     order: 90,
     needs: Some(&needs::CODE),
     yields_to: &["long-major-gc", "fork-pause"],

@@ -16,6 +16,7 @@ use rtscope_model::{Cause, Confidence, Evidence, Figure, GroupId, Remedy};
 
 pub(super) static RULE: Rule = Rule {
     id: "cpu-throttled",
+    explains: &["standing-still", "no-cpu"],
     order: 10,
     needs: Some(&QUOTAS),
     share_min: 0.01,

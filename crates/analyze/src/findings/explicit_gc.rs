@@ -9,6 +9,7 @@ pub const COUNT_MIN: u64 = 3;
 /// Without its `check`: a fiftieth of the wall clock in at least three.
 pub const EXPLICIT_GC: Rule = Rule {
     id: "explicit-gc",
+    explains: &["collecting", "standing-still"],
     order: 190,
     share_min: 0.02,
     also: ", three of them",

@@ -14,6 +14,7 @@ use rtscope_model::{Cause, CodeKind, Evidence, Remedy};
 
 pub(super) static RULE: Rule = Rule {
     id: "unsafe-foreign-call",
+    explains: &["standing-still", "kept"],
     order: 70,
     needs: Some(&needs::CODE),
     share_min: 0.05,

@@ -16,6 +16,7 @@ const STEP_NS: u64 = 10_000_000;
 
 pub(super) static RULE: Rule = Rule {
     id: "host-steal",
+    explains: &["standing-still", "no-cpu"],
     order: 100,
     needs: Some(&COUNTERS),
     share_min: 0.05,

@@ -31,7 +31,7 @@ pub use table::table;
 pub(crate) use words::*;
 
 /// The rules that hold for every runtime that stops the world, also for one that is not known.
-pub static RULES: [&Rule; 10] = [
+pub static RULES: [&Rule; 11] = [
     &cpu_throttled::RULE,
     &preempted::RULE,
     &oversubscribed::RULE,
@@ -39,6 +39,7 @@ pub static RULES: [&Rule; 10] = [
     &blocked_in_kernel::RULE,
     &host_steal::RULE,
     &long_major_gc::RULE,
+    &nodes::COLLECTING,
     &nodes::STANDING_STILL,
     &nodes::NO_CPU,
     &nodes::KEPT,

@@ -26,6 +26,7 @@ pub(crate) static RULE: Rule = BASE;
 /// behind the very lane that it waits for: that loses nothing.
 pub(crate) const BASE: Rule = Rule {
     id: "oversubscribed",
+    explains: &["collecting", "standing-still", "no-cpu"],
     order: 60,
     needs: Some(&needs::RUNNERS),
     yields_to: &["late-safepoint", "unsafe-foreign-call", "blocked-in-kernel", "late-release"],

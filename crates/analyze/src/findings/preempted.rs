@@ -19,6 +19,7 @@ const NAMED_MAX: usize = 3;
 
 pub(super) static RULE: Rule = Rule {
     id: "preempted",
+    explains: &["standing-still", "no-cpu"],
     order: 20,
     needs: Some(&needs::RUNNERS),
     share_min: 0.05,

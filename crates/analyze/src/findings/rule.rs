@@ -32,7 +32,9 @@ pub struct Rule {
     /// Rules that explain the same time better: where one of them finds at least half
     /// of this one's cost, this one is silent. A cause has one name.
     pub yields_to: &'static [&'static str],
-    /// It is about a part of the account: what the rules that it yields to find is taken off its cost, and it says the rest.
+    /// Ids of findings that are parts of the account, of which it explains something: its cost is taken off theirs.
+    pub explains: &'static [&'static str],
+    /// It is such a part, and says what no rule explains.
     pub rest: bool,
     /// It speaks from this share of the wall clock, or of the resident memory,
     pub share_min: f64,
@@ -55,6 +57,7 @@ impl Rule {
         order: u16::MAX,
         needs: None,
         yields_to: &[],
+        explains: &[],
         rest: false,
         share_min: 0.0,
         long_ns: None,
@@ -252,7 +255,7 @@ pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
     let costs: Vec<(&str, u64)> = found.iter().map(|one| (one.rule.id, one.cost)).collect();
     found.retain(|one| !one.explained(&costs));
     for rule in rests {
-        let causes: Vec<&Found> = found.iter().filter(|one| rule.yields_to.contains(&one.rule.id)).collect();
+        let causes: Vec<&Found> = found.iter().filter(|one| one.rule.explains.contains(&rule.id)).collect();
         let explained: u64 = causes.iter().map(|one| one.finding.cost_ns).sum();
         let last = causes.iter().map(|one| one.rank).fold(1.0, f64::min);
         let rest = Found::by(rule, facts, explained).map(|rest| match explained.saturating_mul(2) >= rest.cost {

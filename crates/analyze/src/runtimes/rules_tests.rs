@@ -28,6 +28,9 @@ fn a_rule_yields_to_rules_that_exist() {
         for better in rule.yields_to {
             assert!(all.iter().any(|other| other.id == *better), "{} yields to {better}", rule.id);
         }
+        for part in rule.explains {
+            assert!(all.iter().any(|other| other.id == *part && other.rest), "{} explains {part}", rule.id);
+        }
     }
 }
 

@@ -5,13 +5,14 @@
 //! which says how long the collector worked in any case.
 
 use super::small_nursery::{flag, larger};
-use crate::findings::nodes::{Work, collecting, outlives, tune};
+use crate::findings::nodes::{self, Work, collecting, outlives, tune};
 use crate::findings::{COLLECT, Facts, PAUSED, Rule, needs};
 use rtscope_model::Remedy;
 use rtscope_model::units::bytes;
 
 pub static STACKS: Rule = Rule {
     id: "stacks",
+    explains: &["collecting"],
     order: 141,
     needs: Some(&needs::CODE),
     yields_to: &["explicit-gc", "idle-gc"],
@@ -41,6 +42,7 @@ static SCANNED: Work = Work {
 
 pub static WEAK_POINTERS: Rule = Rule {
     id: "weak-pointers",
+    explains: &["collecting"],
     order: 142,
     needs: Some(&needs::CODE),
     yields_to: &["explicit-gc", "idle-gc"],
@@ -70,6 +72,7 @@ static LOOKED_AFTER: Work = Work {
 
 pub static SURVIVORS: Rule = Rule {
     id: "survivors",
+    explains: &["collecting"],
     order: 143,
     needs: Some(&needs::CODE),
     // With fewer lanes there is less to collect at a time, and it is another program.
@@ -88,27 +91,8 @@ static COPIED: Work = Work {
 };
 
 pub static COLLECTING: Rule = Rule {
-    id: "collecting",
-    order: 175,
-    yields_to: &[
-        "long-major-gc",
-        "parallel-gc-not-paying",
-        "remembered-set",
-        "stacks",
-        "weak-pointers",
-        "survivors",
-        "small-nursery",
-        "idle-gc",
-        "explicit-gc",
-        "blocked-in-kernel",
-        "oversubscribed",
-    ],
-    rest: true,
-    share_min: 0.10,
-    also: " beyond what other rules explain",
-    why: "a tenth of the run is what allocation costs",
     check: |facts| collecting(facts, less_often(facts).into_iter().chain([tune(facts)]).collect()),
-    ..Rule::BLANK
+    ..nodes::COLLECTING_BASE
 };
 
 /// A larger allocation area, where one would leave less to do.

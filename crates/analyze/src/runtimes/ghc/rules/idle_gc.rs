@@ -15,6 +15,7 @@ const COUNT_MIN: u64 = 3;
 
 pub static RULE: Rule = Rule {
     id: "idle-gc",
+    explains: &["collecting", "standing-still"],
     order: 180,
     needs: Some(&ALLOCATION),
     share_min: 0.01,

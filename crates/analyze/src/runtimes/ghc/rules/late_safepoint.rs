@@ -15,6 +15,7 @@ use rtscope_model::{Cause, CodeKind, Remedy, Symbol};
 
 pub static RULE: Rule = Rule {
     id: "late-safepoint",
+    explains: &["standing-still"],
     order: 80,
     needs: Some(&needs::CODE),
     share_min: 0.05,

@@ -24,6 +24,7 @@ const PURPOSES: [&str; 3] = ["mutable-objects", "remembered-set", "stable-names"
 
 pub static RULE: Rule = Rule {
     id: "remembered-set",
+    explains: &["collecting"],
     order: 140,
     needs: Some(&WAITS),
     yields_to: &["blocked-in-kernel", "host-steal", "explicit-gc", "stacks", "weak-pointers"],

@@ -27,6 +27,7 @@ const MIB: u64 = 1 << 20;
 
 pub static RULE: Rule = Rule {
     id: "small-nursery",
+    explains: &["collecting", "standing-still"],
     order: 150,
     needs: Some(&SIZES),
     yields_to: &["remembered-set", "stacks", "weak-pointers", "explicit-gc"],

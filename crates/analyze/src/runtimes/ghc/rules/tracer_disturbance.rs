@@ -14,6 +14,7 @@ use rtscope_model::{Evidence, Figure, Remedy};
 
 pub static RULE: Rule = Rule {
     id: "tracer-disturbance",
+    explains: &["standing-still", "no-cpu", "kept"],
     order: 110,
     share_min: 0.08,
     why: "on a busy machine the recorder takes up to a twentieth",

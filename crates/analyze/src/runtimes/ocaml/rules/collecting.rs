@@ -6,12 +6,13 @@
 //! worked in any case.
 
 use super::small_minor_heap::larger;
-use crate::findings::nodes::{Work, collecting, outlives, tune};
+use crate::findings::nodes::{self, Work, collecting, outlives, tune};
 use crate::findings::{COLLECT, Facts, Rule, needs};
 use rtscope_model::Remedy;
 
 pub static SURVIVORS: Rule = Rule {
     id: "survivors",
+    explains: &["collecting"],
     order: 143,
     needs: Some(&needs::CODE),
     // What is alive only because the collection comes early is that rule's.
@@ -31,6 +32,7 @@ static PROMOTED: Work = Work {
 
 pub static EPHEMERONS: Rule = Rule {
     id: "ephemerons",
+    explains: &["collecting"],
     order: 144,
     needs: Some(&needs::CODE),
     yields_to: &["explicit-gc"],
@@ -56,6 +58,7 @@ static LOOKED_AFTER: Work = Work {
 
 pub static MAJOR_WORK: Rule = Rule {
     id: "major-work",
+    explains: &["collecting"],
     order: 145,
     needs: Some(&needs::CODE),
     yields_to: &["explicit-gc", "long-major-gc", "small-minor-heap"],
@@ -73,28 +76,8 @@ static MARKED: Work = Work {
 };
 
 pub static COLLECTING: Rule = Rule {
-    id: "collecting",
-    order: 175,
-    yields_to: &[
-        "long-major-gc",
-        "survivors",
-        "ephemerons",
-        "major-work",
-        "small-minor-heap",
-        "late-release",
-        "idle-domain",
-        "fork-pause",
-        "leadership-contention",
-        "explicit-gc",
-        "blocked-in-kernel",
-        "oversubscribed",
-    ],
-    rest: true,
-    share_min: 0.10,
-    also: " beyond what other rules explain",
-    why: "a tenth of the run is what allocation costs",
     check: |facts| collecting(facts, less_often(facts).into_iter().chain([tune(facts)]).collect()),
-    ..Rule::BLANK
+    ..nodes::COLLECTING_BASE
 };
 
 fn less_often(facts: &Facts<'_>) -> Option<Remedy> {

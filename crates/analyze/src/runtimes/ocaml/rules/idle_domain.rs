@@ -22,6 +22,7 @@ const PAUSES_MIN: u64 = 20;
 
 pub static RULE: Rule = Rule {
     id: "idle-domain",
+    explains: &["collecting", "standing-still", "no-cpu"],
     order: 40,
     yields_to: &["cpu-throttled", "preempted", "late-release", "unsafe-foreign-call"],
     share_min: 0.02,

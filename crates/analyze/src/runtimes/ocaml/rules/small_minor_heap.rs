@@ -30,6 +30,7 @@ const WORD_BYTES: u64 = 8;
 
 pub static RULE: Rule = Rule {
     id: "small-minor-heap",
+    explains: &["collecting", "standing-still"],
     order: 160,
     yields_to: &["late-release", "idle-domain", "cpu-throttled", "preempted", "oversubscribed"],
     share_min: 0.05,
