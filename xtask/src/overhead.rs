@@ -14,12 +14,12 @@ use std::process::Command;
 /// An A/A wider than this decides nothing.
 const UNDECIDED: f64 = 0.03;
 
-/// A program of fixed work: its workload, and arguments that give it ten seconds, so that a recorder's start (some
-/// 30 ms of CPU time) is not what is measured.
+/// A program of fixed work: its workload, and arguments that give it a few seconds, so that a recorder's start
+/// is not what is measured.
 const PROGRAMS: [(&str, &[&str], &str); 3] = [
-    ("throttled", &["84000"], "two workers"),
-    ("sleepers", &["84000", "10"], "one worker, 10 threads that sleep"),
-    ("sleepers", &["72000", "10000"], "one worker, 10,000 threads that sleep"),
+    ("throttled", &["28000"], "two workers"),
+    ("sleepers", &["28000", "10"], "one worker, 10 threads that sleep"),
+    ("sleepers", &["24000", "10000"], "one worker, 10,000 threads that sleep"),
 ];
 
 /// How a program runs: plainly, with its runtime's log, or recorded with these options.
