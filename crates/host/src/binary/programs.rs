@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Files that are remembered.
 const PROGRAMS_MAX: usize = 64;
 
-/// Device, inode, size, and when it was changed, which nobody can set.
+/// Device, inode, size and time of status change (`ctime`, which no program can set).
 type Identity = (u64, u64, u64, i64, i64);
 
 static KNOWN: Mutex<BTreeMap<Identity, Inspected>> = Mutex::new(BTreeMap::new());
@@ -26,7 +26,7 @@ pub(super) fn known(found: Option<Metadata>, read: impl FnOnce() -> Inspected) -
     if let Some(known) = all().get(&identity) {
         return known.clone();
     }
-    // Nobody waits for the lock meanwhile: whose file it is decides how long that takes.
+    // Without the lock: another user's file can take seconds to read, and other threads must not wait for it.
     let inspected = read();
     if inspected.binary.note.is_none() {
         let mut all = all();
