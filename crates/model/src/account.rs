@@ -54,6 +54,11 @@ impl Node {
         Node { parts, ..Node::leaf(id, name, ns) }
     }
 
+    /// The part with this id.
+    pub fn part(&self, id: &str) -> Option<&Node> {
+        self.parts.iter().find(|part| part.id == id)
+    }
+
     /// Whether it is as long as its parts, and each of these is.
     pub fn sums_up(&self) -> bool {
         let parts: u64 = self.parts.iter().map(|part| part.ns).sum();

@@ -108,6 +108,18 @@ fn a_late_runtime_or_nothing_sampled_is_no_late_safepoint() {
 }
 
 #[test]
+fn too_many_lanes_explain_one_that_spins_in_the_runtime_and_none_that_may_be_in_a_loop() {
+    let crowded = |place| {
+        let context = Context { symbols: Places::new().symbols, nursery_bytes: None, ..context(1) };
+        analyse(context, late(20, place)).0
+    };
+    // 10 us of each are after the last sample's lane has stopped.
+    assert_eq!(only(&crowded(Places::new().runtime), "oversubscribed").cost_ns, 20 * (40 * MS + 10_000));
+    only(&crowded(SymbolId(0)), "standing-still");
+    only(&crowded(Places::new().spin), "late-safepoint");
+}
+
+#[test]
 fn a_foreign_call_that_keeps_its_lane_is_named() {
     let (results, _) = sampled(late(20, Places::new().call));
     let finding = only(&results, "unsafe-foreign-call");

@@ -54,7 +54,7 @@ pub struct Facts<'a> {
     pub allocation: &'a Allocation,
     /// What collections were like.
     pub collections: &'a Collections,
-    /// Where lane time went; `None`: nobody asked.
+    /// Where lane time went; `None` in an analysis without an account.
     pub account: Option<&'a Account>,
     /// Green threads, where the log has them.
     pub green: &'a GreenThreads,

@@ -20,7 +20,7 @@ const SHARE_OF_USUAL_MAX: u64 = 2;
 
 pub(super) static RULE: Rule = Rule {
     id: "long-major-gc",
-    explains: &["collecting", "standing-still"],
+    explains: &["collecting"],
     order: 120,
     needs: Some(&GENERATIONS),
     yields_to: &["idle-gc", "explicit-gc"],

@@ -2,11 +2,11 @@
 //! collections as data, and the plain cases: the collector, pauses, a want of CPUs or calls take much of the run and no
 //! rule says why. Refuses to know which purposes a runtime has, and its flags.
 
-use super::{Cost, Facts, Rule, Verdict, sure};
+use super::{Cost, Facts, Rule, Verdict, needs, sure};
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Account, Evidence, Node, Remedy};
 
-/// Of fewer samples no share is told.
+/// Below this many samples a share says nothing.
 const SAMPLES_MIN: u64 = 10;
 /// A share of so many is good to a few per cent.
 const SAMPLES_MANY: u64 = 100;
@@ -100,7 +100,7 @@ impl Part {
         let ns = mean(account, parts.iter().map(|part| part.ns).sum());
         // Where samples or causes divide it further, that says more.
         let inner = largest.parts.first().filter(|inner| inner.ns.saturating_mul(2) > largest.ns);
-        let most = inner.map_or(largest.name.clone(), |inner| format!("{}: {}", largest.name, inner.name));
+        let most = inner.map_or(largest.name.clone(), |inner| format!("{} ({})", largest.name, inner.name));
         let what = self.what.replace("{}", facts.runtime.lane.0);
         let verdict = Verdict::new(Cost::Time((self.ns)(facts, ns)), facts.sure_with_kernel(), what);
         let text =
@@ -125,6 +125,26 @@ impl Part {
 fn mean(account: &Account, ns: u64) -> u64 {
     scaled(account.wall_ns, ns, account.lanes_ns)
 }
+
+/// What rules about one kind of work of collections have in common.
+pub const WORK: Rule = Rule {
+    explains: &["collecting"],
+    needs: Some(&needs::CODE),
+    yields_to: &["explicit-gc", "idle-gc"],
+    share_min: 0.05,
+    ..Rule::BLANK
+};
+
+/// Without its `check`: collections of the young copy what is alive. It yields to what makes them come too early, or one
+/// after the other: that changes how much is alive in each.
+pub const SURVIVORS: Rule = Rule {
+    id: "survivors",
+    order: 143,
+    yields_to: &["explicit-gc", "idle-gc", "oversubscribed", "small-minor-heap"],
+    share_min: 0.10,
+    why: "copying what is alive is the work of a collector",
+    ..WORK
+};
 
 /// One kind of work of collections.
 pub struct Work {
@@ -253,7 +273,7 @@ impl<'a> Collecting<'a> {
 }
 
 /// The part of `ns` that `part` is of `whole`.
-fn scaled(ns: u64, part: u64, whole: u64) -> u64 {
+pub fn scaled(ns: u64, part: u64, whole: u64) -> u64 {
     (u128::from(ns) * u128::from(part) / u128::from(whole.max(1))) as u64
 }
 

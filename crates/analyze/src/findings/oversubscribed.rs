@@ -3,22 +3,28 @@
 //!
 //! Cost: wall-clock time inside pauses in which a thread of the program waited
 //! for a CPU on which another thread of the program ran; each moment once. With more
-//! lanes than CPUs also pauses that waited for a lane that ran the runtime's own code,
-//! slept or was on its way to a CPU: it spins for one that has none, or is woken by one
-//! that had to wait for its turn. Outside pauses sharing a CPU loses nothing: the CPU does the program's work
-//! either way. With more lanes than CPUs a fiftieth of the wall clock is
+//! lanes than CPUs also what pauses waited for a lane on its way to a CPU; for one that
+//! samples found in the runtime's code (it spins for one that has no CPU); and for one
+//! that still slept, or changed threads, when the work was done (who wakes it had to wait
+//! for a turn). A lane that does so before all have stopped may be in a call or in a
+//! loop: that has other names. Outside pauses sharing a CPU loses nothing: the CPU does the program's
+//! work either way. With more lanes than CPUs a fiftieth of the wall clock is
 //! enough; otherwise (threads of foreign calls, an unlucky placement) it has to
 //! be a tenth. The CPUs are those of the affinity mask: what a quota takes is
 //! `cpu-throttled`'s.
 
+use super::nodes::scaled;
 use super::{Cost, Facts, PAUSED, Rule, Verdict, evidence, longest, needs, sure};
 use rtscope_model::units::duration;
-use rtscope_model::{Cause, Remedy};
+use rtscope_model::{Cause, CodeKind, Remedy};
 
 const SHARE_MIN_OTHERS: f64 = 0.10;
 /// What a lane does that is late because others of the program have the CPUs.
-const FOR_EACH_OTHER: [Cause; 5] =
-    [Cause::Oversubscribed, Cause::WakeLatency, Cause::HandedOver, Cause::Running, Cause::Asleep];
+const FOR_EACH_OTHER: [Cause; 2] = [Cause::Oversubscribed, Cause::WakeLatency];
+/// The same only when the work is done, with their parts in the account: before, such a lane may be in a call.
+const AFTER_THE_WORK: [(Cause, &str); 2] = [(Cause::Asleep, "asleep"), (Cause::HandedOver, "handed-over")];
+/// What a lane is late by that has a CPU, as far as samples tell.
+const ON_A_CPU: [Cause; 4] = [Cause::Running, Cause::LateSafepoint, Cause::ForeignCall, Cause::InKernel];
 
 pub(crate) static RULE: Rule = BASE;
 
@@ -40,8 +46,7 @@ pub(crate) const BASE: Rule = Rule {
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let held = facts.held?;
     let too_many = more_lanes_than_cpus(facts);
-    let waited_ns = too_many.map_or(0, |_| FOR_EACH_OTHER.map(|cause| facts.paused_ns(cause)).iter().sum());
-    let cost_ns = held.sibling.in_pauses_ns.max(waited_ns);
+    let cost_ns = held.sibling.in_pauses_ns.max(too_many.map_or(0, |_| waited_ns(facts)));
     if too_many.is_none() && facts.share(cost_ns) < SHARE_MIN_OTHERS {
         return None;
     }
@@ -64,6 +69,32 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let what = format!("{who} pauses the program's threads waited for each other's CPUs for ");
     let verdict = Verdict::new(Cost::Time(cost_ns), sure(too_many.is_some()), what);
     Some(verdict.seen([lanes, longest, Some(behind)].into_iter().flatten()).remedies(remedies(facts, too_many)))
+}
+
+/// Wall-clock time that pauses waited for lanes of which there are too many.
+fn waited_ns(facts: &Facts<'_>) -> u64 {
+    let queued: u64 = FOR_EACH_OTHER.map(|cause| facts.paused_ns(cause)).iter().sum();
+    // Samples hit few of the waits: those that were hit tell for all.
+    let all: u64 = ON_A_CPU.map(|cause| hit_ns(facts, cause, |_| true)).iter().sum();
+    let spinning = hit_ns(facts, Cause::Running, |kind| kind == CodeKind::Runtime);
+    let spun = scaled(facts.paused_ns(Cause::Running), spinning, all);
+    let after: u64 = AFTER_THE_WORK.map(|(cause, part)| after_ns(facts, cause, part)).iter().sum();
+    queued.saturating_add(spun).saturating_add(after)
+}
+
+/// Waits for a lane with this cause in which a sample found code that `is` asked for.
+fn hit_ns(facts: &Facts<'_>, cause: Cause, is: impl Fn(CodeKind) -> bool) -> u64 {
+    let Some(total) = facts.sums.cause_total(cause) else { return 0 };
+    let found = total.codes.iter().filter(|(id, _)| is(facts.symbols.get(**id).kind));
+    found.map(|(_, ns)| ns).sum()
+}
+
+/// What of the waits for this cause came after the work: its share in the account, which tells when.
+fn after_ns(facts: &Facts<'_>, cause: Cause, part: &str) -> u64 {
+    let stands = facts.account.and_then(|account| account.part("standing-still"));
+    let of = |when| stands.and_then(|stands| stands.part(when)?.part(part)).map_or(0, |node| node.ns);
+    let [before, after] = ["to-stop", "to-get-back"].map(of);
+    scaled(facts.paused_ns(cause), after, before.saturating_add(after))
 }
 
 /// CPUs that the program may use, where it has more lanes than that.

@@ -489,7 +489,7 @@ pub fn no_kernel() -> Fixture {
     results.source.path = "mill.eventlog".into();
     results.productivity.wall = None;
     results.memory.rss_bytes = None;
-    let most = "most of it: until all had stopped: not known.";
+    let most = "most of it: until all had stopped (not known).";
     let claim = format!(
         "Pauses waited until every capability had stopped, or was back at work, for 2.03 s of 3.00 s (68 %), {most}"
     );

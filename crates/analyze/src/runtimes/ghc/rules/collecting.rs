@@ -6,20 +6,16 @@
 
 use super::small_nursery::{flag, larger};
 use crate::findings::nodes::{self, Work, collecting, outlives, tune};
-use crate::findings::{COLLECT, Facts, PAUSED, Rule, needs};
+use crate::findings::{COLLECT, Facts, PAUSED, Rule};
 use rtscope_model::Remedy;
 use rtscope_model::units::bytes;
 
 pub static STACKS: Rule = Rule {
     id: "stacks",
-    explains: &["collecting"],
     order: 141,
-    needs: Some(&needs::CODE),
-    yields_to: &["explicit-gc", "idle-gc"],
-    share_min: 0.05,
     why: "every program has stacks, which take next to nothing",
     check: |facts| SCANNED.verdict(facts),
-    ..Rule::BLANK
+    ..nodes::WORK
 };
 
 static SCANNED: Work = Work {
@@ -42,14 +38,10 @@ static SCANNED: Work = Work {
 
 pub static WEAK_POINTERS: Rule = Rule {
     id: "weak-pointers",
-    explains: &["collecting"],
     order: 142,
-    needs: Some(&needs::CODE),
-    yields_to: &["explicit-gc", "idle-gc"],
-    share_min: 0.05,
     why: "a program with a few thousand of them does not notice",
     check: |facts| LOOKED_AFTER.verdict(facts),
-    ..Rule::BLANK
+    ..nodes::WORK
 };
 
 static LOOKED_AFTER: Work = Work {
@@ -70,18 +62,7 @@ static LOOKED_AFTER: Work = Work {
     },
 };
 
-pub static SURVIVORS: Rule = Rule {
-    id: "survivors",
-    explains: &["collecting"],
-    order: 143,
-    needs: Some(&needs::CODE),
-    // With fewer lanes there is less to collect at a time, and it is another program.
-    yields_to: &["explicit-gc", "idle-gc", "oversubscribed"],
-    share_min: 0.10,
-    why: "copying what is alive is the work of a collector",
-    check: |facts| COPIED.verdict(facts),
-    ..Rule::BLANK
-};
+pub static SURVIVORS: Rule = Rule { check: |facts| COPIED.verdict(facts), ..nodes::SURVIVORS };
 
 static COPIED: Work = Work {
     purposes: &["copying-young"],

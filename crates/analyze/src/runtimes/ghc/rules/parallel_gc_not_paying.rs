@@ -20,7 +20,7 @@ const SPEEDUP_MIN: f64 = 1.2;
 
 pub static RULE: Rule = Rule {
     id: "parallel-gc-not-paying",
-    explains: &["collecting", "standing-still"],
+    explains: &["collecting"],
     order: 130,
     needs: Some(&WAITS),
     yields_to: &["small-nursery", "cpu-throttled", "oversubscribed", "explicit-gc", "idle-gc"],

@@ -7,21 +7,10 @@
 
 use super::small_minor_heap::larger;
 use crate::findings::nodes::{self, Work, collecting, outlives, tune};
-use crate::findings::{COLLECT, Facts, Rule, needs};
+use crate::findings::{COLLECT, Facts, Rule};
 use rtscope_model::Remedy;
 
-pub static SURVIVORS: Rule = Rule {
-    id: "survivors",
-    explains: &["collecting"],
-    order: 143,
-    needs: Some(&needs::CODE),
-    // What is alive only because the collection comes early is that rule's.
-    yields_to: &["explicit-gc", "small-minor-heap", "oversubscribed"],
-    share_min: 0.10,
-    why: "copying what is alive is the work of a collector",
-    check: |facts| PROMOTED.verdict(facts),
-    ..Rule::BLANK
-};
+pub static SURVIVORS: Rule = Rule { check: |facts| PROMOTED.verdict(facts), ..nodes::SURVIVORS };
 
 static PROMOTED: Work = Work {
     purposes: &["promotion"],
@@ -32,14 +21,10 @@ static PROMOTED: Work = Work {
 
 pub static EPHEMERONS: Rule = Rule {
     id: "ephemerons",
-    explains: &["collecting"],
     order: 144,
-    needs: Some(&needs::CODE),
-    yields_to: &["explicit-gc"],
-    share_min: 0.05,
     why: "a program with a few thousand of them does not notice",
     check: |facts| LOOKED_AFTER.verdict(facts),
-    ..Rule::BLANK
+    ..nodes::WORK
 };
 
 static LOOKED_AFTER: Work = Work {
@@ -58,14 +43,12 @@ static LOOKED_AFTER: Work = Work {
 
 pub static MAJOR_WORK: Rule = Rule {
     id: "major-work",
-    explains: &["collecting"],
     order: 145,
-    needs: Some(&needs::CODE),
     yields_to: &["explicit-gc", "long-major-gc", "small-minor-heap"],
     share_min: 0.10,
     why: "marking what is alive is the work of a collector",
     check: |facts| MARKED.verdict(facts),
-    ..Rule::BLANK
+    ..nodes::WORK
 };
 
 static MARKED: Work = Work {

@@ -14,7 +14,7 @@ use rtscope_model::{Confidence, Evidence, Figure, Remedy};
 
 pub static RULE: Rule = Rule {
     id: "fork-pause",
-    explains: &["collecting", "standing-still", "kept"],
+    explains: &["standing-still", "kept"],
     order: 50,
     needs: Some(&needs::RUNNERS),
     share_min: 0.02,

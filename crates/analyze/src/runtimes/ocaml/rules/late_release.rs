@@ -18,7 +18,7 @@ const LANES_NAMED: usize = 4;
 /// A quota or another process that takes the CPU is the better name.
 pub static RULE: Rule = Rule {
     id: "late-release",
-    explains: &["collecting", "standing-still", "no-cpu"],
+    explains: &["standing-still", "no-cpu"],
     order: 30,
     needs: Some(&needs::RUNNERS),
     yields_to: &["cpu-throttled", "preempted", "host-steal"],

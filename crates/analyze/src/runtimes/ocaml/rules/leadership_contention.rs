@@ -16,7 +16,7 @@ const LANES_NAMED: usize = 4;
 
 pub static RULE: Rule = Rule {
     id: "leadership-contention",
-    explains: &["collecting", "standing-still"],
+    explains: &["standing-still"],
     order: 170,
     yields_to: &[
         "late-release",
