@@ -1,6 +1,7 @@
 //! The outcome of a diagnosis rule: a sentence with evidence, a cost and a
 //! remedy. Owns the shape, and what a remedy's parts read like; the rules live in `analyze`.
 
+use crate::setting::Setting;
 use crate::time::Time;
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
@@ -117,7 +118,9 @@ impl Serialize for Advice {
 pub struct Remedy {
     /// What to do, in words.
     pub text: Advice,
-    /// The flag or setting, ready to paste, where there is one.
+    /// What it sets, where that is more than words.
+    pub setting: Option<Setting>,
+    /// The same as this program takes it, ready to paste; `None`: it cannot be said so.
     pub flag: Option<String>,
     /// How to see that it helped.
     pub verify: String,
@@ -128,7 +131,7 @@ pub struct Remedy {
 impl Remedy {
     /// In words only.
     pub fn new(words: impl Into<String>) -> Remedy {
-        Remedy { text: words.into().into(), flag: None, verify: String::new(), metric: None }
+        Remedy { text: words.into().into(), setting: None, flag: None, verify: String::new(), metric: None }
     }
 
     /// An alternative to what is listed before it: `words` go on after "or".
@@ -136,9 +139,14 @@ impl Remedy {
         Remedy { text: Advice { words: words.into(), alternative: true }, ..Remedy::new("") }
     }
 
-    /// With what to paste.
-    pub fn flag(self, flag: impl Into<String>) -> Remedy {
-        Remedy { flag: Some(flag.into()), ..self }
+    /// With what it sets.
+    pub fn set(self, setting: impl Into<Option<Setting>>) -> Remedy {
+        Remedy { setting: setting.into(), ..self }
+    }
+
+    /// With an option of the program's runtime.
+    pub fn option(self, word: impl Into<String>) -> Remedy {
+        self.set(Setting::option(word))
     }
 
     /// The figure falls, and that is how to see that it helped.

@@ -4,6 +4,32 @@
 /// A GHC version: 9, 0, 2.
 pub type Version = (u32, u32, u32);
 
+/// What decides which options of its runtime a program takes.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct Link {
+    /// Its compiler; `None`: not known.
+    pub version: Option<Version>,
+    /// Linked with the runtime of several lanes; `None`: not known.
+    pub threaded: Option<bool>,
+    /// Which options it takes from outside; `None`: not known.
+    pub rtsopts: Option<Rtsopts>,
+}
+
+/// Why a program does not take an option of its runtime from outside.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Refusal {
+    /// Only the runtime of several lanes has it, and the program is linked with the other one.
+    NotThreaded,
+    /// It is not known with which.
+    PerhapsNotThreaded,
+    /// It came with this version.
+    Since(Version),
+    /// What the link lets through is not known.
+    Unknown,
+    /// The link lets nothing through, or not this.
+    Link(Rtsopts),
+}
+
 /// How the kernel is to schedule a program.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub enum SchedPolicy {

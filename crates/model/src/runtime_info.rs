@@ -2,6 +2,8 @@
 //! explicit unknown. Refuses to know any: each is a constant of its own, see [`crate::runtimes`].
 
 use crate::finding::{Figure, Remedy};
+use crate::options::Spelling;
+use crate::setting::Setting;
 use std::fmt;
 
 /// A runtime.
@@ -25,6 +27,8 @@ pub struct RuntimeInfo {
     pub followed: &'static str,
     /// Its own flags among the arguments of its programs.
     pub own_args: OwnArgs,
+    /// How its programs are given its options.
+    pub spelling: Spelling,
     /// Who counts productivity without the waiting: "+RTS -s says".
     pub own_count: &'static str,
     /// What its log holds.
@@ -69,11 +73,11 @@ pub enum LaneThreads {
 /// Flags of a runtime, and what else can be changed in its programs; `None` where it has none for that.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Knobs {
-    /// Sets the number of lanes; the number follows at once.
+    /// The option that sets the number of lanes; the number follows at once.
     pub lanes: Option<&'static str>,
     /// Lets one thread collect.
     pub sequential: Option<&'static str>,
-    /// Names a heap size to keep to.
+    /// Names a heap size to keep to; the size in MiB and `m` follow at once.
     pub heap_size: Option<&'static str>,
     /// Makes the runtime give memory back at once, so that it has to be found again.
     pub return_at_once: Option<&'static str>,
@@ -101,8 +105,8 @@ pub struct Change {
     pub text: &'static str,
     /// It is an alternative to the one before it.
     pub or: bool,
-    /// What to paste.
-    pub flag: Option<&'static str>,
+    /// The option of the runtime.
+    pub option: Option<&'static str>,
     /// What falls then.
     pub falls: Figure,
 }
@@ -112,7 +116,7 @@ impl Change {
     pub fn remedy(&self, fill: &str) -> Remedy {
         let text = self.text.replace("{}", fill);
         let remedy = if self.or { Remedy::or(text) } else { Remedy::new(text) };
-        Remedy { flag: self.flag.map(str::to_owned), ..remedy.falls(self.falls) }
+        remedy.set(self.option.map(Setting::option)).falls(self.falls)
     }
 }
 
@@ -139,6 +143,7 @@ pub static UNKNOWN: RuntimeInfo = RuntimeInfo {
     log_is_off: "it writes no log",
     followed: "",
     own_args: OwnArgs { words: None, of_log: &[] },
+    spelling: Spelling::PLAIN,
     own_count: "the runtime itself counts",
     posts: Posts { runs: false, idle: false, writes: false, leadership: false },
     lane_threads: LaneThreads::PerPause,
@@ -151,14 +156,19 @@ impl RuntimeInfo {
         !self.id.is_empty()
     }
 
-    /// The flag that sets the number of lanes.
-    pub fn lanes_flag(&self, lanes: usize) -> Option<String> {
-        self.knobs.lanes.map(|flag| format!("{flag}{lanes}"))
+    /// What sets the number of lanes.
+    pub fn lanes_flag(&self, lanes: usize) -> Option<Setting> {
+        self.knobs.lanes.map(|option| Setting::option(format!("{option}{lanes}")))
     }
 
-    /// The flag that lets one thread collect.
-    pub fn sequential_flag(&self) -> Option<String> {
-        self.knobs.sequential.map(str::to_owned)
+    /// What lets one thread collect.
+    pub fn sequential_flag(&self) -> Option<Setting> {
+        self.knobs.sequential.map(Setting::option)
+    }
+
+    /// What names a heap of so many bytes to keep to, rounded up to MiB.
+    pub fn heap_size_flag(&self, bytes: u64) -> Option<Setting> {
+        self.knobs.heap_size.map(|option| Setting::option(format!("{option}{}m", bytes.div_ceil(1 << 20))))
     }
 }
 

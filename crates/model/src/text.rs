@@ -39,6 +39,16 @@ fn spelled(text: &str, acts: impl Fn(char) -> bool, spell: impl Fn(char, &mut St
     Cow::Owned(out)
 }
 
+/// `text` as one word of a shell; as it is where it needs no quotes.
+pub fn quoted(text: &str) -> String {
+    if is_plain(text) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// Whether every shell takes `text` for one word, as it is.
+pub fn is_plain(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-+=.,:/@%".contains(c))
+}
+
 /// A part of a file's name, after a program's: of ASCII letters, digits, `.`, `_` and `-`, and not beginning like a
 /// hidden file or an option.
 pub fn name(text: &str) -> String {

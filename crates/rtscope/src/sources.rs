@@ -4,6 +4,7 @@
 
 use crate::trouble::Trouble;
 use rtscope_analyze::Context;
+use rtscope_analyze::recording::start::Start;
 use rtscope_analyze::recording::stm::Stm;
 use rtscope_analyze::recording::waits::Waits;
 use rtscope_analyze::results::waits::Waits as Values;
@@ -32,6 +33,7 @@ pub(crate) fn of_manifest(manifest: &Manifest) -> Context {
         program: Some(program(manifest)),
         program_pid: (manifest.pid != 0).then_some(Pid(manifest.pid)),
         program_tids: (manifest.pid != 0).then_some(Tid(manifest.pid)).into_iter().collect(),
+        start: Start::of(manifest),
         groups: manifest.groups.clone(),
         cpus_allowed: manifest.machine.cpus_allowed.clone(),
         cpus_online: manifest.machine.cpus_online,

@@ -2,21 +2,15 @@
 //! knobs of how any program is started; each runtime has its own in its folder.
 
 use rtscope_model::RuntimeInfo;
+pub use rtscope_model::options::matches;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// How a runtime is given its flags.
+/// What can be tried of a runtime's flags.
 #[derive(Eq, PartialEq, Debug)]
 pub struct Dialect {
-    /// The runtime.
+    /// The runtime, which says how its flags are given.
     pub info: &'static RuntimeInfo,
-    /// Variables that it reads flags from: the first is the one that is set, and the first that is
-    /// there counts.
-    pub variables: &'static [&'static str],
-    /// Between two flags.
-    pub between: &'static str,
-    /// Between a flag and its value.
-    pub equals: &'static str,
     /// What can be tried.
     pub knobs: &'static [What],
     /// Whether the program is started with each flag before the first trial, to see whether its
@@ -27,7 +21,7 @@ pub struct Dialect {
 impl Dialect {
     /// The variable that is set.
     pub fn variable(&self) -> &'static str {
-        self.variables.first().copied().unwrap_or_default()
+        self.info.spelling.variable()
     }
 
     /// What `word` turns, of what can be tried.
@@ -100,17 +94,6 @@ impl Knob {
 /// The one of `knobs` that `word` turns.
 pub fn of(mut knobs: impl Iterator<Item = What>, word: &str) -> Option<What> {
     knobs.find(|knob| knob.words.iter().any(|pattern| matches(pattern, word)))
-}
-
-/// Whether `word` is `pattern`; one that ends with `#` stands for its beginning and then a number, one
-/// that ends with `*` for all that begins so.
-pub fn matches(pattern: &str, word: &str) -> bool {
-    let rest = |pattern| word.strip_prefix(pattern);
-    match (pattern.strip_suffix('#'), pattern.strip_suffix('*')) {
-        (Some(number), _) => rest(number).is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit())),
-        (_, Some(any)) => rest(any).is_some(),
-        _ => word == pattern,
-    }
 }
 
 /// The number in a word: 65536 of `-A64k`; a fraction is cut. `None`: there is none.

@@ -23,7 +23,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, many) = facts.runtime.lane;
     let what = format!("{one} {} kept all other {many} waiting: ", worst.lane);
     let seen = facts.overall(format!("It was the last to stop in {} of {all} gatherings.", worst.count));
-    let mut remedy = Remedy::new(format!("Use fewer {many}.")).falls(STOP);
-    remedy.flag = facts.runtime.lanes_flag(facts.lanes.saturating_sub(1).max(1));
+    let fewer = facts.runtime.lanes_flag(facts.lanes.saturating_sub(1).max(1));
+    let remedy = Remedy::new(format!("Use fewer {many}.")).set(fewer).falls(STOP);
     Some(Verdict::new(Cost::Time(worst.sum_ns), sure(true), what).seen([seen]).remedies([remedy]))
 }

@@ -96,6 +96,9 @@ impl Run {
 pub struct Promise {
     /// What the report prints to paste.
     pub flag: Option<String>,
+    /// Options of the runtime that it sets, however the report prints them.
+    #[serde(default)]
+    pub options: Vec<String>,
     /// The figure of `report --json` that shall change; `None`: the remedy names none.
     pub path: Option<String>,
     /// It shall rise; else fall.

@@ -16,10 +16,16 @@ pub fn promise(report: &Value, number: usize) -> Option<Promise> {
     let path = remedy["metric"]["path"].as_str();
     Some(Promise {
         flag: remedy["flag"].as_str().map(str::to_owned),
+        options: options(&remedy["setting"]),
         path: path.map(str::to_owned),
         rises: remedy["metric"]["should"] == "rise",
         before: path.and_then(|path| figure(report, path)),
     })
+}
+
+fn options(setting: &Value) -> Vec<String> {
+    let words = setting["options"].as_array().map_or(&[][..], Vec::as_slice);
+    words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
 /// The figure of a report at `path`: keys with dots between them. In a list a part is
@@ -49,12 +55,15 @@ pub fn figure(report: &Value, path: &str) -> Option<f64> {
 /// not say itself is taken from what rtscope printed.
 pub fn apply(workload: &Workload, change: &Applied, promise: &Promise) -> Result<(Workload, String)> {
     let mut changed = workload.with(change);
-    let printed = |prefix| promise.flag.as_deref().and_then(|flag| flag.strip_prefix(prefix));
-    if let (Some(flags), None) = (printed("+RTS "), &change.rts) {
-        changed.rts = merged(&workload.rts, flags);
+    // A flag of GHC begins with a dash, a parameter of OCaml with its letter.
+    let (flags, parameters): (Vec<&str>, Vec<&str>) =
+        promise.options.iter().map(String::as_str).partition(|word| word.starts_with('-'));
+    if !flags.is_empty() && change.rts.is_none() {
+        changed.rts = merged(&workload.rts, &flags);
     }
-    if let (Some(more), None) = (printed("OCAMLRUNPARAM="), &change.runparam) {
-        changed.runparam = Some(merged_runparam(workload.runparam.as_deref().unwrap_or_default(), more));
+    if !parameters.is_empty() && change.runparam.is_none() {
+        changed.runparam =
+            Some(merged_runparam(workload.runparam.as_deref().unwrap_or_default(), &parameters.join(",")));
     }
     let what = differences(workload, &changed);
     ensure!(!what.is_empty(), "the remedy changes nothing: {:?}", promise.flag);
@@ -88,8 +97,7 @@ fn merged_runparam(text: &str, more: &str) -> String {
 }
 
 /// Flags with others added; a flag replaces one of the same kind.
-fn merged(flags: &[String], more: &str) -> Vec<String> {
-    let more: Vec<&str> = more.split_whitespace().filter(|flag| !flag.ends_with("RTS")).collect();
+fn merged(flags: &[String], more: &[&str]) -> Vec<String> {
     let replaced = |flag: &String| more.iter().any(|new| kind(new) == kind(flag));
     let kept = flags.iter().filter(|flag| !replaced(flag)).cloned();
     kept.chain(more.iter().map(|flag| (*flag).to_owned())).collect()
@@ -143,10 +151,14 @@ mod tests {
             ("-I0.1 -Iw1", "-I0", "-Iw1 -I0"),
             ("-N2 -qn2", "-qg", "-N2 -qn2 -qg"),
             ("--nonmoving-gc", "-xn", "-xn"),
-            ("-maxN4", "-N2 -RTS", "-N2"),
+            ("-maxN4", "-N2", "-N2"),
             ("-F2 --disable-delayed-os-memory-return", "-F4", "--disable-delayed-os-memory-return -F4"),
         ] {
-            assert_eq!(merged(&flags(before), more), flags(after), "{before} with {more}");
+            assert_eq!(
+                merged(&flags(before), &more.split(' ').collect::<Vec<_>>()),
+                flags(after),
+                "{before} with {more}"
+            );
         }
         assert_eq!((kind("-"), kind("")), ("-", ""));
     }
@@ -161,7 +173,7 @@ mod tests {
         ] {
             assert_eq!(merged_runparam(before, more), after, "{before} with {more}");
         }
-        let promise = Promise { flag: Some("OCAMLRUNPARAM=s=8M".into()), ..Promise::default() };
+        let promise = Promise { options: vec!["s=8M".into()], ..Promise::default() };
         let ill = workload::load("leadership-contention").unwrap();
         assert_eq!(apply(&ill, &Applied::default(), &promise).unwrap().1, "OCAMLRUNPARAM=s=8M");
         let told = Applied { runparam: Some("s=1M".into()), ..Applied::default() };
@@ -195,8 +207,8 @@ mod tests {
     #[test]
     fn what_rtscope_prints_is_applied_unless_the_workload_says_otherwise() {
         let report = json!({"a": 5, "findings": [{"remedies": [
-            {"flag": "+RTS -N1", "metric": {"path": "a", "should": "fall"}},
-            {"flag": "cpu limit: 2", "metric": {"path": "a", "should": "rise"}},
+            {"flag": "ghc-options: \"-with-rtsopts=-N1\"", "setting": {"options": ["-N1"]}, "metric": {"path": "a", "should": "fall"}},
+            {"flag": "docker update --cpus 2 0123", "setting": {"cpu-limit": {"cpus": 2}}, "metric": {"path": "a", "should": "rise"}},
             {"flag": null},
         ]}]});
         let ill = workload::load("throttled").unwrap();

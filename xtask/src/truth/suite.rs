@@ -299,7 +299,7 @@ mod tests {
 if [ $1 = record ]; then mkdir "$3"; echo "$*" > "$3/words"; exit; fi
 sum=100; ! grep -q -e -N1 "$3/words" || sum=10
 echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"preempted","claim":"by `noisy`",
-  "remedies":[{"flag":"+RTS -N1","metric":{"path":"pauses.sum","should":"fall"}}]}]}'
+  "remedies":[{"flag":"+RTS -N1","setting":{"options":["-N1"]},"metric":{"path":"pauses.sum","should":"fall"}}]}]}'
 "#;
 
     struct Ground {

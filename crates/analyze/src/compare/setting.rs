@@ -90,31 +90,12 @@ fn runtime(results: &Results) -> Option<String> {
     Some(parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
 }
 
-/// Whether an argument is the runtime's, for each argument behind the program.
-fn told_apart(results: &Results) -> Vec<(bool, &String)> {
-    let words = results.runtime.info().own_args.words;
-    let mut inside = false;
-    let mut told = Vec::new();
-    for arg in results.runtime.args.iter().skip(1) {
-        match words.and_then(|words| words.iter().position(|word| word == arg)) {
-            Some(0) => inside = true,
-            Some(1) => inside = false,
-            Some(_) => break,
-            None => told.push((inside, arg)),
-        }
-    }
-    told
-}
-
 fn flags(results: &Results) -> Vec<String> {
-    // Where the log goes and what is in it is the recording's, not the program's.
-    let ours = |flag: &str| results.runtime.info().own_args.of_log.iter().any(|begin| flag.starts_with(begin));
-    let flags = told_apart(results).into_iter().filter(|(inside, flag)| *inside && !ours(flag));
-    flags.map(|(_, flag)| flag.clone()).collect()
+    results.runtime.own_args().into_iter().map(str::to_owned).collect()
 }
 
 fn arguments(results: &Results) -> Vec<String> {
-    told_apart(results).into_iter().filter(|(inside, _)| !inside).map(|(_, arg)| arg.clone()).collect()
+    results.runtime.told_apart().filter(|(own, _)| !own).map(|(_, arg)| arg.to_owned()).collect()
 }
 
 /// What each has that the other lacks, in words; equal where both have the same.

@@ -14,7 +14,7 @@ use super::{
 use crate::kernel::code::called;
 use rtscope_model::code::PAGE_FAULT;
 use rtscope_model::units::duration;
-use rtscope_model::{Cause, CodeKind, Evidence, Figure, Remedy, SymbolId};
+use rtscope_model::{Cause, CodeKind, Evidence, Figure, Remedy, Setting, SymbolId};
 use std::collections::BTreeMap;
 
 pub(super) static RULE: Rule = Rule {
@@ -118,7 +118,7 @@ fn remedies(facts: &Facts<'_>, parts: &Parts) -> Vec<Remedy> {
         )
         .falls(stop),
         Remedy::new("Where malloc gets them: let it keep what is freed.")
-            .flag("MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=-1 PROGRAM")
+            .set(Setting::variables([("MALLOC_MMAP_MAX_", "0"), ("MALLOC_TRIM_THRESHOLD_", "-1")]))
             .falls(stop),
     ];
     let knobs = &facts.runtime.knobs;
@@ -127,10 +127,11 @@ fn remedies(facts: &Facts<'_>, parts: &Parts) -> Vec<Remedy> {
         let text = format!("Leave {flag} out: the kernel then takes memory back only when it needs it.");
         Remedy::new(text).falls(collect)
     });
-    let sized = knobs.heap_size.map(|flag| {
+    let heap = facts.lines.levels(facts.end).heap_bytes.map(|heap| heap.max).filter(|bytes| *bytes > 0);
+    let sized = heap.and_then(|bytes| facts.runtime.heap_size_flag(bytes)).map(|size| {
         let text = "Name a heap size to keep to: the runtime uses what is free of it for allocation, collects less \
                     often and copies less into new pages.";
-        Remedy::new(text).flag(flag).falls(collect)
+        Remedy::new(text).set(size).falls(collect)
     });
     let runtime = lazily.into_iter().chain(sized);
     match parts.waits >= parts.work {

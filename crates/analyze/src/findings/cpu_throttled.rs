@@ -12,7 +12,7 @@ use super::{Cost, Facts, Need, Rule, STOP, Verdict, evidence, longest};
 use crate::kernel::samples::QuotaTotal;
 use rtscope_model::manifest::Group;
 use rtscope_model::units::{cpus, duration};
-use rtscope_model::{Cause, Confidence, Evidence, Figure, GroupId, Remedy};
+use rtscope_model::{Cause, Confidence, Evidence, Figure, GroupId, Remedy, Setting};
 
 pub(super) static RULE: Rule = Rule {
     id: "cpu-throttled",
@@ -135,7 +135,9 @@ fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
     let (lanes, noun) = (facts.lanes, facts.runtime.lane.1);
     if lanes <= 1 {
         let wanted = quota.map_or(1.0, |quota| (quota * 2.0).clamp(1.0, f64::from(u16::MAX)));
-        return vec![Remedy::new("Raise the CPU limit.").flag(limit(facts, group, wanted)).falls(THROTTLED)];
+        return vec![
+            Remedy::new("Raise the CPU limit.").set(Setting::CpuLimit { group, cpus: wanted }).falls(THROTTLED),
+        ];
     }
     let mut remedies = Vec::new();
     let fits = quota.map_or(1, |quota| quota.floor().max(1.0) as usize).min(lanes);
@@ -145,29 +147,15 @@ fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
             "Use no more {noun} than the quota feeds: {lanes} {noun} share {what}, and each collection has to wait for \
              the one that is throttled."
         );
-        remedies.push(Remedy { flag: facts.runtime.lanes_flag(fits), ..Remedy::new(text).rises(PRODUCTIVITY) });
+        remedies.push(Remedy::new(text).set(facts.runtime.lanes_flag(fits)).rises(PRODUCTIVITY));
     }
     let text = format!("raise the CPU limit to the {lanes} CPUs that {lanes} {noun} use.");
-    remedies.push(Remedy::or(text).flag(limit(facts, group, lanes as f64)).falls(THROTTLED));
+    remedies.push(Remedy::or(text).set(Setting::CpuLimit { group, cpus: lanes as f64 }).falls(THROTTLED));
     remedies.extend(facts.runtime.sequential_flag().map(|flag| {
         Remedy::new("If both must stay, collect with one thread, so that collections use less of the quota.")
-            .flag(flag)
+            .set(flag)
             .falls(STOP)
             .verify("Record again and compare the sum of collection and stopping times.")
     }));
     remedies
-}
-
-/// The setting that gives the group `wanted` CPUs.
-fn limit(facts: &Facts<'_>, group: GroupId, wanted: f64) -> String {
-    let Some(group) = facts.context.groups.get(usize::from(group.0)) else {
-        return format!("cpu limit: {}", cpus(wanted));
-    };
-    let period_us = group.period_ns.unwrap_or(100_000_000) / 1_000;
-    let quota_us = (wanted * period_us as f64) as u64;
-    match (group.version, &group.quota_path) {
-        (2, Some(path)) => format!("echo '{quota_us} {period_us}' > {path}"),
-        (_, Some(path)) => format!("echo {quota_us} > {path}"),
-        (_, None) => format!("cpu limit: {}", cpus(wanted)),
-    }
 }

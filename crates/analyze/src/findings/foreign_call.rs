@@ -10,7 +10,7 @@ use super::{
 };
 use crate::kernel::code::{CodeSamples, called};
 use rtscope_model::units::duration;
-use rtscope_model::{Cause, CodeKind, Evidence, Remedy};
+use rtscope_model::{Cause, CodeKind, Evidence, Remedy, Setting};
 
 pub(super) static RULE: Rule = Rule {
     id: "unsafe-foreign-call",
@@ -42,6 +42,9 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.seen(seen(facts, code)).remedies(remedies(facts, code)))
 }
 
+/// Stands for the name of a function that is not known.
+const UNNAMED: &str = "…";
+
 fn mostly_asleep(code: &CodeSamples) -> bool {
     code.asleep.ns > code.stops.part_ns(CodeKind::Foreign)
 }
@@ -72,14 +75,14 @@ fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
         return vec![Remedy::new("Give each call less work, so that it returns within a millisecond.").falls(STOP)];
     };
     let (what, flag) = if mostly_asleep(code) {
-        ("the function that waits there".to_owned(), call.sleeps.replace("{}", "NAME"))
+        ("the function that waits there".to_owned(), call.sleeps.replace("{}", UNNAMED))
     } else {
         let top = code.stops.top(CodeKind::Foreign);
-        let name = top.first().map_or("NAME", |(id, _)| called(facts.symbols.get(*id)));
+        let name = top.first().map_or(UNNAMED, |(id, _)| called(facts.symbols.get(*id)));
         (format!("`{name}`"), call.computes.replace("{}", name))
     };
     vec![
-        Remedy::new(call.text.replace("{}", &what)).flag(flag).falls(STOP),
+        Remedy::new(call.text.replace("{}", &what)).set(Setting::Code(flag)).falls(STOP),
         Remedy::or("give it less work for each call, so that it returns within a millisecond.").falls(STOP),
     ]
 }

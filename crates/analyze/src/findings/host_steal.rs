@@ -71,7 +71,7 @@ fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
     let unshared = "Ask for CPUs that are not shared: another class of machine, a dedicated or less crowded host.";
     let sequential = facts.runtime.sequential_flag().map(|flag| {
         Remedy::new("Until then collect with one thread, so that a collection does not wait for every CPU at once.")
-            .flag(flag)
+            .set(flag)
             .falls(STOP_MEAN)
             .verify("Record again and compare how long lanes take to stop in the mean.")
     });

@@ -20,6 +20,7 @@ pub(crate) mod nodes;
 pub(crate) mod oversubscribed;
 mod preempted;
 mod rule;
+mod spelled;
 mod table;
 mod words;
 

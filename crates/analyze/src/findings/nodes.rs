@@ -4,7 +4,7 @@
 
 use super::{Cost, Facts, Rule, Verdict, needs, sure};
 use rtscope_model::units::{bytes, duration, percent};
-use rtscope_model::{Account, Evidence, Node, Remedy};
+use rtscope_model::{Account, Evidence, Node, Remedy, Setting};
 
 /// Below this many samples a share says nothing.
 const SAMPLES_MIN: u64 = 10;
@@ -290,16 +290,7 @@ pub fn outlives(facts: &Facts<'_>, area: &str) -> String {
 }
 
 /// To let `rtscope tune` measure what settings gain, as the program was started.
-pub fn tune(facts: &Facts<'_>) -> Remedy {
+pub fn tune() -> Remedy {
     let text = "Measure what other settings of the collector gain: `rtscope tune` runs the program with each in turn.";
-    let remedy = Remedy::new(text).falls(super::PAUSED);
-    let command = facts.context.program.as_ref().map_or(&[][..], |program| &program.command);
-    // Of words that a shell would read otherwise, only the user knows how they are written.
-    let plain =
-        |word: &String| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:,%@".contains(c));
-    match command {
-        [] => remedy,
-        words if words.iter().all(plain) => remedy.flag(format!("rtscope tune -- {}", words.join(" "))),
-        _ => remedy,
-    }
+    Remedy::new(text).falls(super::PAUSED).set(Setting::rtscope(["tune"]))
 }

@@ -16,7 +16,7 @@
 use super::nodes::scaled;
 use super::{Cost, Facts, PAUSED, Rule, Verdict, evidence, longest, needs, sure};
 use rtscope_model::units::duration;
-use rtscope_model::{Cause, CodeKind, Remedy};
+use rtscope_model::{Cause, CodeKind, Remedy, Setting};
 
 const SHARE_MIN_OTHERS: f64 = 0.10;
 /// What a lane does that is late because others of the program have the CPUs.
@@ -108,9 +108,9 @@ pub(crate) fn more_lanes_than_cpus(facts: &Facts<'_>) -> Option<usize> {
 /// more often.
 fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
     let noun = facts.runtime.lane.1;
-    let shorter = |text: String, flag: Option<String>| {
-        let remedy = Remedy::new(text).falls(PAUSED);
-        Remedy { flag, ..remedy.shows("waits behind the program's own threads are gone and pauses are shorter") }
+    let shorter = |text: String, sets: Option<Setting>| {
+        let remedy = Remedy::new(text).set(sets).falls(PAUSED);
+        remedy.shows("waits behind the program's own threads are gone and pauses are shorter")
     };
     let fewer = match too_many {
         Some(cpus) => {

@@ -95,7 +95,7 @@ fn remedies(facts: &Facts<'_>, worst: Option<NameId>) -> Vec<Remedy> {
         remedy.falls(STOP).shows(&format!("{who} no longer shows in the evidence and the time to stop falls"))
     };
     let text = format!("Keep {who} off the program's CPUs: another machine, a cpuset of its own, or a lower weight.");
-    let mut remedies = vec![gone(Remedy::new(text).flag("systemd-run --scope -p AllowedCPUs=LIST PROGRAM"))];
+    let mut remedies = vec![gone(Remedy::new(text))];
     if facts.lanes > 1 {
         let fewer = facts.lanes - 1;
         let text = format!(
@@ -103,9 +103,9 @@ fn remedies(facts: &Facts<'_>, worst: Option<NameId>) -> Vec<Remedy> {
              slows down all of them. Use {fewer}.",
             facts.runtime.lane.0
         );
-        remedies.push(Remedy { flag: facts.runtime.lanes_flag(fewer), ..gone(Remedy::new(text)) });
+        remedies.push(gone(Remedy::new(text)).set(facts.runtime.lanes_flag(fewer)));
         remedies.extend(facts.runtime.sequential_flag().map(|flag| {
-            gone(Remedy::or("collect with one thread, so that a collection needs no CPU that is taken.").flag(flag))
+            gone(Remedy::or("collect with one thread, so that a collection needs no CPU that is taken.").set(flag))
         }));
     }
     remedies

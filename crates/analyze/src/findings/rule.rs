@@ -2,6 +2,7 @@
 
 use super::facts::Facts;
 use super::needs::Need;
+use super::spelled;
 use crate::results::{Checked, Outcome};
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Claim, Confidence, Evidence, Figure, Finding, Remedy, Severity};
@@ -274,7 +275,9 @@ pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
             .then(one.rule.rest.cmp(&other.rule.rest))
             .then(other.cost.cmp(&one.cost))
     });
-    found.into_iter().map(|one| one.finding).collect()
+    let mut findings: Vec<Finding> = found.into_iter().map(|one| one.finding).collect();
+    spelled::spell(&mut findings, facts.runtime, facts.context);
+    findings
 }
 
 /// What each rule came to, in the rules' order.

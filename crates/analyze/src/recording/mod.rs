@@ -2,6 +2,7 @@
 //! the facts of the recording. Owns their shape; refuses to fetch them.
 
 pub mod requests;
+pub mod start;
 pub mod stm;
 pub mod waits;
 
@@ -11,6 +12,7 @@ use requests::Join;
 use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
 use rtscope_model::{ClockMap, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
+use start::Start;
 use stm::Stm;
 
 /// Facts known before the first event.
@@ -20,6 +22,8 @@ pub struct Context {
     pub source: Source,
     /// The program that was recorded; `None` without a capture.
     pub program: Option<Program>,
+    /// How it was started, and what its link decides.
+    pub start: Start,
     /// The runtime as its log (or the binary) names it.
     pub runtime: Runtime,
     /// Whether the runtime can stop several lanes; `None`: told by the events.

@@ -305,6 +305,27 @@ impl Runtime {
     pub fn info(&self) -> &'static RuntimeInfo {
         rtscope_model::runtime::find(self.family.as_deref())
     }
+
+    /// Whether an argument is the runtime's, for each argument behind the program.
+    pub fn told_apart(&self) -> impl Iterator<Item = (bool, &str)> {
+        let words = self.info().own_args.words;
+        let (mut inside, mut over) = (false, false);
+        self.args.iter().skip(1).filter_map(move |arg| {
+            match words.filter(|_| !over).and_then(|words| words.iter().position(|word| word == arg)) {
+                Some(0) => inside = true,
+                Some(1) => inside = false,
+                Some(_) => (inside, over) = (false, true),
+                None => return Some((inside, arg.as_str())),
+            }
+            None
+        })
+    }
+
+    /// The runtime's arguments without those of its log: what that holds and where it goes is the recording's.
+    pub fn own_args(&self) -> Vec<&str> {
+        let of_log = |arg: &str| self.info().own_args.of_log.iter().any(|begin| arg.starts_with(begin));
+        self.told_apart().filter(|(own, arg)| *own && !of_log(arg)).map(|(_, arg)| arg).collect()
+    }
 }
 
 /// One lane.

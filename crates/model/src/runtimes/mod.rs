@@ -1,7 +1,7 @@
 //! The runtimes that rtscope is built with, as data. Owns the list; what else belongs to one
 //! lives in the folder of its name in `decode`, `analyze`, `host` and `tune`.
 
-mod ghc;
+pub mod ghc;
 pub mod heap;
 mod ocaml;
 

@@ -1,6 +1,7 @@
 //! The runtime of OCaml 5 as data.
 
 use crate::finding::Figure;
+use crate::options::Spelling;
 use crate::runtime::{Change, ForeignCall, Knobs, LaneThreads, Posts, RuntimeInfo, UNKNOWN};
 
 /// OCaml 5.0 and later.
@@ -15,6 +16,7 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
                  start it with OCAML_RUNTIME_EVENTS_START=1",
     followed: "an\nOCaml 5 program whose runtime events are on (OCAML_RUNTIME_EVENTS_START=1)",
     own_args: UNKNOWN.own_args,
+    spelling: Spelling { variables: &["OCAMLRUNPARAM", "CAMLRUNPARAM"], between: ",", equals: "=", ..Spelling::PLAIN },
     own_count: "the runtime itself counts",
     // Rings are written word by word: that holds no domain at a time, and is not posted.
     posts: Posts { runs: false, idle: false, writes: false, leadership: true },
@@ -31,7 +33,7 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
         old_heap: &[Change {
             text: "Let the old heap grow further before it is collected: fewer cycles, and fewer stops at their ends.",
             or: false,
-            flag: Some("OCAMLRUNPARAM=o=200"),
+            option: Some("o=200"),
             falls: Figure { path: "pauses.collect_ns.sum", shows: "fewer stops of generation 1, less time in pauses" },
         }],
         ..Knobs::NONE

@@ -8,15 +8,7 @@ pub fn render(planned: &Planned) -> String {
     planned.plan.env.iter().map(|(name, value)| format!("{name}={}\n", quoted(value))).collect()
 }
 
-/// `text` as one word of a shell; as it is where it needs no quotes.
-pub fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-+=.,:/@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
+pub use rtscope_model::text::quoted;
 
 #[cfg(test)]
 mod tests {

@@ -34,5 +34,5 @@ pub fn seen(text: &str) -> Evidence {
 }
 
 pub fn change(text: &str, flag: Option<&str>, verify: &str) -> Remedy {
-    Remedy { text: text.into(), flag: flag.map(String::from), verify: verify.into(), metric: None }
+    Remedy { text: text.into(), setting: None, flag: flag.map(String::from), verify: verify.into(), metric: None }
 }

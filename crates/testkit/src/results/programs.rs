@@ -295,7 +295,10 @@ fn unaccounted() -> Fixture {
                     Some("+RTS -N1 -RTS"),
                     "record again: 99 in 100 waits to stop fall below 1 ms, and this finding is gone",
                 ),
-                Remedy::or("give the container 2 CPUs:").flag("resources.limits.cpu: \"2\"").verify("as above"),
+                Remedy {
+                    flag: Some("resources: {limits: {cpu: \"2\"}}".into()),
+                    ..Remedy::or("give the container 2 CPUs:").verify("as above")
+                },
             ],
         }],
         checked: RULES.map(checked).to_vec(),

@@ -84,7 +84,7 @@ impl Frame {
             // The last one wins: what is tried stands behind what the user gave.
             let given = Some(self.program.given.variable(dialect).trim()).filter(|given| !given.is_empty());
             let all: Vec<&str> = given.into_iter().chain(own.iter().copied()).collect();
-            setup.set.push((dialect.variable().to_owned(), all.join(dialect.between)));
+            setup.set.push((dialect.variable().to_owned(), all.join(dialect.info.spelling.between)));
             let link = self.program.link.as_ref().ok().filter(|link| link.dialect() == dialect);
             setup.link = setup.link.or_else(|| link?.linked_in(&own));
         }

@@ -142,7 +142,7 @@ pub struct Plan {
 impl Plan {
     /// A flag as the program reads it: `-N4`, `s=1M`.
     pub fn word(&self, flag: &str, value: Option<&str>) -> String {
-        let equals = self.runtime.filter(|_| value.is_some()).map_or("", |runtime| runtime.equals);
+        let equals = self.runtime.filter(|_| value.is_some()).map_or("", |runtime| runtime.info.spelling.equals);
         format!("{flag}{equals}{}", value.unwrap_or_default())
     }
 
@@ -168,7 +168,7 @@ impl Plan {
     pub(crate) fn set(&mut self, own: impl Iterator<Item = String>) {
         if let Some(runtime) = self.runtime.filter(|_| !self.flags.is_empty()) {
             let words: Vec<String> = self.words().chain(own).collect();
-            self.env.insert(runtime.variable(), words.join(runtime.between));
+            self.env.insert(runtime.variable(), words.join(runtime.info.spelling.between));
         }
     }
 }

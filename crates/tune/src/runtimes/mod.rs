@@ -28,7 +28,7 @@ pub fn dialects() -> impl Iterator<Item = &'static Dialect> {
 /// What a program is given by an environment and by `arguments`.
 pub fn given(variable: impl Fn(&str) -> Option<String>, arguments: Vec<String>) -> Given {
     let of = |dialect: &'static Dialect| {
-        Some((dialect.variable(), dialect.variables.iter().find_map(|name| variable(name))?))
+        Some((dialect.variable(), dialect.info.spelling.variables.iter().find_map(|name| variable(name))?))
     };
     Given { variables: dialects().filter_map(of).collect(), arguments }
 }

@@ -1,52 +1,34 @@
-//! What a GHC program takes from its environment. Owns that one question: a flag
-//! that is not accepted keeps the program from starting, so what is not known is
-//! not accepted.
+//! Why a GHC program does not take a flag from its environment, in words. What its link lets through
+//! is the runtime's data.
 
 use super::knobs::Ghc;
-use rtscope_model::Rtsopts;
-
-/// Flags that `-rtsopts=some` lets through, of those that can be tried.
-const HARMLESS: [&str; 3] = ["-N", "--numa", "--nonmoving-gc"];
-/// Flags that only the threaded runtime has.
-const THREADED: [&str; 4] = ["-N", "-qn", "-qg", "--numa"];
-/// Flags that came with GHC 8.2.
-const FROM_8_2: [&str; 2] = ["-qn", "--numa"];
-/// A flag that came with GHC 8.10.
-const FROM_8_10: &str = "--nonmoving-gc";
+use rtscope_model::runtimes::ghc::options;
+use rtscope_model::{Refusal, Rtsopts};
 
 /// Why `ghc` does not take `flag` from its environment; `None`: it does.
 pub fn refusal(ghc: &Ghc, flag: &str) -> Option<String> {
-    let needs_threads = THREADED.contains(&flag);
-    if needs_threads && ghc.threaded == Some(false) {
-        return Some(format!(
-            "{flag} is an option of the threaded runtime, and the program is not linked with -threaded."
-        ));
-    }
-    if ghc.version.is_some_and(|version| version < (8, 2, 0)) && FROM_8_2.contains(&flag) {
-        return Some(format!("{flag} came with GHC 8.2."));
-    }
-    if ghc.version.is_some_and(|version| version < (8, 10, 0)) && flag == FROM_8_10 {
-        return Some(format!("{flag} came with GHC 8.10."));
-    }
-    match ghc.rtsopts {
-        None => Some(
-            "What the program accepts is not known, and a flag that it does not accept would keep it from starting."
-                .to_owned(),
-        ),
-        _ if needs_threads && ghc.threaded.is_none() => Some(format!(
-            "Whether the program is linked with -threaded is not known; without that, {flag} would keep it from starting."
-        )),
-        Some(Rtsopts::None) => {
-            Some("The program is linked with -rtsopts=none: it takes no options of the runtime.".to_owned())
+    Some(match options::refusal(&ghc.link(), flag)? {
+        Refusal::NotThreaded => {
+            format!("{flag} is an option of the threaded runtime, and the program is not linked with -threaded.")
         }
-        Some(Rtsopts::IgnoreAll) => Some(
-            "The program is linked with -rtsopts=ignoreAll: it does not look at options of the runtime.".to_owned(),
+        Refusal::Since((major, minor, _)) => format!("{flag} came with GHC {major}.{minor}."),
+        Refusal::Unknown => {
+            "What the program accepts is not known, and a flag that it does not accept would keep it from starting."
+                .to_owned()
+        }
+        Refusal::PerhapsNotThreaded => format!(
+            "Whether the program is linked with -threaded is not known; without that, {flag} would keep it from starting."
         ),
-        Some(Rtsopts::Some) if !HARMLESS.contains(&flag) => Some(format!(
+        Refusal::Link(Rtsopts::None) => {
+            "The program is linked with -rtsopts=none: it takes no options of the runtime.".to_owned()
+        }
+        Refusal::Link(Rtsopts::IgnoreAll) => {
+            "The program is linked with -rtsopts=ignoreAll: it does not look at options of the runtime.".to_owned()
+        }
+        Refusal::Link(_) => format!(
             "The program is linked with -rtsopts=some (GHC's default), which does not let {flag} through: it would not start."
-        )),
-        Some(Rtsopts::Some | Rtsopts::All | Rtsopts::Ignore) => None,
-    }
+        ),
+    })
 }
 
 #[cfg(test)]
@@ -74,7 +56,7 @@ mod tests {
     fn the_plain_runtime_has_no_workers() {
         for threaded in [Some(false), None] {
             let ghc = Ghc { threaded, ..open() };
-            for flag in THREADED {
+            for flag in ["-N", "-qn", "-qg", "--numa"] {
                 assert!(refusal(&ghc, flag).unwrap().contains("-threaded"), "{flag}");
             }
             assert_eq!(refusal(&ghc, "-A"), None);

@@ -1,11 +1,11 @@
 //! What can be tried of a GHC program, and what its link says. Owns these words.
 
 use crate::dialect::{Dialect, Knob, Role, What};
-use rtscope_model::{Rtsopts, Version, runtimes::GHC};
+use rtscope_model::runtimes::{GHC, ghc::options};
+use rtscope_model::{Link, Rtsopts, Version};
 
-/// How GHC's runtime is given its flags.
-pub static DIALECT: Dialect =
-    Dialect { info: &GHC, variables: &["GHCRTS"], between: " ", equals: "", knobs: &KNOBS, probed: true };
+/// What can be tried of GHC's flags.
+pub static DIALECT: Dialect = Dialect { info: &GHC, knobs: &KNOBS, probed: true };
 
 const fn doubtful(order: u8, words: &'static [&'static str]) -> Knob {
     Knob { doubtful: true, ..Knob::new(order, words) }
@@ -15,19 +15,19 @@ const fn role(order: u8, role: Role, words: &'static [&'static str]) -> Knob {
     Knob { role, ..Knob::new(order, words) }
 }
 
-pub static WORKERS: Knob = role(0, Role::Workers, &["-N#", "-maxN#", "-N"]);
-pub static COLLECTORS: Knob = role(1, Role::Collectors, &["-qn#", "-qg*"]);
-pub static NURSERY: Knob = role(2, Role::Nursery, &["-A#"]);
-pub static CHUNK: Knob = Knob::new(3, &["-n#"]);
-pub static HEAP: Knob = Knob::new(4, &["-H#", "-H"]);
-pub static OLD_GENERATION: Knob = doubtful(5, &["--nonmoving-gc", "--copying-gc", "-xn", "-xns"]);
-pub static COMPACTION: Knob = doubtful(6, &["-c"]);
-pub static GENERATIONS: Knob = doubtful(7, &["-G#"]);
-pub static FACTOR: Knob = Knob::new(8, &["-F#"]);
-pub static IDLE: Knob = Knob::new(9, &["-I#"]);
-pub static SWITCHING: Knob = Knob::new(10, &["-C#", "-C"]);
-pub static HEAP_LIMIT: Knob = doubtful(11, &["-M#"]);
-pub static NUMA: Knob = Knob::new(12, &["--numa*"]);
+pub static WORKERS: Knob = role(0, Role::Workers, options::WORKERS);
+pub static COLLECTORS: Knob = role(1, Role::Collectors, options::COLLECTORS);
+pub static NURSERY: Knob = role(2, Role::Nursery, options::NURSERY);
+pub static CHUNK: Knob = Knob::new(3, options::CHUNK);
+pub static HEAP: Knob = Knob::new(4, options::HEAP);
+pub static OLD_GENERATION: Knob = doubtful(5, options::OLD_GENERATION);
+pub static COMPACTION: Knob = doubtful(6, options::COMPACTION);
+pub static GENERATIONS: Knob = doubtful(7, options::GENERATIONS);
+pub static FACTOR: Knob = Knob::new(8, options::FACTOR);
+pub static IDLE: Knob = Knob::new(9, options::IDLE);
+pub static SWITCHING: Knob = Knob::new(10, options::SWITCHING);
+pub static HEAP_LIMIT: Knob = doubtful(11, options::HEAP_LIMIT);
+pub static NUMA: Knob = Knob::new(12, options::NUMA);
 
 static KNOBS: [What; 13] = [
     &WORKERS,
@@ -63,6 +63,11 @@ pub struct Ghc {
 }
 
 impl Ghc {
+    /// What decides which flags it takes.
+    pub fn link(&self) -> Link {
+        Link { version: self.version, threaded: self.threaded, rtsopts: self.rtsopts }
+    }
+
     /// A program that takes every flag.
     pub fn any() -> Ghc {
         Ghc { threaded: Some(true), rtsopts: Some(Rtsopts::All), assumed: true, ..Ghc::default() }

@@ -3,7 +3,6 @@
 
 use super::given::Subject;
 use super::knobs::{DIALECT, Ghc};
-use crate::dialect::What;
 use crate::plan::Relink;
 use rtscope_model::Rtsopts;
 
@@ -51,10 +50,7 @@ fn with_rtsopts(ghc: &Ghc, wanted: &[String]) -> String {
 
 /// What is linked in already, without what `words` replace, then these.
 pub fn linked_in(ghc: &Ghc, words: &[&str]) -> String {
-    let turned: Vec<What> = words.iter().filter_map(|word| DIALECT.knob(word)).collect();
-    let replaced = |own: &&str| DIALECT.knob(own).is_some_and(|knob| turned.contains(&knob));
-    let own = ghc.with_rtsopts.split_ascii_whitespace().filter(|own| !replaced(own));
-    format!("-with-rtsopts={}", own.chain(words.iter().copied()).collect::<Vec<_>>().join(" "))
+    format!("-with-rtsopts={}", DIALECT.info.spelling.merged(&ghc.with_rtsopts, words))
 }
 
 fn is_threaded(word: &str) -> bool {

@@ -5,15 +5,8 @@ use crate::plan::memory::Sizes;
 use rtscope_model::runtimes::OCAML;
 use rtscope_model::runtimes::OcamlRelease;
 
-/// How OCaml's runtime is given its parameters.
-pub static DIALECT: Dialect = Dialect {
-    info: &OCAML,
-    variables: &["OCAMLRUNPARAM", "CAMLRUNPARAM"],
-    between: ",",
-    equals: "=",
-    knobs: &KNOBS,
-    probed: false,
-};
+/// What can be tried of OCaml's parameters.
+pub static DIALECT: Dialect = Dialect { info: &OCAML, knobs: &KNOBS, probed: false };
 
 pub static MOST_DOMAINS: Knob = Knob { role: Role::Ceiling, ..Knob::new(30, &["d=#"]) };
 pub static MINOR_HEAP: Knob = Knob::new(31, &["s=#"]);

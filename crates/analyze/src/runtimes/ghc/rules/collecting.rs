@@ -68,11 +68,11 @@ static COPIED: Work = Work {
     purposes: &["copying-young"],
     what: "Collections of the young copied objects that were still alive for ",
     because: |facts| outlives(facts, "allocation area"),
-    remedies: |facts| less_often(facts).into_iter().chain([tune(facts)]).collect(),
+    remedies: |facts| less_often(facts).into_iter().chain([tune()]).collect(),
 };
 
 pub static COLLECTING: Rule = Rule {
-    check: |facts| collecting(facts, less_often(facts).into_iter().chain([tune(facts)]).collect()),
+    check: |facts| collecting(facts, less_often(facts).into_iter().chain([tune()]).collect()),
     ..nodes::COLLECTING_BASE
 };
 
@@ -85,5 +85,5 @@ fn less_often(facts: &Facts<'_>) -> Option<Remedy> {
         bytes(larger),
         bytes(larger.saturating_mul(facts.lanes.max(1) as u64))
     );
-    Some(Remedy::new(text).flag(flag(larger)).falls(PAUSED).shows("collections take less of the run"))
+    Some(Remedy::new(text).set(flag(larger)).falls(PAUSED).shows("collections take less of the run"))
 }

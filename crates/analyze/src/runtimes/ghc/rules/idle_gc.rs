@@ -80,11 +80,11 @@ fn remedies() -> [Remedy; 2] {
             "Switch the idle collection off. Finalizers then run, and memory goes back to the system, at the next \
              major collection that allocation asks for.",
         )
-        .flag("+RTS -I0")
+        .option("-I0")
         .falls(PAUSED)
         .shows("the collections after idle times are gone and the sum of pauses falls"),
         Remedy::or("leave at least a minute between two of them.")
-            .flag("+RTS -Iw60")
+            .option("-Iw60")
             .falls(PAUSED)
             .shows("there is at most one a minute"),
     ]

@@ -11,7 +11,7 @@
 use crate::findings::{
     Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, listed_code, longest, needs, stopped_late, sure,
 };
-use rtscope_model::{Cause, CodeKind, Remedy, Symbol};
+use rtscope_model::{Cause, CodeKind, Remedy, Setting, Symbol};
 
 pub static RULE: Rule = Rule {
     id: "late-safepoint",
@@ -49,7 +49,7 @@ fn remedies(module: Option<&str>) -> [Remedy; 2] {
     let at = module.map_or("the module of that code".to_owned(), |module| format!("the module {module}"));
     [
         Remedy::new(format!("Compile {at} so that loops which do not allocate can be stopped, too."))
-            .flag("{-# OPTIONS_GHC -fno-omit-yields #-}")
+            .set(Setting::code("{-# OPTIONS_GHC -fno-omit-yields #-}"))
             .falls(STOP),
         Remedy::or("cut the work into chunks of less than a millisecond and call `yield` between them.").falls(STOP),
     ]

@@ -96,12 +96,12 @@ fn remedies(facts: &Facts<'_>, threads: u32) -> Vec<Remedy> {
     let young = does_not_pay(minor) && major.count > 0 && !does_not_pay(major);
     let young = young.then(|| {
         Remedy::new("Collect the young generation with one thread; those of the old one have work for several.")
-            .flag("+RTS -qg1")
+            .option("-qg1")
     });
     let alone =
         Remedy::new("Collect with one thread: it does not share, so it copies faster, and the other CPUs are free.")
-            .flag("+RTS -qg");
-    let two = (threads > 2).then(|| Remedy::or("collect with two.").flag("+RTS -qn2"));
+            .option("-qg");
+    let two = (threads > 2).then(|| Remedy::or("collect with two.").option("-qn2"));
     let falls = |remedy: Remedy| {
         let verify = "Record again with the same work: the time in pauses falls, and with it the CPU time.";
         remedy.falls(PAUSED).verify(verify)

@@ -112,7 +112,7 @@ fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
             bytes(larger),
             facts.minors_per_second() * nursery as f64 / larger.max(1) as f64
         );
-        let remedy = Remedy::new(text).flag(small_nursery::flag(larger)).falls(COLLECT);
+        let remedy = Remedy::new(text).set(small_nursery::flag(larger)).falls(COLLECT);
         remedy.shows("the time of collections falls with their number")
     });
     let unboxed = Remedy::new(

@@ -9,7 +9,7 @@
 
 use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Verdict};
 use rtscope_model::units::{bytes, duration, percent};
-use rtscope_model::{Evidence, Remedy};
+use rtscope_model::{Evidence, Remedy, Setting};
 
 /// Collections a second: at fewer, 5 % of the wall clock are collections of half a
 /// millisecond, which do not come from stopping and starting.
@@ -82,9 +82,9 @@ fn affordable(facts: &Facts<'_>) -> u64 {
     each.checked_ilog2().map_or(0, |exponent| 1 << exponent)
 }
 
-/// The flag that sets it.
-pub(super) fn flag(bytes: u64) -> String {
-    format!("+RTS -A{}m", bytes / MIB)
+/// What sets it.
+pub(super) fn flag(bytes: u64) -> Setting {
+    Setting::option(format!("-A{}m", bytes / MIB))
 }
 
 fn seen(facts: &Facts<'_>, nursery: u64, allocated: f64) -> [Evidence; 2] {
@@ -118,5 +118,5 @@ fn remedy(facts: &Facts<'_>, nursery: u64, larger: u64) -> Remedy {
         (facts.minors_per_second() * nursery as f64 / larger as f64).max(1.0),
         bytes(NURSERY_MAX)
     );
-    Remedy::new(text).flag(flag(larger)).falls(PAUSED).shows("collections a second and the time in pauses fall")
+    Remedy::new(text).set(flag(larger)).falls(PAUSED).shows("collections a second and the time in pauses fall")
 }

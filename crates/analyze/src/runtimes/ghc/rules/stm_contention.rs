@@ -18,7 +18,7 @@ use crate::findings::{Cost, Facts, Need, Rule, Verdict, evidence};
 use crate::recording::stm::is_runtime_work;
 use crate::results::stm::{LaneTransactions, NamedTransactions, Transactions};
 use rtscope_model::units::{count, duration, percent, rate};
-use rtscope_model::{CodeKind, Confidence, Evidence, Figure, Remedy, StmCounts};
+use rtscope_model::{CodeKind, Confidence, Evidence, Figure, Remedy, Setting, StmCounts};
 
 const LOST_MIN: u64 = 100;
 /// Names and capabilities told one by one.
@@ -200,12 +200,12 @@ fn remedies(facts: &Facts<'_>, found: &Transactions) -> Vec<Remedy> {
     if matches!(found.scheduler, Some("counting")) {
         let text = "Let the scheduler of the package rtscope-stm choose by what it measures: it waits a little after \
                     conflicts, or lets fewer transactions run, where more get done that way.";
-        remedies.push(Remedy::new(text).flag("RTSCOPE_STM=adaptive"));
+        remedies.push(Remedy::new(text).set(Setting::variables([("RTSCOPE_STM", "adaptive")])));
     }
     if facts.lanes > 1 {
         let text = "Try fewer capabilities: where all transactions write the same variable one of them does more than \
                     several.";
-        remedies.push(Remedy { flag: facts.runtime.lanes_flag(1), ..Remedy::new(text) });
+        remedies.push(Remedy::new(text).set(facts.runtime.lanes_flag(1)));
     }
     remedies.into_iter().map(|remedy| remedy.rises(COMMITS)).collect()
 }

@@ -10,7 +10,7 @@
 use crate::findings::{Cost, Facts, Rule, Verdict, evidence, recorder_ns, sure};
 use crate::kernel::purposes::Spent;
 use rtscope_model::units::duration;
-use rtscope_model::{Evidence, Figure, Remedy};
+use rtscope_model::{Evidence, Figure, Remedy, Setting};
 
 pub static RULE: Rule = Rule {
     id: "tracer-disturbance",
@@ -67,7 +67,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let what = format!("Recording slows the program down: {most}, at a cost of ");
     let cost = Cost::Time(parts.sum().min(facts.span_ns));
     let verdict = Verdict::new(cost, sure(parts.writes * 2 >= parts.sum()), what);
-    Some(verdict.seen(seen(facts, &parts)).remedies(remedies()))
+    Some(verdict.seen(seen(facts, &parts)).remedies(remedies(facts)))
 }
 
 fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
@@ -95,16 +95,21 @@ fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
     seen
 }
 
-fn remedies() -> [Remedy; 2] {
+/// What the program is called in the folder of files that are in memory.
+fn in_memory(facts: &Facts<'_>) -> Option<Setting> {
+    let path = facts.context.program.as_ref()?.command.first()?;
+    let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;
+    Some(Setting::rtscope(["record", "-o", &format!("/dev/shm/{name}.rtscope")]))
+}
+
+fn remedies(facts: &Facts<'_>) -> [Remedy; 2] {
     [
         Remedy::new(
             "Record fewer classes of events: without `--detail full`, and without an `-l` of the program's own that \
              asks for the scheduler's events.",
         )
-        .flag("rtscope record --detail cheap")
+        .set(Setting::rtscope(["record", "--detail", "cheap"]))
         .falls(WRITE),
-        Remedy::or("put the recording on a faster disk, or in memory.")
-            .flag("rtscope record -o /dev/shm/NAME")
-            .falls(WRITE),
+        Remedy::or("put the recording on a faster disk, or in memory.").set(in_memory(facts)).falls(WRITE),
     ]
 }

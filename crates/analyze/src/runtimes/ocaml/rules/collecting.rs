@@ -16,7 +16,7 @@ static PROMOTED: Work = Work {
     purposes: &["promotion"],
     what: "Minor collections promoted objects that were still alive for ",
     because: |facts| outlives(facts, "minor heap"),
-    remedies: |facts| less_often(facts).into_iter().chain([tune(facts)]).collect(),
+    remedies: |facts| less_often(facts).into_iter().chain([tune()]).collect(),
 };
 
 pub static EPHEMERONS: Rule = Rule {
@@ -55,11 +55,11 @@ static MARKED: Work = Work {
     purposes: &["marking", "sweeping"],
     what: "The major collector marked and swept for ",
     because: |_| ", while domains allocated.".to_owned(),
-    remedies: |facts| rarer_cycles(facts).chain([tune(facts)]).collect(),
+    remedies: |facts| rarer_cycles(facts).chain([tune()]).collect(),
 };
 
 pub static COLLECTING: Rule = Rule {
-    check: |facts| collecting(facts, less_often(facts).into_iter().chain([tune(facts)]).collect()),
+    check: |facts| collecting(facts, less_often(facts).into_iter().chain([tune()]).collect()),
     ..nodes::COLLECTING_BASE
 };
 

@@ -99,7 +99,7 @@ impl Larger {
             bytes(each.saturating_mul(self.domains))
         );
         remedy(text)
-            .flag(format!("OCAMLRUNPARAM=s={}", spelled(self.words)))
+            .option(format!("s={}", spelled(self.words)))
             .falls(PAUSED)
             .shows("collections a second and the time in which one is open fall")
     }

@@ -54,11 +54,11 @@ fn remedies() -> [Remedy; 4] {
     let no_reserve = Figure { shows: "no copy reserve, and less is resident", ..RSS };
     [
         Remedy::new("Collect the old generation in place: the non-moving collector copies nothing of it.")
-            .flag("+RTS --nonmoving-gc")
+            .option("--nonmoving-gc")
             .falls(no_reserve),
-        Remedy::or("compact instead of copying: slower collections, no second copy.").flag("+RTS -c").falls(no_reserve),
+        Remedy::or("compact instead of copying: slower collections, no second copy.").option("-c").falls(no_reserve),
         Remedy::or("collect the old generation more often, before it has grown to twice what lives.")
-            .flag("+RTS -F1.2")
+            .option("-F1.2")
             .falls(RSS),
         Remedy::or(
             "put data that no longer changes into a compact region (package `ghc-compact`): it is not copied any more.",

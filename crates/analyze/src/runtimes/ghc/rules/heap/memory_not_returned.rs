@@ -56,8 +56,8 @@ fn seen(lasted: &Lasted<'_>) -> [Evidence; 2] {
 fn remedies(lasted: &Lasted<'_>) -> [Remedy; 2] {
     let eager = "Give memory back at once: what the system counts is then what the runtime has. Taking it again costs \
                  page faults.";
-    let eager = Remedy::new(eager).flag("+RTS --disable-delayed-os-memory-return").falls(RSS);
+    let eager = Remedy::new(eager).option("--disable-delayed-os-memory-return").falls(RSS);
     let sooner = Remedy::new("Keep less beyond what lives: the old generation is collected more often.");
-    let sooner = sooner.flag("+RTS -F1.2").falls(RSS);
+    let sooner = sooner.option("-F1.2").falls(RSS);
     if is_lazy(lasted) { [eager, sooner] } else { [sooner, eager] }
 }

@@ -7,7 +7,7 @@ use super::{FIGURE, Lasted, RSS};
 use crate::findings::{Cost, Facts, Need, Rule, Verdict, evidence, sure};
 use rtscope_model::heap::{Heap, Part};
 use rtscope_model::units::bytes;
-use rtscope_model::{Evidence, Remedy};
+use rtscope_model::{Evidence, Remedy, Setting};
 
 /// Without looks: the memory at the end is so many times its mean. It would be twice for what
 /// grows steadily from nothing.
@@ -105,7 +105,7 @@ fn remedies() -> [Remedy; 2] {
         .falls(RSS)
         .shows("what lies outside the heap does not grow"),
         Remedy::new("If it is not lost but kept by malloc: fewer arenas.")
-            .flag("MALLOC_ARENA_MAX=2")
+            .set(Setting::variables([("MALLOC_ARENA_MAX", "2")]))
             .falls(RSS)
             .shows("less lies outside the heap"),
     ]

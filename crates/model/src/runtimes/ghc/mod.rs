@@ -1,5 +1,7 @@
 //! GHC's runtime as data.
 
+pub mod options;
+
 use crate::finding::Figure;
 use crate::runtime::{Change, ForeignCall, Knobs, LaneThreads, OwnArgs, Posts, RuntimeInfo};
 
@@ -14,14 +16,15 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
     log_is_off: "it writes no eventlog, which cannot be switched on from outside; start it with `+RTS -l`",
     followed: "a GHC program that writes an eventlog (+RTS -l) and was not stripped",
     own_args: OwnArgs { words: Some(["+RTS", "-RTS", "--RTS"]), of_log: &["-l", "-ol", "--eventlog"] },
+    spelling: options::SPELLING,
     own_count: "+RTS -s says",
     posts: Posts { runs: true, idle: true, writes: true, leadership: false },
     // A safe foreign call gives the capability up, and another thread takes it.
     lane_threads: LaneThreads::PerPause,
     knobs: Knobs {
-        lanes: Some("+RTS -N"),
-        sequential: Some("+RTS -qg"),
-        heap_size: Some("+RTS -HSIZE"),
+        lanes: Some("-N"),
+        sequential: Some("-qg"),
+        heap_size: Some("-H"),
         return_at_once: Some("--disable-delayed-os-memory-return"),
         foreign_call: Some(ForeignCall {
             text: "Import {} (or whatever calls it) `safe` instead of `unsafe`: the call then costs about 100 ns more \
@@ -38,14 +41,14 @@ static OLD_HEAP: [Change; 3] = [
         text: "Collect the old generation beside the program: only the stops at its two ends are left. It needs a CPU \
                of its own meanwhile, and a few per cent of throughput.",
         or: false,
-        flag: Some("+RTS --nonmoving-gc"),
+        option: Some("--nonmoving-gc"),
         falls: Figure { path: "pauses.pause_ns.max", shows: "the longest pauses are a few milliseconds" },
     },
     Change {
         text: "Keep large data that no longer changes in a compact region (package `ghc-compact`), or outside the \
                heap: it is then copied no more.",
         or: false,
-        flag: None,
+        option: None,
         falls: Figure {
             path: "pauses.collect_ns.sum",
             shows: "bytes copied by collections of the old generation fall",
@@ -54,7 +57,7 @@ static OLD_HEAP: [Change; 3] = [
     Change {
         text: "let it grow further before it is collected: half as many collections, each as long as before{}.",
         or: true,
-        flag: Some("+RTS -F4"),
+        option: Some("-F4"),
         falls: Figure {
             path: "pauses.collect_ns.sum",
             shows: "fewer collections of the old generation, less time in pauses",

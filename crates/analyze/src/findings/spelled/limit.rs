@@ -1,0 +1,55 @@
+//! The CPU limit of a group, raised by whoever owns the group: what is written into its files behind the owner's back is
+//! overwritten. Owns whom a group's path names; refuses to say anything of a group that is seen from inside a container.
+
+use rtscope_model::manifest::Group;
+use rtscope_model::text::quoted;
+use rtscope_model::units;
+
+/// Of a container's name, so many digits are enough.
+const ID_DIGITS: usize = 12;
+
+/// What gives the group so many CPUs; `None`: it cannot be said.
+pub(super) fn raised(group: &Group, cpus: f64) -> Option<String> {
+    let parts: Vec<&str> = group.path.split('/').filter(|part| !part.is_empty()).collect();
+    let last = parts.last()?;
+    let limit = units::cpus(cpus);
+    if parts.iter().any(|part| part.starts_with("kubepods")) {
+        return Some(format!("resources: {{limits: {{cpu: \"{limit}\"}}}}"));
+    }
+    if let Some((engine, id)) =
+        parts.iter().enumerate().find_map(|(at, part)| container(part, at.checked_sub(1).and_then(|at| parts.get(at))))
+    {
+        return Some(format!("{engine} update --cpus {limit} {id}"));
+    }
+    if [".service", ".scope", ".slice"].iter().any(|kind| last.ends_with(kind)) {
+        let user = parts.iter().rev().skip(1).any(|part| part.starts_with("user@"));
+        let user = if user { " --user" } else { "" };
+        return Some(format!("systemctl{user} set-property {} CPUQuota={:.0}%", quoted(last), cpus * 100.0));
+    }
+    written(group, cpus)
+}
+
+/// The engine and the name of the container whose group `part` is; it is below `above`.
+fn container<'p>(part: &'p str, above: Option<&&str>) -> Option<(&'static str, &'p str)> {
+    let scope = |prefix| part.strip_prefix(prefix)?.strip_suffix(".scope");
+    let (engine, id) = match above {
+        Some(&"docker") => ("docker", part),
+        _ => scope("docker-").map(|id| ("docker", id)).or_else(|| Some(("podman", scope("libpod-")?)))?,
+    };
+    let hex = id.chars().all(|digit| digit.is_ascii_hexdigit());
+    id.get(..ID_DIGITS).filter(|_| hex).map(|id| (engine, id))
+}
+
+/// Nobody owns it but who made it.
+fn written(group: &Group, cpus: f64) -> Option<String> {
+    // A recording for others names no folders.
+    let path = group.quota_path.as_ref().filter(|path| path.starts_with('/'))?;
+    let period_us = group.period_ns.unwrap_or(100_000_000) / 1_000;
+    let quota_us = (cpus * period_us as f64) as u64;
+    let path = quoted(path);
+    Some(if group.version == 2 {
+        format!("echo '{quota_us} {period_us}' > {path}")
+    } else {
+        format!("echo {quota_us} > {path}")
+    })
+}
