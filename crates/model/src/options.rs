@@ -28,8 +28,8 @@ pub struct AtLink {
     pub of: fn(&Binary) -> Link,
     /// The link that a program has where nobody chose one.
     pub usual: Rtsopts,
-    /// The link that a program must have which was started with these options; `None`: any.
-    pub proven: fn(&[&str]) -> Option<Rtsopts>,
+    /// Whether a program that was started with these options takes every one.
+    pub proven: fn(&[&str]) -> bool,
     /// Why a program of that link does not take an option; `None`: it does.
     pub refusal: fn(&Link, &str) -> Option<Refusal>,
     /// What that comes to, for people: a sentence.

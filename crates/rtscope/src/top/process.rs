@@ -5,7 +5,6 @@ use super::source::{Live, Looked, MOST, Source};
 use super::transactions::Transactions;
 use crate::trouble::Trouble;
 use rtscope_analyze::Context;
-use rtscope_analyze::recording::start::Start;
 use rtscope_analyze::results::Program;
 use rtscope_host::binary::Inspected;
 use rtscope_host::cgroup::{self, Groups};
@@ -134,7 +133,6 @@ impl Source for Running {
         let pid = self.process.held.pid();
         let mut context = Context {
             program: Some(Program { command: self.command.clone(), ..Program::default() }),
-            start: Start { binary: Some(self.inspected.binary.clone()), ..Start::default() },
             program_pid: Some(Pid(pid)),
             program_tids: vec![Tid(pid)],
             groups: self.groups.manifest(),

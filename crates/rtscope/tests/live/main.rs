@@ -21,6 +21,7 @@ mod plan;
 mod purposes;
 mod quiz;
 mod record;
+mod remedies;
 mod requests;
 mod rings;
 mod stm;

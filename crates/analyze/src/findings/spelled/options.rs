@@ -45,9 +45,13 @@ impl Given<'_> {
     fn link(&self, at: &AtLink) -> Link {
         let context = self.context;
         let link = link(at, self.binary, context.threaded, &context.runtime);
-        let variable = self.runtime.spelling.split(context.start.variable(self.runtime));
-        let outside: Vec<&str> = context.runtime.own_args().into_iter().chain(variable).collect();
-        Link { rtsopts: link.rtsopts.or_else(|| (at.proven)(&outside)), ..link }
+        let variable: Vec<&str> = self.runtime.spelling.split(context.start.variable(self.runtime)).collect();
+        let proven = match (at.proven)(&context.runtime.own_args()) {
+            true => Some(Rtsopts::All),
+            // Its command line may be its own.
+            false => (at.proven)(&variable).then_some(Rtsopts::Ignore),
+        };
+        Link { rtsopts: link.rtsopts.or(proven), ..link }
     }
 
     fn accepted(&self, at: &AtLink, link: Link) -> Spelled {

@@ -158,6 +158,8 @@ fn a_log_alone_shows_what_the_program_was_started_with() {
     // The same of a program that is stripped.
     let stripped = with_args(&["p", "+RTS", "-A1m"], linked(None, ""));
     assert_eq!(option("-A64m", &stripped), ("+RTS -A64m".into(), String::new()));
+    let by_environment = in_environment("GHCRTS", "-A1m", linked(None, ""));
+    assert_eq!(line("-qg", &by_environment), "GHCRTS='-A1m -qg'");
     let script = Context { start: Start { binary: Some(Binary::default()), ..Start::default() }, ..of_ghc() };
     assert_eq!(option("-A64m", &script).1, doubt);
 }
