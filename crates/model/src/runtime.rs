@@ -29,6 +29,7 @@ pub fn find(id: Option<&str>) -> &'static RuntimeInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::setting::Setting;
 
     static FLINT: RuntimeInfo = RuntimeInfo { id: "flint-of-a-test", name: "Flint", ..UNKNOWN };
 
@@ -42,6 +43,13 @@ mod tests {
         register(&UNKNOWN);
         assert_eq!(find(Some(FLINT.id)), &FLINT);
         assert!(!find(Some("")).is_known());
+    }
+
+    #[test]
+    fn a_heap_to_keep_to_has_a_size() {
+        let of = |info: &RuntimeInfo, bytes| info.heap_size_flag(bytes);
+        assert_eq!(of(&runtimes::GHC, (300 << 20) + 1), Some(Setting::option("-H301m")));
+        assert_eq!((of(&runtimes::OCAML, 1), of(&UNKNOWN, 1)), (None, None));
     }
 
     #[test]

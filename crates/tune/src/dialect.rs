@@ -1,4 +1,4 @@
-//! How a runtime's flags are spelled, and which of them can be tried: data. Owns the shape, and the
+//! Which of a runtime's flags can be tried: data; how they are given is the runtime's own. Owns the shape, and the
 //! knobs of how any program is started; each runtime has its own in its folder.
 
 use rtscope_model::RuntimeInfo;
