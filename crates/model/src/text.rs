@@ -83,6 +83,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn words_come_out_of_a_shell_as_they_went_in() {
+        for text in ["-N4", "-N4 -A16m", "d=4,s=1M", "", "it's $HOME `x` \"y\" \\", "a\nb"] {
+            let done = std::process::Command::new("sh").args(["-c", &format!("printf %s {}", quoted(text))]).output();
+            assert_eq!(String::from_utf8(done.unwrap().stdout).unwrap(), text);
+        }
+        assert_eq!(quoted("d=4,s=1M"), "d=4,s=1M", "what needs no quotes is read by docker's env-file as well");
+    }
+
+    #[test]
     fn hostile_text_cannot_act() {
         assert_eq!(clean("a\x1b]0;x\x07b"), "a\\u{1b}]0;x\\u{7}b");
         assert_eq!(clean("a\u{202e}b\u{9b}2J\u{7f}"), "a\\u{202e}b\\u{9b}2J\\u{7f}");

@@ -9,6 +9,7 @@ use clap::Args;
 use rtscope_host::procfs::Host;
 use rtscope_host::spawn::{SpawnError, find_program};
 use rtscope_host::{cpu_list, launch};
+use rtscope_model::text::quoted;
 use rtscope_tune::plan::Goal;
 use std::ffi::OsString;
 use std::io::Write;
@@ -78,7 +79,7 @@ fn print(args: &RunArgs, planned: Option<&Planned>) -> ExitCode {
     let cpus = planned.plan.cpus.as_ref().unwrap_or(&planned.resources.cpus_allowed);
     let narrowed = if planned.plan.cpus.is_some() { "one of each core" } else { "as they are" };
     out += &format!("# CPUs {} ({narrowed})\n", cpu_list::show(cpus));
-    let words: Vec<String> = as_text(&args.command).iter().map(|word| env::quoted(word)).collect();
+    let words: Vec<String> = as_text(&args.command).iter().map(|word| quoted(word)).collect();
     out += &format!("exec {}\n", words.join(" "));
     planned.plan.unknown.iter().for_each(|why| say(why));
     if let Err(error) = printed(std::io::stdout().write_all(clean_lines(&out).as_bytes())) {

@@ -1,8 +1,9 @@
 //! A plan as a compose file, with the same as a `docker run` line above it. Owns these
 //! words; the image is the reader's.
 
-use super::{Planned, env, yaml};
+use super::{Planned, yaml};
 use crate::style::clean;
+use rtscope_model::text::quoted;
 
 /// The compose file.
 pub fn render(planned: &Planned) -> String {
@@ -11,7 +12,7 @@ pub fn render(planned: &Planned) -> String {
     let cpuset = plan.cpus.as_ref().map(|cpus| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(","));
     let memory = planned.resources.memory_limit_bytes.filter(|bytes| planned.resources.memory_limited && *bytes > 0);
     let mut run = vec!["docker run".to_owned()];
-    run.extend(plan.env.iter().map(|(name, value)| format!("--env {}", env::quoted(&format!("{name}={value}")))));
+    run.extend(plan.env.iter().map(|(name, value)| format!("--env {}", quoted(&format!("{name}={value}")))));
     run.extend(cpuset.iter().map(|cpus| format!("--cpuset-cpus {cpus}")));
     run.extend(memory.map(|bytes| format!("--memory {bytes}b")));
     // Not wrapped: to be copied.

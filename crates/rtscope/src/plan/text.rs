@@ -1,10 +1,11 @@
 //! A plan on a terminal: what is set and why, what is not and why not, what to do next.
 //! Owns the layout; every sentence is the planner's.
 
-use super::{Planned, env};
+use super::Planned;
 use crate::draw::screen::Screen;
 use crate::style::{Style, Tone, clean};
 use rtscope_model::resources::Resources;
+use rtscope_model::text::quoted;
 use rtscope_model::units;
 use rtscope_tune::plan::{Goal, Plan};
 
@@ -53,13 +54,12 @@ pub fn render(planned: &Planned, style: &Style) -> String {
 }
 
 fn what_next(plan: &Plan, page: &mut Screen<'_>) {
-    let program = plan.program.as_deref().map_or("PROG".into(), env::quoted);
+    let program = plan.program.as_deref().map_or("PROG".into(), quoted);
     let goal = Some(plan.goal).filter(|goal| *goal != Goal::default());
     let goal = goal.map_or(String::new(), |goal| format!(" --goal {}", goal.name()));
     page.command("start", Tone::Faint, &format!("rtscope run{goal} -- {}", clean(&program)));
     if !plan.env.is_empty() {
-        let variables: Vec<String> =
-            plan.env.iter().map(|(name, value)| format!("{name}={}", env::quoted(value))).collect();
+        let variables: Vec<String> = plan.env.iter().map(|(name, value)| format!("{name}={}", quoted(value))).collect();
         let mask = |cpus: &Vec<u32>| format!("taskset -c {} ", rtscope_host::cpu_list::show(cpus));
         let mask = plan.cpus.as_ref().map_or(String::new(), mask);
         page.command("or", Tone::Faint, &clean(&format!("{} {mask}{program}", variables.join(" "))));

@@ -2,8 +2,9 @@
 //! whose unit is a block. Owns the manifests' words and quoting; what a block is, is
 //! `rtscope_tune::jobs`' matter. The image and the volume are the reader's.
 
-use crate::plan::{Planned, env, k8s, yaml};
+use crate::plan::{Planned, k8s, yaml};
 use crate::style::clean;
+use rtscope_model::text;
 
 /// What is spread.
 #[derive(Clone, Debug)]
@@ -64,7 +65,7 @@ impl Job {
 
 /// Words of a shell's line.
 fn quoted(words: &[String]) -> String {
-    words.iter().map(|word| env::quoted(word)).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| text::quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// An Indexed Job for Kubernetes, with the claim of the volume that its shards lie on.

@@ -1,13 +1,13 @@
 //! What a user pastes to have a configuration for good: a line for a shell, options for the
 //! link, a part of a Pod. Owns these words; what a configuration means is its `Setup`'s.
 
-use crate::plan::env::quoted;
 use crate::plan::k8s;
 use crate::plan::program::as_text;
 use crate::style::clean;
 use rtscope_host::cpu_list;
 use rtscope_model::SchedPolicy;
 use rtscope_model::resources::Resources;
+use rtscope_model::text::quoted;
 use rtscope_tune::options::setup::Setup;
 use serde::Serialize;
 
