@@ -92,10 +92,16 @@ pub struct Knobs {
 pub struct ForeignCall {
     /// What to do.
     pub text: &'static str,
-    /// What to write for a call that computes,
-    pub computes: &'static str,
-    /// and for one that sleeps.
-    pub sleeps: &'static str,
+    /// What to write.
+    pub line: &'static str,
+}
+
+impl ForeignCall {
+    /// What to write for the function of that name; `None`: the line needs a name that is not known.
+    pub fn line_for(&self, name: Option<&str>) -> Option<String> {
+        name.map(|name| self.line.replace("{}", name))
+            .or_else(|| (!self.line.contains("{}")).then(|| self.line.to_owned()))
+    }
 }
 
 /// One thing to change, as data.

@@ -42,9 +42,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.seen(seen(facts, code)).remedies(remedies(facts, code)))
 }
 
-/// Stands for the name of a function that is not known.
-const UNNAMED: &str = "…";
-
 fn mostly_asleep(code: &CodeSamples) -> bool {
     code.asleep.ns > code.stops.part_ns(CodeKind::Foreign)
 }
@@ -74,15 +71,12 @@ fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
     let Some(call) = facts.runtime.knobs.foreign_call else {
         return vec![Remedy::new("Give each call less work, so that it returns within a millisecond.").falls(STOP)];
     };
-    let (what, flag) = if mostly_asleep(code) {
-        ("the function that waits there".to_owned(), call.sleeps.replace("{}", UNNAMED))
-    } else {
-        let top = code.stops.top(CodeKind::Foreign);
-        let name = top.first().map_or(UNNAMED, |(id, _)| called(facts.symbols.get(*id)));
-        (format!("`{name}`"), call.computes.replace("{}", name))
-    };
+    // Of a call that sleeps, only the place in the kernel is seen.
+    let top = if mostly_asleep(code) { Vec::new() } else { code.stops.top(CodeKind::Foreign) };
+    let name = top.first().map(|(id, _)| called(facts.symbols.get(*id)));
+    let what = name.map_or("the function that waits there".to_owned(), |name| format!("`{name}`"));
     vec![
-        Remedy::new(call.text.replace("{}", &what)).set(Setting::Code(flag)).falls(STOP),
+        Remedy::new(call.text.replace("{}", &what)).set(call.line_for(name).map(Setting::Code)).falls(STOP),
         Remedy::or("give it less work for each call, so that it returns within a millisecond.").falls(STOP),
     ]
 }

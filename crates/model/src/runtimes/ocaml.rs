@@ -27,8 +27,7 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
         foreign_call: Some(ForeignCall {
             text: "Let {} (or whatever calls it) give the domain up around its work, and take it back before it \
                    touches an OCaml value again: collections then do not wait for it.",
-            computes: GIVE_UP,
-            sleeps: GIVE_UP,
+            line: "caml_release_runtime_system(); …; caml_acquire_runtime_system();",
         }),
         old_heap: &[Change {
             text: "Let the old heap grow further before it is collected: fewer cycles, and fewer stops at their ends.",
@@ -39,8 +38,6 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
         ..Knobs::NONE
     },
 };
-
-const GIVE_UP: &str = "caml_release_runtime_system(); …; caml_acquire_runtime_system();";
 
 /// Releases of OCaml that can be told by the names in their runtimes, and that differ in
 /// what a plan can say.

@@ -29,8 +29,7 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
         foreign_call: Some(ForeignCall {
             text: "Import {} (or whatever calls it) `safe` instead of `unsafe`: the call then costs about 100 ns more \
                    and gives its capability up first.",
-            computes: "foreign import ccall safe \"{}\" …",
-            sleeps: "foreign import ccall interruptible \"{}\" …",
+            line: "foreign import ccall safe \"{}\" …",
         }),
         old_heap: &OLD_HEAP,
     },
