@@ -26,7 +26,7 @@ pub struct Spelling {
 pub struct AtLink {
     /// What a binary's link is.
     pub of: fn(&Binary) -> Link,
-    /// The link that a program has where nobody chose one.
+    /// The compiler's default link.
     pub usual: Rtsopts,
     /// Whether a program that was started with these options takes every one.
     pub proven: fn(&[&str]) -> bool,

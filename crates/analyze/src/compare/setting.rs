@@ -95,7 +95,7 @@ fn flags(results: &Results) -> Vec<String> {
 }
 
 fn arguments(results: &Results) -> Vec<String> {
-    results.runtime.told_apart().filter(|(own, _)| !own).map(|(_, arg)| arg.to_owned()).collect()
+    results.runtime.attributed_args().filter(|(own, _)| !own).map(|(_, arg)| arg.to_owned()).collect()
 }
 
 /// What each has that the other lacks, in words; equal where both have the same.

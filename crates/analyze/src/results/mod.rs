@@ -306,8 +306,8 @@ impl Runtime {
         rtscope_model::runtime::find(self.family.as_deref())
     }
 
-    /// Whether an argument is the runtime's, for each argument behind the program.
-    pub fn told_apart(&self) -> impl Iterator<Item = (bool, &str)> {
+    /// Each argument that follows the program, with whether it is the runtime's.
+    pub fn attributed_args(&self) -> impl Iterator<Item = (bool, &str)> {
         let words = self.info().own_args.words;
         let (mut inside, mut over) = (false, false);
         self.args.iter().skip(1).filter_map(move |arg| {
@@ -324,7 +324,7 @@ impl Runtime {
     /// The runtime's arguments without those of its log: what that holds and where it goes is the recording's.
     pub fn own_args(&self) -> Vec<&str> {
         let of_log = |arg: &str| self.info().own_args.of_log.iter().any(|begin| arg.starts_with(begin));
-        self.told_apart().filter(|(own, arg)| *own && !of_log(arg)).map(|(_, arg)| arg).collect()
+        self.attributed_args().filter(|(own, arg)| *own && !of_log(arg)).map(|(_, arg)| arg).collect()
     }
 }
 

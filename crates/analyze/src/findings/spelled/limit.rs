@@ -1,5 +1,5 @@
-//! The CPU limit of a group, raised by whoever owns the group: what is written into its files behind the owner's back is
-//! overwritten. Owns whom a group's path names; refuses to say anything of a group that is seen from inside a container.
+//! How to raise the CPU limit of a group, through the tool that manages the group: the manager overwrites what others write
+//! into its files. Owns which manager a group's path names; refuses to guess one from inside a container.
 
 use rtscope_model::manifest::Group;
 use rtscope_model::text::quoted;
@@ -16,9 +16,7 @@ pub(super) fn raised(group: &Group, cpus: f64) -> Option<String> {
     if parts.iter().any(|part| part.starts_with("kubepods")) {
         return Some(format!("resources: {{limits: {{cpu: \"{limit}\"}}}}"));
     }
-    if let Some((engine, id)) =
-        parts.iter().enumerate().find_map(|(at, part)| container(part, at.checked_sub(1).and_then(|at| parts.get(at))))
-    {
+    if let Some((engine, id)) = container(&parts) {
         return Some(format!("{engine} update --cpus {limit} {id}"));
     }
     if [".service", ".scope", ".slice"].iter().any(|kind| last.ends_with(kind)) {
@@ -29,18 +27,23 @@ pub(super) fn raised(group: &Group, cpus: f64) -> Option<String> {
     written(group, cpus)
 }
 
-/// The engine and the name of the container whose group `part` is; it is below `above`.
-fn container<'p>(part: &'p str, above: Option<&&str>) -> Option<(&'static str, &'p str)> {
-    let scope = |prefix| part.strip_prefix(prefix)?.strip_suffix(".scope");
-    let (engine, id) = match above {
-        Some(&"docker") => ("docker", part),
-        _ => scope("docker-").map(|id| ("docker", id)).or_else(|| Some(("podman", scope("libpod-")?)))?,
+/// The engine and the name of the container whose group this is. A group that was made within a container is not the
+/// engine's: its limit stays when the container's is raised.
+fn container<'p>(parts: &[&'p str]) -> Option<(&'static str, &'p str)> {
+    let (engine, id) = match *parts {
+        [.., "docker", id] => ("docker", id),
+        // Podman puts the processes of a container one below its scope.
+        [.., scope, "container"] | [.., scope] => {
+            let of = |prefix| scope.strip_prefix(prefix)?.strip_suffix(".scope");
+            of("docker-").map(|id| ("docker", id)).or_else(|| Some(("podman", of("libpod-")?)))?
+        }
+        [] => return None,
     };
     let hex = id.chars().all(|digit| digit.is_ascii_hexdigit());
     id.get(..ID_DIGITS).filter(|_| hex).map(|id| (engine, id))
 }
 
-/// Nobody owns it but who made it.
+/// A group that no tool manages: whoever made it writes its file.
 fn written(group: &Group, cpus: f64) -> Option<String> {
     // A recording for others names no folders.
     let path = group.quota_path.as_ref().filter(|path| path.starts_with('/'))?;

@@ -9,7 +9,7 @@ pub(super) struct Spelled {
     pub note: Option<Note>,
 }
 
-/// A sentence behind a remedy.
+/// A sentence that follows a remedy.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub(super) enum Note {
     /// Of this remedy.

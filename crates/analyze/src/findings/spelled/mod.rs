@@ -1,4 +1,4 @@
-//! What remedies set, as this program takes it: whoever pastes the line must get a program that starts. Owns the
+//! What remedies set, in the form that this program accepts: whoever pastes the line must get a program that starts. Owns the
 //! wording of each kind of setting; where nothing that can be pasted is known, there is no line. Refuses to choose
 //! a setting.
 

@@ -30,7 +30,7 @@ impl Given<'_> {
     fn as_its_link_allows(&self, at: &AtLink) -> Spelled {
         let known = self.link(at);
         let refusal = |link: Link| self.words.iter().find_map(|word| (at.refusal)(&link, word));
-        // Without its file, it may be linked as nobody chose or otherwise.
+        // Without its file, it may have the default link or another.
         if known.rtsopts.is_none() && self.binary.is_none() {
             return match refusal(Link { rtsopts: Some(at.usual), ..known }) {
                 None => self.accepted(at, known),
@@ -58,7 +58,7 @@ impl Given<'_> {
         let spelling = &self.runtime.spelling;
         let clash = |own: &&str| self.words.iter().any(|word| spelling.clash(own, word));
         if let Some(own) = spelling.split(self.linked_in()).find(clash) {
-            let text = format!("It does not go with {own}, which is linked in: link the program anew.");
+            let text = format!("It conflicts with {own}, which is linked in: relink the program.");
             return Spelled::line(self.at_the_link(at, "")).noted(Note::Relink(text));
         }
         let line = match link.rtsopts {
@@ -67,10 +67,7 @@ impl Given<'_> {
         };
         let args = self.context.runtime.own_args();
         let own = args.into_iter().chain(spelling.split(self.context.start.variable(self.runtime))).find(clash);
-        let spelled = Spelled::line(line);
-        own.map_or(spelled.clone(), |own| {
-            spelled.noted(Note::Own(format!("Leave {own} out: they do not go together.")))
-        })
+        Spelled { note: own.map(|own| Note::Own(format!("Leave {own} out: the two conflict."))), ..Spelled::line(line) }
     }
 
     fn refused(&self, at: &AtLink, refusal: Refusal) -> Spelled {
@@ -91,7 +88,7 @@ impl Given<'_> {
 
     fn at_the_link(&self, at: &AtLink, more: &str) -> Option<String> {
         let words = self.runtime.spelling.merged(self.linked_in(), self.words);
-        // Nobody can quote within quotes of a package's description.
+        // A package's description has no quotes within quotes.
         let plain = !words.contains(|c: char| "\"'\\".contains(c) || c.is_control());
         let more = if more.is_empty() { String::new() } else { format!("{more} ") };
         plain.then(|| format!("{} {more}\"{}{words}\"", at.field, at.with))

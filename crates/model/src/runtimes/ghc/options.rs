@@ -18,7 +18,7 @@ pub(super) const SPELLING: Spelling = Spelling {
         proven,
         refusal,
         says,
-        doubt: "A program linked with GHC's default, -rtsopts=some, takes it only at link time.",
+        doubt: "A program linked with GHC's default, -rtsopts=some, accepts it only at link time.",
         field: "ghc-options:",
         with: "-with-rtsopts=",
         threaded: "-threaded",
@@ -116,20 +116,22 @@ fn of(binary: &Binary) -> Link {
     Link { version: None, threaded, rtsopts: binary.rtsopts.as_ref().and_then(named) }
 }
 
-/// One of these does harm.
+/// One of these is refused by `-rtsopts=some` in every version. An option that is not known proves nothing: later versions
+/// let more through.
 fn proven(words: &[&str]) -> bool {
-    !words.iter().all(|word| HARMLESS.iter().any(|pattern| matches(pattern, word)))
+    let refused = [COLLECTORS, NURSERY, CHUNK, HEAP, COMPACTION, GENERATIONS, FACTOR, IDLE, SWITCHING, HEAP_LIMIT];
+    words.iter().any(|word| refused.iter().flat_map(|kind| *kind).any(|pattern| matches(pattern, word)))
 }
 
 fn says(refusal: Refusal) -> String {
     match refusal {
         Refusal::NotThreaded | Refusal::PerhapsNotThreaded => {
-            "It takes the threaded runtime: link the program anew.".to_owned()
+            "It needs the threaded runtime: relink the program.".to_owned()
         }
-        Refusal::Since((major, minor, _)) => format!("It takes GHC {major}.{minor} or later."),
-        Refusal::Unknown => "What the program's link lets through is not known: link it in.".to_owned(),
+        Refusal::Since((major, minor, _)) => format!("It needs GHC {major}.{minor} or later."),
+        Refusal::Unknown => "rtscope cannot tell which options this program accepts: link this one in.".to_owned(),
         Refusal::Link(rtsopts) => {
-            format!("The program is linked with -rtsopts={}: it takes this only at link time.", rtsopts.name())
+            format!("The program is linked with -rtsopts={}: it accepts this only at link time.", rtsopts.name())
         }
     }
 }
