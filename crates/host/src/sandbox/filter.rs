@@ -3,8 +3,8 @@
 //! other limits stand.
 
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen as Width, SeccompCmpOp as Is, SeccompCondition as Argument,
-    SeccompFilter, SeccompRule, TargetArch,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen as Width, SeccompCmpOp as Is,
+    SeccompCondition as Argument, SeccompFilter, SeccompRule, TargetArch,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -48,6 +48,9 @@ const PLAIN: [libc::c_long; 34] = [
     libc::SYS_clone3,
 ];
 
+/// The request that asks which pages of a process are in memory.
+pub const PAGEMAP_SCAN: u64 = 0xc060_6610;
+
 /// Programs for the kernel.
 pub struct Filters(Vec<BpfProgram>);
 
@@ -69,6 +72,9 @@ impl Filters {
             without(libc::SYS_mmap, 2, code)?,
             without(libc::SYS_mprotect, 2, code)?,
             one(libc::SYS_prctl, 0, Is::Eq, libc::PR_SET_NAME as u64)?,
+            // It can protect pages as well as tell of them, but only of a process that asked the kernel for that.
+            // A request has 32 bits, whatever a library makes of them.
+            where_is(libc::SYS_ioctl, Argument::new(1, Width::Dword, Is::Eq, PAGEMAP_SCAN))?,
             one(libc::SYS_clone, 0, Is::MaskedEq(libc::CLONE_THREAD as u64), libc::CLONE_THREAD as u64)?,
         ]);
         // Arguments of clone3 lie in memory, where no filter sees them: without it glibc takes clone.
@@ -90,6 +96,10 @@ impl Filters {
 
 /// A call that is allowed where one of its arguments is so.
 fn one(call: i64, argument: u8, is: Is, value: u64) -> io::Result<(i64, Vec<SeccompRule>)> {
-    let condition = Argument::new(argument, Width::Qword, is, value).map_err(io::Error::other)?;
-    Ok((call, vec![SeccompRule::new(vec![condition]).map_err(io::Error::other)?]))
+    where_is(call, Argument::new(argument, Width::Qword, is, value))
+}
+
+fn where_is(call: i64, argument: Result<Argument, BackendError>) -> io::Result<(i64, Vec<SeccompRule>)> {
+    let rule = argument.and_then(|argument| SeccompRule::new(vec![argument]));
+    Ok((call, vec![rule.map_err(io::Error::other)?]))
 }

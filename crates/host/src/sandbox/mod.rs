@@ -11,6 +11,8 @@ pub(crate) mod error;
 mod filter;
 pub(crate) mod messages;
 
+pub(crate) use filter::PAGEMAP_SCAN;
+
 use crate::privileges::opener;
 use crate::system::clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

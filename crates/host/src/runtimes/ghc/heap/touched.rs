@@ -18,7 +18,7 @@ use std::ops::Range;
 /// something is: a runtime gives memory back, and large objects may be written to late.
 const KEPT: u64 = 4096;
 const KEPT_FOR_EACH: u64 = 4;
-/// Twice what the runtime reserves unless it is told otherwise: finding out takes a second.
+/// Twice what the runtime reserves unless it is told otherwise.
 const MAPPED_MAX: u64 = 2 << 40;
 
 /// Megablocks that hold zeros, in order.
@@ -78,15 +78,13 @@ pub(super) fn bound(memory: &Source, space: &Space) -> io::Result<(Space, Untouc
 }
 
 impl Pages {
-    const SWAPPED: u64 = 1 << 62;
-
     /// Adds the megablocks of `range` of which a page was ever written.
     fn touched(&self, range: &Range<u64>, touched: &mut Vec<Range<u64>>) -> io::Result<()> {
-        self.each(range, |page, entry| {
-            let new = touched.last().is_none_or(|last| last.end <= page.start);
-            if entry & (Pages::PRESENT | Pages::SWAPPED) != 0 && new {
-                let megablock = page.start & !(MEGABLOCK - 1);
-                add(touched, megablock..megablock + MEGABLOCK);
+        self.in_use(range, |pages| {
+            let added = touched.last().map_or(0, |last| last.end);
+            let megablocks = added.max(pages.start & !(MEGABLOCK - 1))..pages.end.next_multiple_of(MEGABLOCK);
+            if !megablocks.is_empty() {
+                add(touched, megablocks);
             }
         })
     }
@@ -145,7 +143,7 @@ fn bounded(space: &Space, touched: &[Range<u64>]) -> (Space, Untouched) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::found::{Files, Place, Target};
     use super::*;
     use crate::binary::Inspected;
@@ -176,10 +174,10 @@ mod tests {
     }
 
     /// A mapping that costs nothing.
-    struct Mapped(*mut libc::c_void, usize);
+    pub struct Mapped(pub *mut libc::c_void, usize);
 
     impl Mapped {
-        fn new(bytes: usize) -> Mapped {
+        pub fn new(bytes: usize) -> Mapped {
             // SAFETY: a new mapping at an address that the system chooses, to which nothing refers.
             let at = unsafe {
                 let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
