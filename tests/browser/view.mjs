@@ -4,6 +4,7 @@
 // frames come is measured in the page.
 //
 //   node view.mjs BUILT [SHOTS]    programs in BUILT (target/tests), pictures into SHOTS
+//   RTSCOPE_TIMED=1                what is measured has bounds: for a machine on which nothing else is at work
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -384,23 +385,33 @@ await step("a server that has ended is said", async () => {
   await context.close();
 });
 
+// How long a picture takes depends on who else is at work: it is bounded where nothing else is (RTSCOPE_TIMED, the slow
+// tier). What it takes to get there does not.
 await step("first picture and frames", async () => {
   // The server is not optimised here: with hundreds of lanes it gets more time.
-  for (const [situation, within] of [["usual", 1000], ["many_lanes", 2500]]) {
+  for (const [situation, within, kib] of [["usual", 1000, 2048], ["many_lanes", 2500, 3072]]) {
     const { url, end } = await made(situation);
     const { page, fail, close } = await visit(url, `speed of ${situation}`);
-    const first = await page.evaluate(() => performance.getEntriesByName("rtscope-first-picture")[0]?.startTime);
-    if (!(first < within)) fail(`the first picture took ${first} ms`);
+    const { first, asked, bytes } = await page.evaluate(() => {
+      const at = performance.getEntriesByName("rtscope-first-picture")[0]?.startTime;
+      const before = performance.getEntriesByType("resource").filter((entry) => entry.responseEnd <= at);
+      return { first: at, asked: before.length, bytes: before.reduce((sum, entry) => sum + entry.encodedBodySize, 0) };
+    });
     await page.locator("#stage").focus();
     await page.evaluate(() => globalThis.rtscopeFrames.forget());
+    let tiles = 0;
+    page.on("request", () => tiles++);
     for (const key of ["w", "d", "s", "a"]) {
       await page.keyboard.down(key);
       await page.waitForTimeout(700);
       await page.keyboard.up(key);
     }
     const { frames, between, drawing } = await page.evaluate(() => globalThis.rtscopeFrames.read());
-    measured.push(`${situation}: first picture ${first?.toFixed(0)} ms, ${frames} frames, ${between.middle.toFixed(1)} ms between them (95 in 100: ${between.p95.toFixed(1)}), ${drawing.middle.toFixed(1)} ms to draw (${drawing.p95.toFixed(1)})`);
-    if (!(frames > 50 && drawing.middle < 20)) fail(measured[measured.length - 1]);
+    measured.push(`${situation}: first picture ${first?.toFixed(0)} ms after ${asked} answers with ${(bytes / 1024).toFixed(0)} KiB, ${frames} frames, ${between.middle.toFixed(1)} ms between them (95 in 100: ${between.p95.toFixed(1)}), ${drawing.middle.toFixed(1)} ms to draw (${drawing.p95.toFixed(1)}), ${tiles} requests`);
+    const line = measured[measured.length - 1];
+    if (!(first > 0 && asked < 60 && bytes < kib * 1024)) fail(`before the first picture: ${line}`);
+    if (!(frames > 12 && tiles < frames / 2)) fail(line);
+    if (process.env.RTSCOPE_TIMED && !(first < within && frames > 50 && drawing.middle < 20)) fail(line);
     await close();
     await end();
   }

@@ -12,7 +12,7 @@ main :: IO ()
 main = do
   pieces <- table size
   start <- getMonotonicTime
-  loop (start + 6) 0 (Map.fromDistinctAscList (zip [0 ..] pieces))
+  loop (start + 8) 0 (Map.fromDistinctAscList (zip [0 ..] pieces))
 
 size :: Int
 size = 60000
