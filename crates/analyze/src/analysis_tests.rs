@@ -193,7 +193,7 @@ fn a_part_of_the_account_that_no_rule_explains_is_a_finding() {
     let finding = results.findings.first().unwrap();
     // One of two lanes; the log ends with the last pause.
     assert_eq!(finding.cost_ns, 19 * 60 * MS / 2, "{}", finding.claim);
-    let says = "The average capability had work and no CPU for 570 ms of 2.00 s (28 %), most of it: its CPU was idle.";
+    let says = "The average capability had work and no CPU for 570 ms of 2.00 s (28 %), most of it: a CPU was idle.";
     assert_eq!(finding.claim.to_string(), says);
     let results = away(OffState::Uninterruptible);
     assert_eq!(ids(&results), ["kept"]);

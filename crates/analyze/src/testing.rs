@@ -16,7 +16,7 @@ pub struct Kernel {
 impl Kernel {
     pub fn new(tids: &[u32]) -> Self {
         let tids: Vec<Tid> = tids.iter().map(|tid| Tid(*tid)).collect();
-        Kernel { tracks: Tracks::new(None, &tids) }
+        Kernel { tracks: Tracks::new(None, &tids, &[]) }
     }
 
     fn push(&mut self, at: u64, event: Sched) -> &mut Self {

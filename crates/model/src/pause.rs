@@ -176,7 +176,7 @@ crate::listed! {
         Preempted,
         /// Runnable while another thread of the same program ran on its CPU.
         Oversubscribed,
-        /// Runnable while its CPU was idle.
+        /// Runnable while its CPU, or another one that the program may use, was idle.
         IdleCpu,
         /// Runnable or not running; this tier cannot say who ran instead.
         NotScheduled,

@@ -74,7 +74,7 @@ impl SpanKind {
             SpanKind::Asleep => ("asleep", "asleep"),
             SpanKind::Blocked => ("blocked in the kernel", "blocked"),
             SpanKind::Mark => ("mark", "mark"),
-            SpanKind::IdleCpu => ("could run, while its CPU stands idle", "wants-a-cpu"),
+            SpanKind::IdleCpu => ("could run, while a CPU stands idle", "wants-a-cpu"),
             SpanKind::NotScheduled => ("wants a CPU; who has it is not known", "wants-a-cpu"),
             SpanKind::ConcurrentMark => ("concurrent mark", "slice"),
             SpanKind::ConcurrentSync => ("stop at the end of a concurrent mark", "collecting"),

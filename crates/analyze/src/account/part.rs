@@ -25,7 +25,7 @@ pub enum Keeper {
     Other(NameId),
     /// Another thread of the program.
     Sibling,
-    /// Nothing: its CPU is idle.
+    /// Nothing: its CPU, or another one, is idle.
     IdleCpu,
     /// Not known.
     Unknown,

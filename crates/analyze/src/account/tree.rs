@@ -98,7 +98,7 @@ fn doing(cause: Cause) -> (&'static str, &'static str) {
         Cause::Throttled => ("throttled", "a CPU quota held it off"),
         Cause::Preempted => ("preempted", "another process had its CPU"),
         Cause::Oversubscribed => ("oversubscribed", "another thread of the program had its CPU"),
-        Cause::IdleCpu => ("idle-cpu", "its CPU was idle"),
+        Cause::IdleCpu => ("idle-cpu", "a CPU was idle"),
         Cause::NotScheduled => ("not-scheduled", "it had no CPU; who had it was not seen"),
         Cause::WakeLatency => ("wake-latency", "it was woken and had no CPU yet"),
         Cause::Asleep => ("asleep", "it slept"),
@@ -123,7 +123,7 @@ fn named(part: Part, ns: u64, words: &Words<'_>) -> Node {
         Part::NoCpu(Keeper::Quota) => plain("quota", "a CPU quota was used up"),
         Part::NoCpu(Keeper::Other(name)) => other(name, ns, words),
         Part::NoCpu(Keeper::Sibling) => plain("siblings", "own threads had the CPU"),
-        Part::NoCpu(Keeper::IdleCpu) => plain("idle-cpu", "its CPU was idle"),
+        Part::NoCpu(Keeper::IdleCpu) => plain("idle-cpu", "a CPU was idle"),
         Part::NoCpu(Keeper::Unknown) => missing(
             "taker-unknown",
             "who had the CPU was not seen",

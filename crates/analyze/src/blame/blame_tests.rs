@@ -36,7 +36,7 @@ impl Default for Setting {
 
 fn judge_with(script: Script, setting: &Setting) -> (Pause, Vec<CausePiece>) {
     let mut recogniser = Recogniser::new(Some(true), Some(2));
-    let mut tracks = Tracks::new(None, &[Tid(11), Tid(12), Tid(13)]);
+    let mut tracks = Tracks::new(None, &[Tid(11), Tid(12), Tid(13)], &[]);
     let mut counters = Counters::default();
     let mut code = CodeSamples::default();
     let symbols = Places::new().symbols;
@@ -129,6 +129,16 @@ fn preempted_names_who() {
 fn oversubscribed_is_queued_behind_an_own_thread() {
     let script = with(base(stop()), &[out(50, OffState::Runnable, 13), (800, switch(1, 13, OffState::Sleeping, 12))]);
     assert_eq!(causes(script), [(Oversubscribed, 100, 800), (Running, 800, 900)]);
+}
+
+#[test]
+fn a_cpu_that_stands_idle_is_no_queue() {
+    let idle = |at, cpu| (at, switch(cpu, 77, OffState::Sleeping, 0));
+    let script = with(
+        base(stop()),
+        &[out(50, OffState::Runnable, 13), idle(300, 2), (800, switch(1, 13, OffState::Sleeping, 12))],
+    );
+    assert_eq!(causes(script), [(Oversubscribed, 100, 300), (IdleCpu, 300, 800), (Running, 800, 900)]);
 }
 
 #[test]

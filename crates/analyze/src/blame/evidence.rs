@@ -59,7 +59,7 @@ impl Evidence {
     /// Of the recording that `context` describes.
     pub fn new(context: &Context) -> Evidence {
         Evidence {
-            tracks: Tracks::new(context.program_pid, &context.program_tids),
+            tracks: Tracks::new(context.program_pid, &context.program_tids, &context.cpus_allowed),
             counters: Counters::new(context.sample_period_ns),
             ..Evidence::default()
         }

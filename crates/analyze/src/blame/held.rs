@@ -9,7 +9,7 @@
 use crate::basis::sum::Sum;
 use crate::basis::union::Union;
 use crate::blame::{Holder, Judge};
-use crate::kernel::sched::{State, Stretch, Wait};
+use crate::kernel::sched::{Runner, State, Stretch, Wait};
 use crate::pauses::still::Still;
 use rtscope_model::{NameId, Names, Pid, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -120,7 +120,7 @@ impl Held {
     /// A pause over `[from, to]`, not overlapping an earlier one. Tells for each
     /// of the program's threads how long it ran and waited for a CPU while it
     /// stood `still`. Gives the wall-clock time in which a thread that may serve a lane
-    /// was kept off its CPU, whoever had it; not the time in which the CPU was idle.
+    /// was kept off its CPU, whoever had it; not the time in which that CPU was idle.
     pub fn pause(
         &mut self,
         judge: &Judge<'_>,
@@ -152,7 +152,7 @@ impl Held {
                 }
                 let stretch = Stretch { to: stretch.to.min(to), ..stretch };
                 let holder = judge.holder(tid, &stretch);
-                if still.may_serve(tid) && !matches!(holder, Holder::Nobody) {
+                if still.may_serve(tid) && !matches!((holder, stretch.runner), (Holder::Nobody, Runner::Idle)) {
                     kept.add(stretch.from, stretch.to);
                 }
                 match holder {

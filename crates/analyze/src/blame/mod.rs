@@ -73,7 +73,7 @@ pub enum Holder {
         /// Its number.
         tid: Tid,
     },
-    /// Nothing: the CPU is idle.
+    /// Nothing: the CPU is idle, or another one that the program may use.
     Nobody,
     /// Not known.
     Unknown,
@@ -364,7 +364,10 @@ impl Judge<'_> {
 
     /// What a thread in `stretch`, which waits for a CPU, waits behind.
     pub fn holder(&self, tid: Tid, stretch: &Stretch) -> Holder {
-        if let Runner::Own(sibling) = stretch.runner {
+        // A CPU that is idle because of a quota is none for the program.
+        if let Runner::Own(sibling) = stretch.runner
+            && (!stretch.beside_idle || self.throttled(tid, stretch))
+        {
             return Holder::Sibling { tid: sibling };
         }
         if self.throttled(tid, stretch) {
@@ -376,7 +379,7 @@ impl Judge<'_> {
         }
         match stretch.runner {
             Runner::Foreign { tid, name } => Holder::Foreign { tid, name },
-            Runner::Idle => Holder::Nobody,
+            Runner::Idle | Runner::Own(_) => Holder::Nobody,
             _ => Holder::Unknown,
         }
     }

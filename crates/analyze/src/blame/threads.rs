@@ -61,7 +61,7 @@ impl ThreadStates {
     /// The lines of the recording that `context` describes.
     pub fn new(context: &Context) -> Self {
         ThreadStates {
-            tracks: Tracks::new(context.program_pid, &context.program_tids),
+            tracks: Tracks::new(context.program_pid, &context.program_tids, &context.cpus_allowed),
             counters: Counters::new(context.sample_period_ns),
             error_ns: context.clock_error_ns(),
             ..ThreadStates::default()

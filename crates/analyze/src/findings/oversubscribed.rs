@@ -2,16 +2,15 @@
 //! queue behind each other when the world has to stop.
 //!
 //! Cost: wall-clock time inside pauses in which a thread of the program waited
-//! for a CPU on which another thread of the program ran; each moment once. With more
-//! lanes than CPUs also what pauses waited for a lane on its way to a CPU; for one that
+//! for a CPU on which another thread of the program ran, and none stood idle; each moment
+//! once. With more lanes than CPUs also what pauses waited for a lane on its way to a CPU; for one that
 //! samples found in the runtime's code (it spins for one that has no CPU); and for one
 //! that still slept, or changed threads, when the work was done (who wakes it had to wait
 //! for a turn). A lane that does so before all have stopped may be in a call or in a
 //! loop: that has other names. Outside pauses sharing a CPU loses nothing: the CPU does the program's
 //! work either way. With more lanes than CPUs a fiftieth of the wall clock is
-//! enough; otherwise (threads of foreign calls, an unlucky placement) it has to
-//! be a tenth. The CPUs are those of the affinity mask: what a quota takes is
-//! `cpu-throttled`'s.
+//! enough; otherwise (threads of foreign calls) it has to be a tenth. The CPUs are those of
+//! the affinity mask: what a quota takes is `cpu-throttled`'s.
 
 use super::nodes::scaled;
 use super::{Cost, Facts, PAUSED, Rule, Verdict, evidence, longest, needs, sure};

@@ -87,6 +87,8 @@ pub struct Stretch {
     pub cpu: Option<Cpu>,
     /// What runs there meanwhile.
     pub runner: Runner,
+    /// Meanwhile another CPU that the program may use stood idle: the kernel left it where it was put, and no CPU was short.
+    pub beside_idle: bool,
 }
 
 #[derive(Copy, Clone)]
@@ -130,6 +132,7 @@ pub struct Tracks {
     own: BTreeSet<Tid>,
     threads: BTreeMap<Tid, Track>,
     cpus: BTreeMap<Cpu, VecDeque<(Time, Tid, NameId)>>,
+    idle: Idle,
     pids: HashMap<Tid, Pid>,
     /// Events name what ran instead of a thread.
     pub names_next: bool,
@@ -148,11 +151,12 @@ pub struct Tracks {
 }
 
 impl Tracks {
-    /// A view of the program `pid` with the threads `tids`.
-    pub fn new(pid: Option<Pid>, tids: &[Tid]) -> Self {
+    /// A view of the program `pid` with the threads `tids`, which may use `cpus`; none: all.
+    pub fn new(pid: Option<Pid>, tids: &[Tid], cpus: &[u16]) -> Self {
         let mut own: BTreeSet<Tid> = tids.iter().copied().filter(|tid| *tid != Tid::IDLE).collect();
         own.extend(pid.filter(|pid| pid.0 != 0).map(|pid| Tid(pid.0)));
-        Tracks { program: pid, own, ..Tracks::default() }
+        let idle = Idle { of: cpus.iter().copied().map(Cpu).collect(), ..Idle::default() };
+        Tracks { program: pid, own, idle, ..Tracks::default() }
     }
 
     /// Adds a thread that the runtime named.
@@ -196,8 +200,7 @@ impl Tracks {
                 if prev == Tid::IDLE && self.own.contains(&next) && self.state(next) == State::Runnable {
                     self.resumed = Some(time);
                 }
-                let runs = self.cpus.entry(cpu).or_default();
-                self.room.push(runs, (time, next, next_name));
+                self.occupy(cpu, (time, next, next_name));
                 let waited = self.own.contains(&next).then(|| self.run(next, time, cpu)).flatten();
                 waited.or(unreported)
             }
@@ -278,14 +281,23 @@ impl Tracks {
         let track = self.threads.get_mut(&prev).filter(|_| prev != Tid::IDLE && self.own.contains(&prev))?;
         let span = *track.spans.back().filter(|span| span.state.waits())?;
         let came = if span.from > since { Some(span.from) } else { resumed };
-        let runs = self.cpus.entry(cpu).or_default();
-        self.room.push(runs, (came.unwrap_or(since), prev, NameId::default()));
+        self.occupy(cpu, (came.unwrap_or(since), prev, NameId::default()));
         match came {
             Some(at) => self.run(prev, at, cpu),
             None => {
                 self.enter(prev, since, State::Unknown, Some(cpu));
                 None
             }
+        }
+    }
+
+    /// From then on a thread, or nothing, has the CPU.
+    fn occupy(&mut self, cpu: Cpu, run: (Time, Tid, NameId)) {
+        let runs = self.cpus.entry(cpu).or_default();
+        let was_idle = runs.back().is_some_and(|last| last.1 == Tid::IDLE);
+        self.room.push(runs, run);
+        if let Some(change) = self.idle.changed(cpu, run.0, (was_idle, run.1 == Tid::IDLE)) {
+            self.room.push(&mut self.idle.changes, change);
         }
     }
 
@@ -374,10 +386,13 @@ impl Tracks {
     }
 
     /// The life of `tid` over `[from, to]`, cut at every transition of its own
-    /// and, while it waits, of what runs on its CPU. Covers the interval.
+    /// and, while it waits, of what runs on its CPU; where that is a sibling, also where another CPU
+    /// goes idle or is idle no more. Covers the interval.
     pub fn stretches(&self, tid: Tid, from: Time, to: Time) -> Vec<Stretch> {
         let mut out = Vec::new();
-        let unknown = |from, to| Stretch { from, to, state: State::Unknown, cpu: None, runner: Runner::Unknown };
+        let stretch =
+            |from, to, state, cpu| Stretch { from, to, state, cpu, runner: Runner::Unknown, beside_idle: false };
+        let unknown = |from, to| stretch(from, to, State::Unknown, None);
         let Some(track) = self.threads.get(&tid) else {
             return if from < to { vec![unknown(from, to)] } else { out };
         };
@@ -396,11 +411,15 @@ impl Tracks {
             if at < until {
                 match (span.state.waits(), span.cpu) {
                     (true, Some(cpu)) => self.runners(cpu, at, until, |from, to, runner| {
-                        out.push(Stretch { from, to, state: span.state, cpu: Some(cpu), runner });
+                        let whole = Stretch { runner, ..stretch(from, to, span.state, Some(cpu)) };
+                        match runner {
+                            Runner::Own(_) => self.idle.cut(from, to, |from, to, beside_idle| {
+                                out.push(Stretch { from, to, beside_idle, ..whole });
+                            }),
+                            _ => out.push(whole),
+                        }
                     }),
-                    (_, cpu) => {
-                        out.push(Stretch { from: at, to: until, state: span.state, cpu, runner: Runner::Unknown })
-                    }
+                    (_, cpu) => out.push(stretch(at, until, span.state, cpu)),
                 }
                 at = until;
             }
@@ -516,8 +535,58 @@ impl Tracks {
                 runs.pop_front();
             }
         }
+        self.idle.prune(before);
         let spans = self.threads.values().map(|track| track.spans.len());
-        self.room.kept = spans.chain(self.cpus.values().map(VecDeque::len)).sum();
+        let runs = self.cpus.values().map(VecDeque::len);
+        self.room.kept = spans.chain(runs).chain([self.idle.changes.len()]).sum();
+    }
+}
+
+/// When any CPU stood idle of those that the program may use.
+#[derive(Default)]
+struct Idle {
+    /// None: all.
+    of: BTreeSet<Cpu>,
+    now: usize,
+    /// From when on there was one, and none.
+    changes: VecDeque<(Time, bool)>,
+}
+
+impl Idle {
+    /// One CPU changes from `was` idle to `is`: what that changes for all.
+    fn changed(&mut self, cpu: Cpu, time: Time, (was, is): (bool, bool)) -> Option<(Time, bool)> {
+        if was == is || !(self.of.is_empty() || self.of.contains(&cpu)) {
+            return None;
+        }
+        self.now = if is { self.now + 1 } else { self.now.saturating_sub(1) };
+        let any = self.now > 0;
+        let last = self.changes.back();
+        // A switch that the kernel did not report is put in late.
+        let time = last.map_or(time, |last| last.0.max(time));
+        last.is_none_or(|last| last.1 != any).then_some((time, any))
+    }
+
+    /// Cuts `[from, to]` at the changes.
+    fn cut(&self, from: Time, to: Time, mut each: impl FnMut(Time, Time, bool)) {
+        let first = self.changes.partition_point(|change| change.0 <= from);
+        let mut idle = first.checked_sub(1).and_then(|before| self.changes.get(before)).is_some_and(|change| change.1);
+        let mut at = from;
+        for (time, next) in self.changes.range(first..).take_while(|change| change.0 < to) {
+            if at < *time {
+                each(at, *time, idle);
+                at = *time;
+            }
+            idle = *next;
+        }
+        if at < to {
+            each(at, to, idle);
+        }
+    }
+
+    fn prune(&mut self, before: Time) {
+        while self.changes.get(1).is_some_and(|next| next.0 <= before) {
+            self.changes.pop_front();
+        }
     }
 }
 

@@ -28,6 +28,32 @@ fn a_wait_is_cut_where_the_cpu_changes_hands() {
 }
 
 #[test]
+fn a_wait_for_a_sibling_is_cut_where_another_cpu_goes_idle() {
+    let waits = |cpus: &[u16]| {
+        let mut kernel = Kernel { tracks: Tracks::new(None, &[Tid(11), Tid(12)], cpus) };
+        kernel
+            .on(0, 0, 11)
+            .on(0, 1, 78)
+            .event(100, switch(0, 11, OffState::Runnable, 12))
+            .off(120, 1, 78)
+            .event(140, switch(2, 79, OffState::Sleeping, 0))
+            .on(150, 1, 78)
+            .event(170, switch(2, 0, OffState::Runnable, 79))
+            .event(200, switch(0, 12, OffState::Sleeping, 11));
+        let stretches = kernel.tracks.stretches(Tid(11), Time(100), Time(200));
+        assert!(stretches.iter().all(|s| s.runner == Runner::Own(Tid(12))));
+        kernel.tracks.prune(Time(160));
+        let later: Vec<_> =
+            kernel.tracks.stretches(Tid(11), Time(160), Time(200)).iter().map(|s| s.beside_idle).collect();
+        assert_eq!(later, stretches.iter().filter(|s| s.to.0 > 160).map(|s| s.beside_idle).collect::<Vec<_>>());
+        stretches.iter().map(|s| (s.from.0, s.to.0, s.beside_idle)).collect::<Vec<_>>()
+    };
+    assert_eq!(waits(&[]), [(100, 120, false), (120, 170, true), (170, 200, false)]);
+    assert_eq!(waits(&[0, 1]), [(100, 120, false), (120, 150, true), (150, 200, false)]);
+    assert_eq!(waits(&[0]), [(100, 200, false)], "no CPU that the program may use");
+}
+
+#[test]
 fn stretches_cover_the_interval_also_before_the_first_event() {
     let mut kernel = Kernel::new(&[11]);
     kernel.on(100, 0, 11);
@@ -53,7 +79,7 @@ fn a_migration_moves_the_queue_that_a_thread_waits_in() {
 
 #[test]
 fn threads_that_the_program_makes_belong_to_it_and_processes_do_not() {
-    let mut tracks = Tracks::new(Some(Pid(10)), &[]);
+    let mut tracks = Tracks::new(Some(Pid(10)), &[], &[]);
     let fork = |child, pid| Sched::Fork { parent: Tid(10), child: Tid(child), child_pid: Pid(pid) };
     tracks.push(Time(1), &fork(11, 10));
     tracks.push(Time(2), &fork(12, 12));

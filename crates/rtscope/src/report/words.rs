@@ -21,7 +21,7 @@ pub fn cause(cause: Cause, who: Option<&str>) -> String {
         Cause::Throttled => "throttled: the CPU quota was used up",
         Cause::Preempted => return format!("preempted by {}", who.unwrap_or("another process")),
         Cause::Oversubscribed => "queued behind the program's own threads",
-        Cause::IdleCpu => "runnable, while its CPU stood idle",
+        Cause::IdleCpu => "runnable, while a CPU stood idle",
         Cause::NotScheduled => "ready, but not on a CPU; taker unknown",
         Cause::WakeLatency => match who {
             Some(who) => return format!("woken, but {who} had the CPU"),
