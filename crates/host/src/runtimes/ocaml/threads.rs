@@ -154,6 +154,7 @@ fn kind(name: &str) -> Option<WaitKind> {
         "caml_thread_join" => WaitKind::Child,
         "caml_unix_sleep" | "caml_thread_delay" => WaitKind::Time,
         "caml_thread_yield"
+        | "thread_yield"
         | "thread_lock_acquire"
         | "st_masterlock_acquire"
         | "caml_thread_leave_blocking_section"
@@ -220,6 +221,8 @@ mod tests {
         let futex = WaitKind::Unknown;
         let lock = of(futex, &["", "pthread_mutex_lock", "caml_ml_mutex_lock", "Main.take"]);
         assert_eq!(lock, (WaitKind::Lock, Some("Main.take")));
+        let turn = ["", "pthread_cond_wait", "thread_yield", "caml_process_pending_actions", "Main.spin"];
+        assert_eq!(of(futex, &turn), (WaitKind::RuntimeLock, Some("Main.spin")), "its domain's tick sent it away");
         let condition = ["", "pthread_cond_wait", "caml_ml_condition_wait", "Main.await"];
         assert_eq!(of(futex, &condition), (WaitKind::Condition, Some("Main.await")));
         let join = ["", "caml_ml_condition_wait", "Stdlib.Domain.loop"];
