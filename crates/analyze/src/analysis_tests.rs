@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::results::Outcome;
+use crate::results::waits::{HolderDoes, Wait, Waits};
 use crate::testing::{self, Places, Script, switch};
 use rtscope_model::Tid;
 use rtscope_model::manifest::Group;
-use rtscope_model::{Cause, ClockMap, Counter, Cpu, LossKind, OffState, Pid, Sample, Sched};
+use rtscope_model::{Cause, ClockMap, Counter, Cpu, Doing, LossKind, OffState, Pid, Sample, Sched, WaitKind};
 
 pub(super) const MS: u64 = 1_000_000;
 
@@ -172,6 +173,10 @@ fn siblings_on_one_cpu_are_oversubscribed() {
 
 /// Between short pauses each 100 ms, thread 12 is off CPU 1 in this state for 60 ms, and nothing runs there.
 fn away(state: OffState) -> Results {
+    away_of(context(2), state)
+}
+
+fn away_of(context: Context, state: OffState) -> Results {
     let script = Script::default()
         .k(0, switch(0, 0, OffState::Runnable, 11))
         .k(0, switch(1, 0, OffState::Runnable, 12))
@@ -183,7 +188,54 @@ fn away(state: OffState) -> Results {
             .k(at + 20 * MS, switch(1, 12, state, 0))
             .k(at + 80 * MS, switch(1, 0, OffState::Runnable, 12))
     });
-    analyse(context(2), script).0
+    analyse(context, script).0
+}
+
+/// What looks came to: three threads wait for a thing that a running thread has.
+fn looked(kind: WaitKind, looks: u64) -> Option<Waits> {
+    let holder = HolderDoes { doing: Doing::Runs, place: Some("Main.spin".into()), ..HolderDoes::default() };
+    let wait = Wait {
+        kind,
+        place: Some("Main.work".into()),
+        holder: Some(holder),
+        threads_mean: 3.0,
+        objects_mean: Some(1.0),
+        looks_share: 1.0,
+        ..Wait::default()
+    };
+    Some(Waits { looks, by: vec![wait], ..Waits::default() })
+}
+
+#[test]
+fn lanes_without_work_behind_one_lock_are_a_convoy() {
+    let of = |looks| away_of(Context { waits: looked(WaitKind::Lock, looks), ..context(2) }, OffState::Sleeping);
+    let results = of(5);
+    assert_eq!(ids(&results), ["lock-convoy"]);
+    let finding = results.findings.first().unwrap();
+    assert_eq!(finding.cost_ns, 19 * 60 * MS / 2, "{}", finding.claim);
+    let says = "The average capability had nothing to run for 570 ms of 2.00 s (28 %): threads waited in `Main.work` for the \
+                same MVar, and the one that had it was at work in `Main.spin`.";
+    assert_eq!(finding.claim.to_string(), says);
+    let few = of(4);
+    assert!(few.findings.is_empty(), "{:?}", ids(&few));
+    let convoy = few.checked.iter().find(|rule| rule.id == "lock-convoy").unwrap();
+    assert_eq!(convoy.outcome, Outcome::CouldNotLook);
+    assert_eq!(convoy.why.as_deref(), Some("4 looks at what threads wait for: record for longer."));
+}
+
+#[test]
+fn threads_of_one_domain_are_told_where_cpus_are_free() {
+    let of = |cpus| {
+        let runtime = crate::results::Runtime { family: Some("ocaml".into()), ..Default::default() };
+        let context = Context { waits: looked(WaitKind::RuntimeLock, 5), runtime, ..context(cpus) };
+        away_of(context, OffState::Sleeping)
+    };
+    let results = of(4);
+    let finding = results.findings.iter().find(|finding| finding.id == "domain-lock").unwrap();
+    assert!(finding.claim.ends_with("of 2 domains had work."), "{}", finding.claim);
+    assert_eq!(finding.remedies.len(), 1);
+    let none = of(1);
+    assert!(none.findings.iter().all(|finding| finding.id != "domain-lock"), "{:?}", ids(&none));
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub(crate) mod explicit_gc;
 mod facts;
 mod foreign_call;
 mod host_steal;
+mod lock_convoy;
 mod long_major_gc;
 pub(crate) mod needs;
 pub(crate) mod nodes;
@@ -26,13 +27,13 @@ mod words;
 
 pub use explicit_gc::EXPLICIT_GC;
 pub use facts::*;
-pub use needs::Need;
+pub use needs::{LOOKS_MIN, Need};
 pub use rule::*;
 pub use table::table;
 pub(crate) use words::*;
 
 /// The rules that hold for every runtime that stops the world, also for one that is not known.
-pub static RULES: [&Rule; 11] = [
+pub static RULES: [&Rule; 12] = [
     &cpu_throttled::RULE,
     &preempted::RULE,
     &oversubscribed::RULE,
@@ -40,6 +41,7 @@ pub static RULES: [&Rule; 11] = [
     &blocked_in_kernel::RULE,
     &host_steal::RULE,
     &long_major_gc::RULE,
+    &lock_convoy::RULE,
     &nodes::COLLECTING,
     &nodes::STANDING_STILL,
     &nodes::NO_CPU,

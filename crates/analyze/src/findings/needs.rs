@@ -3,6 +3,7 @@
 //! for is named there.
 
 use super::Facts;
+use rtscope_model::units::counted;
 
 /// Something that a recording may hold or not.
 pub struct Need {
@@ -21,6 +22,12 @@ pub static RUNNERS: Need = Need { name: "scheduling events of all threads", opti
 pub static CODE: Need = Need { name: "samples of the code", optional: false, missing: code };
 
 const NO_SCHEDULING: &str = "the kernel's scheduling events were not there or could not be used (see `kernel.notes`)";
+
+/// What threads waited for.
+pub static LOOKS: Need = Need { name: "looks at what threads wait for", optional: false, missing: looks };
+
+/// Fewer looks are chance.
+pub const LOOKS_MIN: u64 = 5;
 
 fn runners(facts: &Facts<'_>) -> Option<String> {
     match (&facts.context.kernel, facts.held) {
@@ -41,6 +48,14 @@ fn code(facts: &Facts<'_>) -> Option<String> {
         }
         (Some(_), Some(_), Some(_)) => None,
     }
+}
+
+fn looks(facts: &Facts<'_>) -> Option<String> {
+    let Some(waits) = facts.context.waits.as_ref() else { return Some(log_alone(facts, "what threads wait for")) };
+    (waits.looks < LOOKS_MIN).then(|| match &waits.why {
+        Some(why) => format!("{why}."),
+        None => format!("{} at what threads wait for: record for longer.", counted(waits.looks, "look", "looks")),
+    })
 }
 
 /// That a log without the kernel's events does not show `what`.

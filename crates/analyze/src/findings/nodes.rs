@@ -122,7 +122,7 @@ impl Part {
 }
 
 /// Lane time as wall-clock time: the share of all lanes' time as one of the run.
-fn mean(account: &Account, ns: u64) -> u64 {
+pub fn mean(account: &Account, ns: u64) -> u64 {
     scaled(account.wall_ns, ns, account.lanes_ns)
 }
 

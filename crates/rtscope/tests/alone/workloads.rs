@@ -2,6 +2,7 @@
 //! reported by the real program. Owns asserting that the right finding comes first.
 
 use crate::answers;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use testkit::truths;
 
 truths! {
@@ -54,6 +55,17 @@ truths! {
         live_9_10_survivors "survivors", live_9_10_weak_pointers "weak-pointers";
 }
 
+// What threads wait for while lanes have nothing to run.
+truths! {
+    WAITS;
+    "ghc-9.0":
+        live_9_0_lock_convoy "lock-convoy", live_9_0_pool_at_rest "pool-at-rest";
+    "ghc-9.6":
+        live_9_6_lock_convoy "lock-convoy", live_9_6_lock_convoy_striped "lock-convoy-striped";
+    "ghc-9.10":
+        live_9_10_lock_convoy "lock-convoy", live_9_10_pool_in_turn "pool-in-turn";
+}
+
 // Memory in which nothing is to be found: on a machine that is not idle, others are.
 truths! {
     MEMORY;
@@ -72,14 +84,17 @@ truths! {
 /// Recorded by the tests above, where those ran.
 #[test]
 fn what_held_pauses_up_is_said_in_one_way() {
-    let all = [PAUSES, COLLECTOR, MEMORY].concat();
-    let of = |half: usize| all.iter().skip(half).step_by(2);
-    // Logs of some workloads take 20 s each.
+    let all = [PAUSES, COLLECTOR, WAITS, MEMORY].concat();
+    // Logs of some workloads take 20 s each: whoever is done takes the next one.
+    let next = AtomicUsize::new(0);
+    let one = || all.get(next.fetch_add(1, Ordering::Relaxed));
     std::thread::scope(|scope| {
-        for half in 0..2 {
-            scope.spawn(move || {
-                for capture in of(half).filter_map(|(ghc, name)| testkit::truth::recorded(ghc, name)) {
-                    testkit::account::sums_up(&answers::are_one(&capture));
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((ghc, name)) = one() {
+                    if let Some(capture) = testkit::truth::recorded(ghc, name) {
+                        testkit::account::sums_up(&answers::are_one(&capture));
+                    }
                 }
             });
         }

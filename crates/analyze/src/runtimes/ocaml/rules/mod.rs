@@ -2,6 +2,7 @@
 //! Owns their list. Refuses what holds for any runtime: see `findings`.
 
 mod collecting;
+mod domain_lock;
 mod explicit_gc;
 mod fork_pause;
 mod idle_domain;
@@ -13,9 +14,10 @@ mod small_minor_heap;
 use crate::findings::{Rule, oversubscribed};
 
 /// All of them.
-pub static RULES: [&Rule; 11] = [
+pub static RULES: [&Rule; 12] = [
     &late_release::RULE,
     &idle_domain::RULE,
+    &domain_lock::RULE,
     &fork_pause::RULE,
     &OVERSUBSCRIBED,
     &small_minor_heap::RULE,

@@ -1,0 +1,255 @@
+//! `lock-convoy`: lanes have nothing to run because threads queue for what one of them has.
+//!
+//! Cost: what the average lane had nothing to run for, as far as looks saw two threads and more wait for the same thing
+//! that a thread at work had. One waiter is no queue: a main thread that waits for its workers loses nothing. A holder
+//! that itself waits for time or for what comes from outside is none either: so does a pool that has no work. Who has a
+//! thing that a running thread took is not always known: those waits count as the others at their place do.
+//! Of runtimes that are looked at at any time this says less than there is, as a lane is not idle at every look.
+
+use super::nodes::mean;
+use super::{Cost, Facts, LOOKS_MIN, Need, Rule, Verdict, needs};
+use crate::results::waits::{HolderDoes, Wait};
+use rtscope_model::units::counted;
+use rtscope_model::{Confidence, Doing, Evidence, Remedy, WaitKind};
+use std::collections::BTreeMap;
+
+/// Threads that wait for one thing, on average over the looks at which any do: from here on there is a queue.
+const QUEUE_MIN: f64 = 1.5;
+/// From this share of lane time on, what threads wait for has to be seen.
+const SHARE_MIN: f64 = 0.10;
+/// Foreign functions that wait for what comes from outside: a thread in one has no work, and those behind it have none.
+const FROM_OUTSIDE: [&str; 22] = [
+    "accept",
+    "accept4",
+    "poll",
+    "ppoll",
+    "__poll",
+    "select",
+    "pselect",
+    "epoll_wait",
+    "epoll_pwait",
+    "read",
+    "__read",
+    "readv",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "wait4",
+    "waitpid",
+    "sigwait",
+    "sigtimedwait",
+    "fgets",
+    "fread",
+    "getline",
+];
+
+pub(super) static RULE: Rule = Rule {
+    id: "lock-convoy",
+    order: 265,
+    needs: Some(&LOOKS),
+    yields_to: &["blackhole-or-lock", "stm-contention"],
+    share_min: SHARE_MIN,
+    also: ", five looks, two threads that wait for one thing",
+    why: "threads wait for each other now and then in every program",
+    check,
+    ..Rule::BLANK
+};
+
+static LOOKS: Need = Need { missing, ..needs::LOOKS };
+
+fn missing(facts: &Facts<'_>) -> Option<String> {
+    // Where lanes have work there is nothing to look at.
+    let idle = facts.account.map(|account| (account.part("idle").map_or(0, |idle| idle.ns), account.lanes_ns));
+    let busy = idle.is_some_and(|(idle_ns, lanes_ns)| (idle_ns as f64) < SHARE_MIN * lanes_ns as f64);
+    (needs::LOOKS.missing)(facts).filter(|_| !busy || facts.context.waits.is_none())
+}
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let waits = facts.context.waits.as_ref().filter(|waits| waits.looks >= LOOKS_MIN)?;
+    let account = facts.account?;
+    let idle = account.part("idle")?;
+    // So many are idle at once, where any is.
+    let lanes = idle.ns as f64 / idle.wall_ns.filter(|ns| *ns > 0)? as f64;
+    let mut queues = queues(&waits.by, lanes);
+    queues.sort_by(|one, other| other.share.total_cmp(&one.share));
+    let share = queues.iter().map(|queue| queue.share).sum::<f64>().min(1.0);
+    let largest = queues.first()?;
+    let verdict = Verdict::new(
+        Cost::Time(mean(account, (idle.ns as f64 * share) as u64)),
+        Confidence::Medium,
+        format!("The average {} had nothing to run for ", facts.runtime.lane.0),
+    );
+    let seen = largest.seen(facts, waits.looks);
+    Some(verdict.then(largest.because(facts)).seen(seen).remedies(largest.remedies(facts)))
+}
+
+/// Threads that queue at one place.
+struct Queue<'w> {
+    /// Of those whose holder is known and at work, the wait that most looks saw.
+    wait: &'w Wait,
+    holder: &'w HolderDoes,
+    /// Of the time in which lanes had nothing to run.
+    share: f64,
+}
+
+/// Queues for what a thread at work has, where `lanes` are idle at once.
+fn queues(by: &[Wait], lanes: f64) -> Vec<Queue<'_>> {
+    let mut places: BTreeMap<(WaitKind, Option<&str>), Vec<&Wait>> = BTreeMap::new();
+    for wait in by.iter().filter(|wait| matches!(wait.kind, WaitKind::Lock | WaitKind::Value)) {
+        places.entry((wait.kind, wait.place.as_deref())).or_default().push(wait);
+    }
+    places.values().filter_map(|waits| Queue::of(waits, lanes)).collect()
+}
+
+/// How many they were at looks at which there were any.
+fn threads(wait: &Wait) -> f64 {
+    wait.threads_mean / wait.looks_share.max(f64::MIN_POSITIVE)
+}
+
+fn queued(wait: &Wait) -> bool {
+    threads(wait) >= QUEUE_MIN * wait.objects_mean.unwrap_or(1.0).max(1.0)
+}
+
+/// Whether it makes those behind it wait for work, and not for what comes from outside.
+fn works(holder: &HolderDoes) -> bool {
+    match holder.doing {
+        Doing::Runs | Doing::Ready => true,
+        Doing::Waits(WaitKind::ForeignCall) => {
+            holder.callee.as_deref().is_some_and(|callee| !FROM_OUTSIDE.contains(&callee))
+        }
+        Doing::Waits(_) | Doing::Unknown => false,
+    }
+}
+
+impl<'w> Queue<'w> {
+    /// The queue that waits of one kind at one place are; `None`: none is.
+    fn of(waits: &[&'w Wait], lanes: f64) -> Option<Queue<'w>> {
+        let share = |wait: &Wait| wait.looks_share * (threads(wait) / lanes.max(1.0)).min(1.0);
+        let sum =
+            |is: &dyn Fn(&Wait) -> bool| waits.iter().filter(|wait| is(wait)).map(|wait| share(wait)).sum::<f64>();
+        let at_work = |wait: &Wait| queued(wait) && wait.holder.as_ref().is_some_and(works);
+        let (known, found) = (sum(&|wait| queued(wait) && wait.holder.is_some()), sum(&at_work));
+        // Held for something else most of the time, it is what they queue for: whoever lets go was just back from it.
+        if found * 2.0 < known {
+            return None;
+        }
+        let unknown = sum(&|wait| queued(wait) && wait.holder.is_none());
+        let seen = waits.iter().copied().filter(|wait| at_work(wait));
+        let wait = seen.max_by(|one, other| share(one).total_cmp(&share(other)))?;
+        Some(Queue { wait, holder: wait.holder.as_ref()?, share: (found + unknown * found / known).min(1.0) })
+    }
+
+    /// The end of the claim.
+    fn because(&self, facts: &Facts<'_>) -> String {
+        let at = self.wait.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"));
+        let within = self.holder.place.as_ref().map_or(String::new(), |place| format!(" `{place}`"));
+        let did = match (self.holder.doing, &self.holder.callee) {
+            (Doing::Waits(_), Some(callee)) if self.holder.place.as_ref() != Some(callee) => {
+                format!("was in the foreign call `{callee}`")
+            }
+            (Doing::Waits(_), _) => "was in a foreign call".to_owned(),
+            _ if within.is_empty() => "was at work".to_owned(),
+            _ => format!("was at work in{within}"),
+        };
+        let thing = match self.wait.kind {
+            WaitKind::Value => "value, and the one that computed it".to_owned(),
+            _ => format!("{}, and the one that had it", facts.runtime.lock.0),
+        };
+        format!(": threads waited{at} for the same {thing} {did}.")
+    }
+
+    fn seen(&self, facts: &Facts<'_>, looks: u64) -> [Evidence; 2] {
+        let at = (looks as f64 * self.wait.looks_share).round() as u64;
+        let many = format!(
+            "At {at} of {} at threads while a {} had nothing to run, {:.1} waited there on average.",
+            counted(looks, "look", "looks"),
+            facts.runtime.lane.0,
+            threads(self.wait)
+        );
+        let who = match &self.holder.thread {
+            Some(thread) => format!("Thread {thread} had it each time."),
+            None => "Threads had it in turn.".to_owned(),
+        };
+        [facts.overall(many), facts.overall(who)]
+    }
+
+    fn remedies(&self, facts: &Facts<'_>) -> Vec<Remedy> {
+        let noun = facts.runtime.lane.1;
+        let verify = format!("Record again: threads no longer queue there while {noun} have nothing to run.");
+        let texts: &[&str] = match (self.wait.kind, self.holder.doing) {
+            (WaitKind::Value, _) => &[
+                "Evaluate shared values before they are shared (deepseq, strict fields), or let each thread compute its \
+                 own part.",
+            ],
+            (_, Doing::Waits(_)) => &["Make the call before the lock is taken, or after it is released."],
+            _ => &[
+                "Hold it for less: compute before taking it, and force the result before it is put back; or use one for \
+                 each part of the data (striping).",
+                "If it is a channel, let several threads fill it.",
+            ],
+        };
+        texts.iter().map(|text| Remedy::new(*text).verify(verify.clone())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(threads: f64, looks_share: f64, holder: Option<Doing>) -> Wait {
+        let holder = holder.map(|doing| HolderDoes { doing, ..HolderDoes::default() });
+        Wait {
+            kind: WaitKind::Lock,
+            holder,
+            threads_mean: threads * looks_share,
+            objects_mean: Some(1.0),
+            looks_share,
+            ..Wait::default()
+        }
+    }
+
+    fn share(by: &[Wait]) -> f64 {
+        queues(by, 3.0).iter().map(|queue| queue.share).sum()
+    }
+
+    #[test]
+    fn a_queue_for_what_a_thread_at_work_has_counts_as_far_as_it_fills_the_lanes() {
+        assert_eq!(share(&[wait(3.0, 0.5, Some(Doing::Runs))]), 0.5);
+        assert_eq!(share(&[wait(9.0, 1.0, Some(Doing::Ready))]), 1.0);
+        assert_eq!(share(&[wait(1.5, 1.0, Some(Doing::Runs))]), 0.5, "of three idle lanes");
+    }
+
+    #[test]
+    fn one_waiter_two_things_and_a_holder_without_work_are_no_queue() {
+        assert_eq!(share(&[wait(1.0, 1.0, Some(Doing::Runs))]), 0.0, "a main thread waits for its workers");
+        assert_eq!(share(&[Wait { objects_mean: Some(3.0), ..wait(3.0, 1.0, Some(Doing::Runs)) }]), 0.0);
+        for kind in [WaitKind::Time, WaitKind::InputOutput, WaitKind::Lock, WaitKind::Condition] {
+            assert_eq!(share(&[wait(3.0, 1.0, Some(Doing::Waits(kind)))]), 0.0, "a pool at rest");
+        }
+        assert_eq!(share(&[wait(3.0, 1.0, None)]), 0.0, "a queue of work");
+        let transaction = Wait { kind: WaitKind::Transaction, ..wait(3.0, 1.0, Some(Doing::Runs)) };
+        assert_eq!(share(&[transaction]), 0.0);
+    }
+
+    #[test]
+    fn an_unknown_holder_counts_as_the_others_at_its_place() {
+        let runs = wait(3.0, 0.25, Some(Doing::Runs));
+        let rests = wait(3.0, 0.25, Some(Doing::Waits(WaitKind::Time)));
+        assert_eq!(share(&[runs.clone(), wait(3.0, 0.5, None)]), 0.75);
+        assert_eq!(share(&[runs.clone(), rests.clone(), wait(3.0, 0.5, None)]), 0.5);
+        let mostly = Wait { looks_share: 0.5, threads_mean: 1.5, ..rests };
+        assert_eq!(share(&[runs.clone(), mostly]), 0.0, "they wait for time, in turn");
+        let elsewhere = Wait { place: Some("elsewhere".into()), ..wait(3.0, 0.5, None) };
+        assert_eq!(share(&[runs, elsewhere]), 0.25);
+    }
+
+    #[test]
+    fn a_foreign_call_is_work_unless_it_waits_for_what_comes_from_outside() {
+        let within = |callee: Option<&str>| {
+            let mut wait = wait(3.0, 1.0, Some(Doing::Waits(WaitKind::ForeignCall)));
+            wait.holder.as_mut().unwrap().callee = callee.map(str::to_owned);
+            share(&[wait])
+        };
+        assert_eq!([Some("compress"), Some("accept"), None].map(within), [1.0, 0.0, 0.0]);
+    }
+}
