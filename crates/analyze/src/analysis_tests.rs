@@ -225,16 +225,29 @@ fn lanes_without_work_behind_one_lock_are_a_convoy() {
 
 #[test]
 fn threads_of_one_domain_are_told_where_cpus_are_free() {
-    let of = |cpus| {
+    let of = |cpus, waits| {
         let runtime = crate::results::Runtime { family: Some("ocaml".into()), ..Default::default() };
-        let context = Context { waits: looked(WaitKind::RuntimeLock, 5), runtime, ..context(cpus) };
+        let context = Context { waits, runtime, ..context(cpus) };
         away_of(context, OffState::Sleeping)
     };
-    let results = of(4);
+    let results = of(4, looked(WaitKind::RuntimeLock, 5));
     let finding = results.findings.iter().find(|finding| finding.id == "domain-lock").unwrap();
     assert!(finding.claim.ends_with("of 2 domains had work."), "{}", finding.claim);
+    // At two places, each at half of the looks: as many threads, and no more time than one place had.
+    let mut waits = looked(WaitKind::RuntimeLock, 6).unwrap();
+    let half = |place: &str, wait: &Wait| Wait {
+        place: Some(place.into()),
+        threads_mean: 1.5,
+        looks_share: 0.5,
+        ..wait.clone()
+    };
+    waits.by =
+        ["Main.one", "Main.other"].iter().flat_map(|place| waits.by.iter().map(|wait| half(place, wait))).collect();
+    let apart = of(4, Some(waits));
+    let apart = apart.findings.iter().find(|finding| finding.id == "domain-lock").unwrap();
+    assert!(apart.claim.contains(": 3.0 waited") && apart.cost_ns * 2 == finding.cost_ns, "{}", apart.claim);
     assert_eq!(finding.remedies.len(), 1);
-    let none = of(1);
+    let none = of(1, looked(WaitKind::RuntimeLock, 5));
     assert!(none.findings.iter().all(|finding| finding.id != "domain-lock"), "{:?}", ids(&none));
 }
 

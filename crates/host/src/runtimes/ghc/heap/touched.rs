@@ -18,7 +18,7 @@ use std::ops::Range;
 /// something is: a runtime gives memory back, and large objects may be written to late.
 const KEPT: u64 = 4096;
 const KEPT_FOR_EACH: u64 = 4;
-/// Twice what the runtime reserves unless it is told otherwise.
+/// Twice what the runtime reserves by default.
 const MAPPED_MAX: u64 = 2 << 40;
 
 /// Megablocks that hold zeros, in order.
