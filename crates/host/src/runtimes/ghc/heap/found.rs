@@ -227,15 +227,13 @@ impl Target {
         Ok(())
     }
 
-    /// Finds out what of its mappings is in memory: the system walks all page tables for it.
-    /// `heap_bytes` of the heap were, if that was found out while the process stood still.
-    pub(super) fn measure(&mut self, heap_bytes: Option<u64>) -> io::Result<()> {
+    /// Finds out what of its mappings is in memory: the system walks all page tables for it. `heap_bytes` of the
+    /// heap were when its blocks were read: an allocation area may be filled for the first time meanwhile.
+    pub(super) fn measure(&mut self, mut heap_bytes: u64) -> io::Result<()> {
         let Source::Live(memory) = &self.memory else { return Ok(()) };
         self.mappings = mappings::parse(&memory.process.text("smaps")?);
-        if let Some(mut left) = heap_bytes {
-            for mapping in self.mappings.iter_mut().filter(|mapping| self.reserved.contains(&mapping.range.start)) {
-                mapping.rss_bytes = Some(std::mem::take(&mut left));
-            }
+        for mapping in self.mappings.iter_mut().filter(|mapping| self.reserved.contains(&mapping.range.start)) {
+            mapping.rss_bytes = Some(std::mem::take(&mut heap_bytes));
         }
         Ok(())
     }

@@ -198,7 +198,6 @@ impl Looked {
             let (survey, read) = blocks(target, hold)?;
             // What is resident goes with the blocks, not with what they are when objects are read.
             let (residency, resident_bytes) = target.residency()?;
-            let stopped = hold.is_still().then_some(resident_bytes);
             let mut looked = Looked {
                 survey,
                 residency,
@@ -208,7 +207,7 @@ impl Looked {
                 scanned: Duration::ZERO,
             };
             hold.go_on_for(if objects.is_some() { looked.survey.used_bytes() } else { u64::MAX });
-            target.measure(stopped)?;
+            target.measure(resident_bytes)?;
             let now = Runtime::read(&target.memory, &target.statics)?;
             if !looked.still.0 && tries < TRIES_MAX && !now.is_as_whole_as(&looked.survey.after) {
                 continue;
