@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::results::Outcome;
-use crate::results::waits::{HolderDoes, Wait, Waits};
+use crate::results::waits::{HolderDoes, Kind, Wait, Waits};
 use crate::testing::{self, Places, Script, switch};
 use rtscope_model::Tid;
 use rtscope_model::manifest::Group;
@@ -200,10 +200,12 @@ fn looked(kind: WaitKind, looks: u64) -> Option<Waits> {
         holder: Some(holder),
         threads_mean: 3.0,
         objects_mean: Some(1.0),
+        queue_mean: Some(3.0),
         looks_share: 1.0,
         ..Wait::default()
     };
-    Some(Waits { looks, by: vec![wait], ..Waits::default() })
+    let of_kind = Kind { kind, holder: Some(Doing::Runs), threads_mean: 3.0, looks_share: 1.0 };
+    Some(Waits { looks, kinds: vec![of_kind], by: vec![wait], ..Waits::default() })
 }
 
 #[test]
@@ -233,19 +235,17 @@ fn threads_of_one_domain_are_told_where_cpus_are_free() {
     let results = of(4, looked(WaitKind::RuntimeLock, 5));
     let finding = results.findings.iter().find(|finding| finding.id == "domain-lock").unwrap();
     assert!(finding.claim.ends_with("of 2 domains had work."), "{}", finding.claim);
-    // At two places, each at half of the looks: as many threads, and no more time than one place had.
+    // At two places in turn: as many threads, and as much time.
     let mut waits = looked(WaitKind::RuntimeLock, 6).unwrap();
-    let half = |place: &str, wait: &Wait| Wait {
-        place: Some(place.into()),
-        threads_mean: 1.5,
-        looks_share: 0.5,
-        ..wait.clone()
-    };
-    waits.by =
-        ["Main.one", "Main.other"].iter().flat_map(|place| waits.by.iter().map(|wait| half(place, wait))).collect();
+    waits.by = ["Main.one", "Main.other"]
+        .iter()
+        .flat_map(|place| {
+            waits.by.iter().map(|wait| Wait { place: Some((*place).into()), looks_share: 0.5, ..wait.clone() })
+        })
+        .collect();
     let apart = of(4, Some(waits));
     let apart = apart.findings.iter().find(|finding| finding.id == "domain-lock").unwrap();
-    assert!(apart.claim.contains(": 3.0 waited") && apart.cost_ns * 2 == finding.cost_ns, "{}", apart.claim);
+    assert!(apart.claim.contains("100 % of looks 3.0 waited") && apart.cost_ns == finding.cost_ns, "{}", apart.claim);
     assert_eq!(finding.remedies.len(), 1);
     let none = of(1, looked(WaitKind::RuntimeLock, 5));
     assert!(none.findings.iter().all(|finding| finding.id != "domain-lock"), "{:?}", ids(&none));

@@ -106,6 +106,8 @@ pub struct Account {
     pub lanes_ns: u64,
     /// Wall-clock time in which there was a lane, nanoseconds.
     pub wall_ns: u64,
+    /// Wall-clock time outside pauses in which so many lanes had something to do, from none on, nanoseconds; empty: not known.
+    pub with_work_ns: Vec<u64>,
     /// The parts of `lanes_ns`, longest first.
     pub parts: Vec<Node>,
     /// The same lane by lane.
@@ -121,6 +123,7 @@ impl Account {
         all(&self.parts, self.lanes_ns)
             && self.lanes.iter().all(|lane| all(&lane.parts, lane.ns))
             && self.lanes.iter().map(|lane| lane.ns).sum::<u64>() == self.lanes_ns
+            && self.with_work_ns.iter().sum::<u64>() <= self.wall_ns
     }
 
     /// The part with this id.
@@ -161,10 +164,11 @@ mod tests {
         let account = Account {
             lanes_ns: 7,
             wall_ns: 7,
+            with_work_ns: vec![3, 4],
             lanes: vec![LaneAccount { lane: LaneId(0), ns: 7, parts: vec![whole.clone()] }],
             parts: vec![whole],
         };
-        assert!(account.sums_up());
+        assert!(account.sums_up() && !Account { with_work_ns: vec![3, 5], ..account.clone() }.sums_up());
         assert!(!Account { lanes_ns: 8, ..account }.sums_up());
     }
 }

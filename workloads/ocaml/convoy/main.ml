@@ -1,6 +1,7 @@
 (* Domains and threads that work under one lock, or wait for work. The arguments: how, how many, seconds.
    compute: all do most of their work under one mutex; striped: each has a mutex of its own;
-   pool: they wait for short jobs, one each 10 ms; threads: threads of one domain compute; domains: domains do. *)
+   pool: they wait for short jobs, one each 10 ms; threads: threads of one domain compute; domains: domains do;
+   rounds: two domains work in rounds, of which the first gets so many hundredths. *)
 
 let spin steps =
   let value = ref 1 in
@@ -44,6 +45,29 @@ let pool count deadline =
   List.iter (fun _ -> put 0) domains;
   List.iter Domain.join domains
 
+(* A round is over when both are done. *)
+let rounds first deadline =
+  let mutex = Mutex.create () and over = Condition.create () in
+  let done_ = ref 0 and round = ref 0 and go_on = ref true in
+  let meet () =
+    Mutex.protect mutex (fun () ->
+        let own = !round in
+        incr done_;
+        if !done_ = 2 then begin
+          done_ := 0;
+          incr round;
+          go_on := Unix.gettimeofday () < deadline;
+          Condition.broadcast over
+        end
+        else while !round = own do Condition.wait over mutex done)
+  in
+  in_domains 2 (fun number ->
+      let pieces = if number = 0 then first else 100 - first in
+      while !go_on do
+        for _ = 1 to pieces do spin 100_000 done;
+        meet ()
+      done)
+
 let () =
   let how = Sys.argv.(1) and count = int_of_string Sys.argv.(2) in
   let deadline = Unix.gettimeofday () +. float_of_string Sys.argv.(3) in
@@ -55,6 +79,7 @@ let () =
   | "striped" ->
     in_domains count (fun number -> let mutex = Mutex.create () in until deadline (fun () -> under mutex number))
   | "pool" -> pool count deadline
+  | "rounds" -> rounds count deadline
   | "threads" -> in_threads count compute
   | "domains" -> in_domains count compute
   | _ -> failwith how

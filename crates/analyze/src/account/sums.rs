@@ -21,6 +21,9 @@ pub struct Sums {
     pub wall_ns: u64,
     /// See `wall_ns`.
     pub tops_ns: [u64; Part::TOPS],
+    /// Wall-clock time outside pauses in which so many lanes had something to do, from none on, nanoseconds; what is not
+    /// known of a lane is something.
+    pub with_work_ns: Vec<u64>,
     /// CPU time that samples stand for, and how many they are.
     pub samples: BTreeMap<Found, (u64, u64)>,
     names: usize,
@@ -45,6 +48,14 @@ impl Sums {
         *parts.entry(part).or_default() += ns;
     }
 
+    /// So many lanes had something to do for so long.
+    pub fn with_work(&mut self, lanes: usize, ns: u64) {
+        if self.with_work_ns.len() <= lanes {
+            self.with_work_ns.resize(lanes + 1, 0);
+        }
+        self.with_work_ns.iter_mut().skip(lanes).take(1).for_each(|sum| *sum += ns);
+    }
+
     /// A sample fell into a part.
     pub fn sample(&mut self, part: Part, sample: &CodeSample, ns: u64) {
         let key = (part, sample.leaf, sample.user, sample.purpose);
@@ -60,6 +71,7 @@ impl Sums {
         }
         self.wall_ns += other.wall_ns;
         self.tops_ns.iter_mut().zip(other.tops_ns).for_each(|(sum, ns)| *sum += ns);
+        other.with_work_ns.iter().enumerate().for_each(|(lanes, ns)| self.with_work(lanes, *ns));
         for (found, (ns, samples)) in &other.samples {
             let sum = self.samples.entry(*found).or_default();
             (sum.0, sum.1) = (sum.0 + ns, sum.1 + samples);
@@ -83,6 +95,7 @@ impl Sums {
             }
         }
         self.tops_ns = [0; Part::TOPS];
+        self.with_work_ns.clear();
         self.samples.clear();
     }
 

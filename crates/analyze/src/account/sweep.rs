@@ -342,6 +342,9 @@ impl Moment {
             tops[part.top()] = true;
         }
         sums.wall_ns += ns;
+        if self.phase.is_none() {
+            sums.with_work(self.parts.iter().filter(|(_, part)| *part != Part::Idle).count(), ns);
+        }
         let ticked = sums.tops_ns.iter_mut().zip(tops).filter(|(_, there)| *there);
         ticked.for_each(|(sum, _)| *sum += ns);
     }

@@ -48,7 +48,13 @@ pub fn account(sums: &Sums, words: &Words<'_>) -> Account {
         ns: parts.values().sum(),
         parts: tops(parts, words),
     };
-    Account { lanes_ns: sums.ns(), wall_ns: sums.wall_ns, lanes: sums.lanes.iter().map(lane).collect(), parts }
+    Account {
+        lanes_ns: sums.ns(),
+        wall_ns: sums.wall_ns,
+        with_work_ns: sums.with_work_ns.clone(),
+        lanes: sums.lanes.iter().map(lane).collect(),
+        parts,
+    }
 }
 
 /// The tops that have a length, longest first.

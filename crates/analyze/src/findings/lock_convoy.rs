@@ -13,7 +13,7 @@ use rtscope_model::units::counted;
 use rtscope_model::{Confidence, Doing, Evidence, Remedy, WaitKind};
 use std::collections::BTreeMap;
 
-/// Threads that wait for one thing, on average over the looks at which any do: from here on there is a queue.
+/// Threads that wait for one thing, as the average of them meets it: from here on there is a queue.
 const QUEUE_MIN: f64 = 1.5;
 /// From this share of lane time on, what threads wait for has to be seen.
 const SHARE_MIN: f64 = 0.10;
@@ -107,7 +107,7 @@ fn threads(wait: &Wait) -> f64 {
 }
 
 fn queued(wait: &Wait) -> bool {
-    threads(wait) >= QUEUE_MIN * wait.objects_mean.unwrap_or(1.0).max(1.0)
+    wait.queue_mean.unwrap_or_else(|| threads(wait)) >= QUEUE_MIN
 }
 
 /// Whether it makes those behind it wait for work, and not for what comes from outside.
@@ -202,7 +202,7 @@ mod tests {
             kind: WaitKind::Lock,
             holder,
             threads_mean: threads * looks_share,
-            objects_mean: Some(1.0),
+            queue_mean: Some(threads),
             looks_share,
             ..Wait::default()
         }
@@ -222,13 +222,23 @@ mod tests {
     #[test]
     fn one_waiter_two_things_and_a_holder_without_work_are_no_queue() {
         assert_eq!(share(&[wait(1.0, 1.0, Some(Doing::Runs))]), 0.0, "a main thread waits for its workers");
-        assert_eq!(share(&[Wait { objects_mean: Some(3.0), ..wait(3.0, 1.0, Some(Doing::Runs)) }]), 0.0);
+        assert_eq!(share(&[Wait { queue_mean: Some(1.0), ..wait(3.0, 1.0, Some(Doing::Runs)) }]), 0.0);
         for kind in [WaitKind::Time, WaitKind::InputOutput, WaitKind::Lock, WaitKind::Condition] {
             assert_eq!(share(&[wait(3.0, 1.0, Some(Doing::Waits(kind)))]), 0.0, "a pool at rest");
         }
         assert_eq!(share(&[wait(3.0, 1.0, None)]), 0.0, "a queue of work");
         let transaction = Wait { kind: WaitKind::Transaction, ..wait(3.0, 1.0, Some(Doing::Runs)) };
         assert_eq!(share(&[transaction]), 0.0);
+    }
+
+    #[test]
+    fn threads_queue_for_one_thing_at_several_places() {
+        let place = |name: &str| Wait {
+            place: Some(name.to_owned()),
+            queue_mean: Some(3.0),
+            ..wait(1.0, 0.5, Some(Doing::Runs))
+        };
+        assert_eq!(share(&[place("put"), place("get"), place("size")]), 0.5, "each a third of the lanes");
     }
 
     #[test]

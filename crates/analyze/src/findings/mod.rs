@@ -23,6 +23,7 @@ mod preempted;
 mod rule;
 mod spelled;
 mod table;
+mod too_little_parallelism;
 mod words;
 
 pub use explicit_gc::EXPLICIT_GC;
@@ -33,7 +34,7 @@ pub use table::table;
 pub(crate) use words::*;
 
 /// The rules that hold for every runtime that stops the world, also for one that is not known.
-pub static RULES: [&Rule; 12] = [
+pub static RULES: [&Rule; 13] = [
     &cpu_throttled::RULE,
     &preempted::RULE,
     &oversubscribed::RULE,
@@ -42,6 +43,7 @@ pub static RULES: [&Rule; 12] = [
     &host_steal::RULE,
     &long_major_gc::RULE,
     &lock_convoy::RULE,
+    &too_little_parallelism::RULE,
     &nodes::COLLECTING,
     &nodes::STANDING_STILL,
     &nodes::NO_CPU,

@@ -2,7 +2,7 @@
 //! what its holder does where; objects are compared within one look only, since collections move them. Refuses to say
 //! what follows.
 
-use crate::results::waits::{HolderDoes, WAITS_MAX as TOLD_MAX, Wait, Waits as Values};
+use crate::results::waits::{HolderDoes, Kind, WAITS_MAX as TOLD_MAX, Wait, Waits as Values};
 use rtscope_model::{Doing, TextId, Time, WaitGroup, WaitKind, WaitLook, WaitSeen};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -23,9 +23,21 @@ struct Sum {
     threads_max: u32,
     looks: u64,
     objects: u64,
+    /// Of threads that wait for a thing: how many, and how many each of them met there, itself included.
+    of_things: u64,
+    met: u64,
     share: f64,
     /// Who has it: one thread, or several in turn.
     holders: BTreeSet<TextId>,
+}
+
+/// What a look has of one wait.
+#[derive(Default)]
+struct Met {
+    threads: u32,
+    objects: BTreeSet<u64>,
+    of_things: u64,
+    met: u64,
 }
 
 /// Looks at one process.
@@ -33,6 +45,8 @@ struct Sum {
 pub struct Waits {
     texts: HashMap<TextId, String>,
     sums: BTreeMap<Key, Sum>,
+    /// Threads, and looks at which there were any, wherever they waited.
+    kinds: BTreeMap<(WaitKind, Option<Doing>), (u64, u64)>,
     looks: u64,
     missed: u64,
     span: Option<(Time, Time)>,
@@ -75,7 +89,12 @@ impl Waits {
         let of_work = |group: &&WaitGroup| group.kind != WaitKind::NoWork;
         let waiting: u64 = look.groups.iter().filter(of_work).map(|group| u64::from(group.count)).sum();
         self.waiting_looks += u64::from(waiting > 0);
-        let mut met: BTreeMap<Key, (u32, BTreeSet<u64>)> = BTreeMap::new();
+        self.of_kinds(look);
+        let mut queues: BTreeMap<(WaitKind, u64), u64> = BTreeMap::new();
+        for (group, object) in look.groups.iter().filter_map(|group| Some((group, group.object?))) {
+            *queues.entry((group.kind, object)).or_default() += u64::from(group.count);
+        }
+        let mut met: BTreeMap<Key, Met> = BTreeMap::new();
         for group in &look.groups {
             let holder = group.holder.map(|holder| (holder.doing, (holder.place, holder.callee)));
             let key = (group.kind, (group.place, group.callee), holder);
@@ -83,23 +102,42 @@ impl Waits {
                 self.left_out += u64::from(group.count);
                 continue;
             }
-            let (count, objects) = met.entry(key).or_default();
-            *count = count.saturating_add(group.count);
-            objects.extend(group.object);
+            let of_look = met.entry(key).or_default();
+            of_look.threads = of_look.threads.saturating_add(group.count);
+            if let Some(object) = group.object {
+                of_look.objects.insert(object);
+                of_look.of_things += u64::from(group.count);
+                let queue = queues.get(&(group.kind, object)).copied().unwrap_or(0);
+                of_look.met = of_look.met.saturating_add(u64::from(group.count).saturating_mul(queue));
+            }
             let sum = self.sums.entry(key).or_default();
             if let Some(holder) = group.holder.filter(|_| sum.holders.len() < 2) {
                 sum.holders.insert(holder.thread);
             }
         }
-        for (key, (count, objects)) in met {
+        for (key, of_look) in met {
             let sum = self.sums.entry(key).or_default();
-            sum.threads += u64::from(count);
-            sum.threads_max = sum.threads_max.max(count);
+            sum.threads += u64::from(of_look.threads);
+            sum.threads_max = sum.threads_max.max(of_look.threads);
             sum.looks += 1;
-            sum.objects += objects.len() as u64;
+            sum.objects += of_look.objects.len() as u64;
+            sum.of_things += of_look.of_things;
+            sum.met = sum.met.saturating_add(of_look.met);
             if key.0 != WaitKind::NoWork && waiting > 0 {
-                sum.share += f64::from(count) / waiting as f64;
+                sum.share += f64::from(of_look.threads) / waiting as f64;
             }
+        }
+    }
+
+    fn of_kinds(&mut self, look: &WaitLook) {
+        let mut kinds: BTreeMap<(WaitKind, Option<Doing>), u64> = BTreeMap::new();
+        for group in &look.groups {
+            let kind = (group.kind, group.holder.map(|holder| holder.doing));
+            *kinds.entry(kind).or_default() += u64::from(group.count);
+        }
+        for (kind, threads) in kinds {
+            let sum = self.kinds.entry(kind).or_default();
+            *sum = (sum.0 + threads, sum.1 + 1);
         }
     }
 
@@ -119,8 +157,14 @@ impl Waits {
             awake_mean: mean(self.awake),
             left_out_mean: mean(self.left_out),
             why: self.why.clone(),
+            kinds: self.kinds.iter().map(|(kind, sum)| self.kind(*kind, *sum)).collect(),
             by,
         }
+    }
+
+    fn kind(&self, (kind, holder): (WaitKind, Option<Doing>), (threads, looks): (u64, u64)) -> Kind {
+        let of_looks = |sum: u64| sum as f64 / self.looks.max(1) as f64;
+        Kind { kind, holder, threads_mean: of_looks(threads), looks_share: of_looks(looks) }
     }
 
     fn wait(&self, (kind, place, holder): &Key, sum: &Sum) -> Wait {
@@ -140,6 +184,7 @@ impl Waits {
             threads_mean: sum.threads as f64 / self.looks.max(1) as f64,
             threads_max: sum.threads_max,
             objects_mean: (sum.objects > 0).then(|| sum.objects as f64 / sum.looks.max(1) as f64),
+            queue_mean: (sum.of_things > 0).then(|| sum.met as f64 / sum.of_things as f64),
             looks_share: sum.looks as f64 / self.looks.max(1) as f64,
             share: sum.share / self.waiting_looks.max(1) as f64,
         }
@@ -179,6 +224,7 @@ mod tests {
         let lock = &found.by[0];
         assert_eq!((lock.kind, lock.for_each_other, lock.place.as_deref()), (WaitKind::Lock, true, Some("Desk.with")));
         assert_eq!((lock.threads_mean, lock.threads_max, lock.objects_mean), (18.0, 18, Some(1.0)));
+        assert_eq!((lock.queue_mean, found.by[1].queue_mean), (Some(18.0), None));
         let holder = lock.holder.as_ref().unwrap();
         assert_eq!(
             (holder.thread.as_deref(), holder.doing, holder.place.as_deref()),
@@ -206,6 +252,32 @@ mod tests {
         let lock = &found.by[0];
         assert_eq!((lock.threads_mean, lock.objects_mean, found.why), (4.0, Some(2.0), None));
         assert_eq!(lock.holder.as_ref().unwrap().thread, None);
+    }
+
+    #[test]
+    fn one_thing_is_waited_for_at_several_places_and_a_kind_at_several_looks() {
+        let mut waits = Waits::default();
+        let at = |place, object, count| WaitGroup {
+            kind: WaitKind::Lock,
+            object: Some(object),
+            holder: Some(Holder { thread: 9, doing: Doing::Runs, place: None, callee: None }),
+            place: Some(place),
+            callee: None,
+            count,
+        };
+        waits.push(Time(1), look(vec![at(0, 8, 1), at(1, 8, 1), at(2, 8, 1), at(3, 16, 1)]));
+        waits.push(Time(2), look(vec![at(1, 32, 1)]));
+        waits.push(Time(3), look(vec![group(WaitKind::Time, None, None, 1)]));
+        let found = waits.values();
+        let place = |number: usize| found.by.iter().filter(|wait| wait.queue_mean == Some(number as f64)).count();
+        assert_eq!((place(3), place(2), place(1)), (2, 1, 1), "{:#?}", found.by);
+        let lock =
+            Kind { kind: WaitKind::Lock, holder: Some(Doing::Runs), threads_mean: 5.0 / 3.0, looks_share: 2.0 / 3.0 };
+        assert_eq!((found.kinds.len(), found.kinds.contains(&lock), found.is_sound()), (2, true, true));
+        // Half of the threads here are alone, half are five.
+        let mut waits = Waits::default();
+        waits.push(Time(1), look((0..5).map(|object| at(0, object, 1)).chain([at(0, 9, 5)]).collect()));
+        assert_eq!(waits.values().by[0].queue_mean, Some(3.0));
     }
 
     #[test]

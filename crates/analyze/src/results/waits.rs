@@ -28,8 +28,24 @@ pub struct Waits {
     pub left_out_mean: f64,
     /// Why nothing was looked at, or not any more; null where it was.
     pub why: Option<String>,
+    /// What they waited for, wherever they did.
+    #[serde(default)]
+    pub kinds: Vec<Kind>,
     /// What they waited for, most threads first; threads of the runtime's that had no work are the last.
     pub by: Vec<Wait>,
+}
+
+/// Threads that waited for things of one kind while who had them did one thing, at all places.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kind {
+    /// What for.
+    pub kind: WaitKind,
+    /// What whoever had it did; null: nobody had it, or it is not known.
+    pub holder: Option<Doing>,
+    /// How many they were at a look, on average over all looks.
+    pub threads_mean: f64,
+    /// Looks at which there was any, of all.
+    pub looks_share: f64,
 }
 
 impl Waits {
@@ -37,7 +53,10 @@ impl Waits {
     pub fn is_sound(&self) -> bool {
         let part = |share: f64| (0.0..=1.0 + 1e-9).contains(&share);
         let parts = |wait: &Wait| part(wait.share) && part(wait.looks_share);
-        self.by.len() <= WAITS_MAX && self.by.iter().all(parts) && part(self.by.iter().map(|wait| wait.share).sum())
+        self.by.len() <= WAITS_MAX
+            && self.by.iter().all(parts)
+            && self.kinds.iter().all(|kind| part(kind.looks_share))
+            && part(self.by.iter().map(|wait| wait.share).sum())
     }
 }
 
@@ -62,6 +81,10 @@ pub struct Wait {
     /// Things that they waited for at a look at which they were seen, on average; null where threads wait for nothing
     /// that several can wait for.
     pub objects_mean: Option<f64>,
+    /// How many waited for the same thing, wherever they did, as the average of these threads met it, itself included;
+    /// null as `objects_mean` is.
+    #[serde(default)]
+    pub queue_mean: Option<f64>,
     /// Looks at which they were seen, of all.
     pub looks_share: f64,
     /// Their part of a look's waiting threads, on average over all looks with any: the share of the time in which a lane

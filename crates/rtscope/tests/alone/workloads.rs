@@ -55,15 +55,18 @@ truths! {
         live_9_10_survivors "survivors", live_9_10_weak_pointers "weak-pointers";
 }
 
-// What threads wait for while lanes have nothing to run.
+// What threads wait for while lanes have nothing to run; and OCaml's, where one release is enough.
 truths! {
     WAITS;
     "ghc-9.0":
-        live_9_0_lock_convoy "lock-convoy", live_9_0_pool_at_rest "pool-at-rest";
+        live_9_0_lock_convoy "lock-convoy", live_9_0_pool_at_rest "pool-at-rest",
+        live_9_0_uneven "uneven";
     "ghc-9.6":
-        live_9_6_lock_convoy "lock-convoy", live_9_6_lock_convoy_striped "lock-convoy-striped";
+        live_9_6_lock_convoy "lock-convoy", live_9_6_lock_convoy_striped "lock-convoy-striped",
+        live_9_6_uneven_even "uneven-even", live_5_3_domain_lock "domain-lock";
     "ghc-9.10":
-        live_9_10_lock_convoy "lock-convoy", live_9_10_pool_in_turn "pool-in-turn";
+        live_9_10_lock_convoy "lock-convoy", live_9_10_pool_in_turn "pool-in-turn",
+        live_9_10_uneven "uneven", live_5_4_uneven_domains "uneven-domains", live_5_4_mutex_convoy "mutex-convoy";
 }
 
 // Memory in which nothing is to be found: on a machine that is not idle, others are.

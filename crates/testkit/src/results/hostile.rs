@@ -4,7 +4,7 @@ use super::base::{Fixture, change, seen};
 use super::programs::preempted;
 use super::{domains, requests, stm};
 use rtscope_analyze::results::UserEvents;
-use rtscope_analyze::results::waits::{HolderDoes, Wait, Waits};
+use rtscope_analyze::results::waits::{HolderDoes, Kind, Wait, Waits};
 use rtscope_model::{Doing, WaitKind};
 
 /// Strings that try to break out of wherever they are put.
@@ -62,6 +62,7 @@ fn waits(evil: &str) -> Waits {
         threads_mean: 18.0,
         threads_max: 18,
         objects_mean: Some(1.0),
+        queue_mean: Some(18.0),
         looks_share: 1.0,
         share: 1.0,
     };
@@ -70,6 +71,7 @@ fn waits(evil: &str) -> Waits {
         threads_mean: 20.0,
         threads_max: 20,
         why: Some(evil.to_owned()),
+        kinds: vec![Kind { kind: wait.kind, holder: Some(Doing::Runs), threads_mean: 18.0, looks_share: 1.0 }],
         by: vec![wait],
         ..Waits::default()
     }

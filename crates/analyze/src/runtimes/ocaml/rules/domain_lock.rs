@@ -2,8 +2,7 @@
 //!
 //! Cost: the share of looks at which threads waited for the lock of a domain that another of its threads had and ran with,
 //! times what more domains would gain: the domains that had work are as many as they are, and could be as many as they
-//! and those that waited, or as there are CPUs. Threads that wait at several places are seen at the same looks or at others,
-//! and nothing tells which: the place with most looks counts, so the cost is a lower bound.
+//! and those that waited, or as there are CPUs.
 
 use crate::findings::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
 use crate::results::waits::Wait;
@@ -26,23 +25,22 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     if waits.looks < LOOKS_MIN {
         return None;
     }
-    let of = |wait: &&Wait| {
-        wait.kind == WaitKind::RuntimeLock && wait.holder.as_ref().is_some_and(|holder| holder.doing == Doing::Runs)
-    };
-    let taken: Vec<&Wait> = waits.by.iter().filter(of).collect();
-    let share = taken.iter().map(|wait| wait.looks_share).fold(0.0, f64::max);
-    let threads: f64 = taken.iter().map(|wait| wait.threads_mean).sum();
+    let (kind, runs) = (WaitKind::RuntimeLock, Some(Doing::Runs));
+    let taken = waits.kinds.iter().find(|of| of.kind == kind && of.holder == runs)?;
+    let (share, threads) = (taken.looks_share, taken.threads_mean / taken.looks_share.max(f64::MIN_POSITIVE));
     let idle_ns = account.part("idle").map_or(0, |idle| idle.ns);
     let busy = (account.lanes_ns.saturating_sub(idle_ns) as f64 / account.wall_ns.max(1) as f64).max(1.0);
-    let could = (busy + threads.max(1.0)).min(facts.context.cpus_available()?);
+    let could = (busy + threads).min(facts.context.cpus_available()?);
     let cost = account.wall_ns as f64 * share * (1.0 - busy / could).max(0.0);
-    let what = "Threads of one domain ran one at a time while CPUs were free, which cost at least ";
+    let what = "Threads of one domain ran one at a time while CPUs were free, which cost ";
     let rest = format!(
-        ": {threads:.1} waited for their turn on average, and {busy:.1} of {} had work.",
+        ": at {:.0} % of looks {threads:.1} waited for their turn, and {busy:.1} of {} had work.",
+        100.0 * share,
         counted(facts.lanes as u64, "domain", "domains")
     );
     let verdict = Verdict::new(Cost::Time(cost as u64), Confidence::Medium, what).then(rest);
-    Some(verdict.seen(taken.first().map(|wait| seen(facts, wait, waits.looks))).remedies([remedy()]))
+    let at = waits.by.iter().find(|wait| wait.kind == kind && wait.holder.as_ref().map(|holder| holder.doing) == runs);
+    Some(verdict.seen(at.map(|wait| seen(facts, wait, waits.looks))).remedies([remedy()]))
 }
 
 fn seen(facts: &Facts<'_>, wait: &Wait, looks: u64) -> Evidence {

@@ -1,0 +1,155 @@
+//! `too-little-parallelism`: some lanes have work, and fewer of them than CPUs could serve.
+//!
+//! Cost: over the moments at which any lane had work, the part of the lanes that could work and had none: what dividing
+//! their work evenly would save, at most. Work that waits for time, for input or for a call cannot be divided, and a program
+//! in which one lane at a time ever worked may be sequential on purpose: both are no findings.
+
+use super::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
+use crate::results::waits::Waits;
+use rtscope_model::units::{counted, duration, percent};
+use rtscope_model::{Account, Confidence, Evidence, Remedy, WaitKind};
+
+/// Of the wall clock outside pauses: with more in which no lane had work, the program waits for some.
+const NONE_MAX: f64 = 0.05;
+/// The same: with less in which two lanes had work, it is not meant to.
+const TWO_MIN: f64 = 0.05;
+/// Of what threads waited for, in looks: with more, a lane without work waits for what comes from outside.
+const OUTSIDE_MAX: f64 = 0.10;
+/// The same for time: as many sleep as wait for each other.
+const ASLEEP_MAX: f64 = 0.50;
+/// Of the wall clock: less is not told.
+const TOLD_MIN: f64 = 0.01;
+
+pub(super) static RULE: Rule = Rule {
+    id: "too-little-parallelism",
+    order: 266,
+    needs: Some(&needs::LOOKS),
+    yields_to: &["lock-convoy", "blackhole-or-lock", "domain-lock", "stm-contention"],
+    share_min: 0.20,
+    also: ", any lane with work for 95 % of the run, two for 5 %",
+    why: "it is what even division would save, at most, and no work divides evenly",
+    check,
+    ..Rule::BLANK
+};
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let waits = facts.context.waits.as_ref().filter(|waits| waits.looks >= LOOKS_MIN)?;
+    let account = facts.account?;
+    let could = facts.context.cpus_available()?.min(account.lanes.len() as f64);
+    let with_work = WithWork::of(account)?;
+    if with_work.none > NONE_MAX || with_work.two < TWO_MIN || waits_outside(waits) {
+        return None;
+    }
+    let what = format!("Too few {} had work, which cost up to ", facts.runtime.lane.1);
+    // A quota need not be of whole CPUs.
+    let could_be = format!("{could:.1}").trim_end_matches(".0").to_owned();
+    let rest = format!(": {:.1} had work on average, and CPUs were there for {could_be}.", with_work.mean);
+    let verdict = Verdict::new(Cost::Time(lost(account, could)), Confidence::Medium, what).then(rest);
+    Some(verdict.seen(seen(facts, account)).remedies(remedies(facts)))
+}
+
+/// How lanes' work fell together, as shares of the wall clock outside pauses.
+struct WithWork {
+    /// No lane had any,
+    none: f64,
+    /// two at least had.
+    two: f64,
+    /// So many had, on average where any had.
+    mean: f64,
+}
+
+impl WithWork {
+    fn of(account: &Account) -> Option<WithWork> {
+        let all: u64 = account.with_work_ns.iter().sum();
+        let none = *account.with_work_ns.first()?;
+        let one = account.with_work_ns.get(1).copied().unwrap_or(0);
+        let lanes: f64 = account.with_work_ns.iter().enumerate().map(|(lanes, ns)| lanes as f64 * *ns as f64).sum();
+        let share = |ns: u64| ns as f64 / all.max(1) as f64;
+        let two = share(all.saturating_sub(none.saturating_add(one)));
+        Some(WithWork { none: share(none), two, mean: lanes / all.saturating_sub(none).max(1) as f64 })
+    }
+}
+
+/// What lanes without work could have done while any had some.
+fn lost(account: &Account, could: f64) -> u64 {
+    let any = account.with_work_ns.iter().enumerate().skip(1);
+    any.map(|(lanes, ns)| *ns as f64 * (1.0 - lanes as f64 / could).max(0.0)).sum::<f64>() as u64
+}
+
+/// Whether lanes without work wait for what no other lane could bring.
+fn waits_outside(waits: &Waits) -> bool {
+    let share = |is: &dyn Fn(WaitKind) -> bool| -> f64 {
+        waits.by.iter().filter(|wait| is(wait.kind)).map(|wait| wait.share).sum()
+    };
+    let outside = |kind| matches!(kind, WaitKind::InputOutput | WaitKind::ForeignCall);
+    share(&outside) > OUTSIDE_MAX || share(&|kind| kind == WaitKind::Time) > ASLEEP_MAX
+}
+
+fn seen(facts: &Facts<'_>, account: &Account) -> Vec<Evidence> {
+    let (one, many) = facts.runtime.lane;
+    let times = account.with_work_ns.iter().enumerate().filter(|(_, ns)| facts.share(**ns) >= TOLD_MIN);
+    let times = times.map(|(lanes, ns)| match lanes {
+        0 => format!("none for {}", duration(*ns)),
+        lanes => format!("{} for {}", counted(lanes as u64, one, many), duration(*ns)),
+    });
+    let mut seen = vec![facts.overall(format!("With work: {}.", times.collect::<Vec<_>>().join("; ")))];
+    let worked = |lane: &rtscope_model::LaneAccount| {
+        let idle = lane.parts.iter().find(|part| part.id == "idle").map_or(0, |idle| idle.ns);
+        lane.ns.saturating_sub(idle)
+    };
+    let all: u64 = account.lanes.iter().map(worked).sum();
+    if let Some(most) = account.lanes.iter().max_by_key(|lane| worked(lane)) {
+        let share = percent(worked(most) as f64 / all.max(1) as f64);
+        seen.push(facts.overall(format!("{share} of the work was on {one} {}.", most.lane.0)));
+    }
+    seen
+}
+
+fn remedies(facts: &Facts<'_>) -> [Remedy; 2] {
+    let many = facts.runtime.lane.1;
+    let verify = format!("Record again: more {many} have work at once.");
+    [
+        format!(
+            "Divide the work into several times as many pieces as there are {many}, which they take from one queue."
+        ),
+        "Let what runs alone at the beginning or the end, such as reading or merging, run in pieces too.".to_owned(),
+    ]
+    .map(|text| Remedy::new(text).verify(verify.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::waits::Wait;
+
+    const S: u64 = 1_000_000_000;
+
+    fn account(with_work_ns: Vec<u64>) -> Account {
+        Account { with_work_ns, ..Account::default() }
+    }
+
+    #[test]
+    fn what_could_have_worked_while_any_did_is_lost() {
+        assert_eq!(lost(&account(vec![S, 4 * S, 2 * S]), 2.0), 2 * S, "nothing while none had work");
+        assert_eq!(lost(&account(vec![0, 3 * S, 0, S]), 3.0), 2 * S);
+        assert_eq!(lost(&account(vec![0, 3 * S]), 1.5), S, "a quota");
+        assert_eq!(lost(&account(vec![0, 0, 2 * S, S]), 2.0), 0, "more lanes than CPUs");
+        let found = WithWork::of(&account(vec![S, S, 2 * S])).unwrap();
+        assert_eq!((found.none, found.two), (0.25, 0.5));
+        assert!((found.mean - 5.0 / 3.0).abs() < 1e-9);
+        assert!(WithWork::of(&account(Vec::new())).is_none());
+    }
+
+    #[test]
+    fn what_comes_from_outside_cannot_be_divided() {
+        let waits = |kinds: &[(WaitKind, f64)]| {
+            let by = kinds.iter().map(|(kind, share)| Wait { kind: *kind, share: *share, ..Wait::default() });
+            waits_outside(&Waits { by: by.collect(), ..Waits::default() })
+        };
+        assert!(!waits(&[(WaitKind::Lock, 1.0)]) && !waits(&[]));
+        assert!(!waits(&[(WaitKind::Lock, 0.5), (WaitKind::Time, 0.5)]), "a timer");
+        assert!(waits(&[(WaitKind::Time, 0.9), (WaitKind::Lock, 0.1)]));
+        assert!(waits(&[(WaitKind::Lock, 0.8), (WaitKind::InputOutput, 0.2)]), "a server");
+        assert!(waits(&[(WaitKind::Condition, 0.8), (WaitKind::ForeignCall, 0.2)]), "work in a foreign call");
+    }
+}
