@@ -1,8 +1,8 @@
 //! `too-little-parallelism`: some lanes have work, and fewer of them than CPUs could serve.
 //!
 //! Cost: over the moments at which any lane had work, the part of the lanes that could work and had none: what dividing
-//! their work evenly would save, at most. Work that waits for time, for input or for a call cannot be divided, and a program
-//! in which one lane at a time ever worked may be sequential on purpose: both are no findings.
+//! their work evenly would save, at most. Each thread that waits for time, for input or for a call explains one lane
+//! without work, and a program in which one lane at a time ever worked may be sequential on purpose: both are no findings.
 
 use super::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
 use crate::results::waits::Waits;
@@ -13,10 +13,6 @@ use rtscope_model::{Account, Confidence, Evidence, Remedy, WaitKind};
 const NONE_MAX: f64 = 0.05;
 /// The same: with less in which two lanes had work, it is not meant to.
 const TWO_MIN: f64 = 0.05;
-/// Of what threads waited for, in looks: with more, a lane without work waits for what comes from outside.
-const OUTSIDE_MAX: f64 = 0.10;
-/// The same for time: as many sleep as wait for each other.
-const ASLEEP_MAX: f64 = 0.50;
 /// Of the wall clock: less is not told.
 const TOLD_MIN: f64 = 0.01;
 
@@ -37,14 +33,17 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let account = facts.account?;
     let could = facts.context.cpus_available()?.min(account.lanes.len() as f64);
     let with_work = WithWork::of(account)?;
-    if with_work.none > NONE_MAX || with_work.two < TWO_MIN || waits_outside(waits) {
+    if with_work.none > NONE_MAX || with_work.two < TWO_MIN {
         return None;
     }
+    let lost = lost(account, could);
+    let explained = outside(waits) / lost.lanes.max(f64::EPSILON);
+    let ns = (lost.ns as f64 * (1.0 - explained).max(0.0)) as u64;
     let what = format!("Too few {} had work, which cost up to ", facts.runtime.lane.1);
     // A quota need not be of whole CPUs.
     let could_be = format!("{could:.1}").trim_end_matches(".0").to_owned();
     let rest = format!(": {:.1} had work on average, and CPUs were there for {could_be}.", with_work.mean);
-    let verdict = Verdict::new(Cost::Time(lost(account, could)), Confidence::Medium, what).then(rest);
+    let verdict = Verdict::new(Cost::Time(ns), Confidence::Medium, what).then(rest);
     Some(verdict.seen(seen(facts, account)).remedies(remedies(facts)))
 }
 
@@ -71,18 +70,28 @@ impl WithWork {
 }
 
 /// What lanes without work could have done while any had some.
-fn lost(account: &Account, could: f64) -> u64 {
-    let any = account.with_work_ns.iter().enumerate().skip(1);
-    any.map(|(lanes, ns)| *ns as f64 * (1.0 - lanes as f64 / could).max(0.0)).sum::<f64>() as u64
+#[derive(Debug, PartialEq)]
+struct Lost {
+    /// Wall clock that even division would save.
+    ns: u64,
+    /// Lanes without work, on average where there were both kinds.
+    lanes: f64,
 }
 
-/// Whether lanes without work wait for what no other lane could bring.
-fn waits_outside(waits: &Waits) -> bool {
-    let share = |is: &dyn Fn(WaitKind) -> bool| -> f64 {
-        waits.by.iter().filter(|wait| is(wait.kind)).map(|wait| wait.share).sum()
-    };
-    let outside = |kind| matches!(kind, WaitKind::InputOutput | WaitKind::ForeignCall);
-    share(&outside) > OUTSIDE_MAX || share(&|kind| kind == WaitKind::Time) > ASLEEP_MAX
+fn lost(account: &Account, could: f64) -> Lost {
+    let some = account.with_work_ns.iter().enumerate().skip(1).filter(|(lanes, _)| (*lanes as f64) < could);
+    let (mut all, mut without) = (0, 0.0);
+    for (lanes, ns) in some {
+        all += *ns;
+        without += *ns as f64 * (could - lanes as f64);
+    }
+    Lost { ns: (without / could) as u64, lanes: without / all.max(1) as f64 }
+}
+
+/// Threads at a look that wait for what no other thread could bring.
+fn outside(waits: &Waits) -> f64 {
+    let is_outside = |kind: WaitKind| matches!(kind, WaitKind::Time | WaitKind::InputOutput | WaitKind::ForeignCall);
+    waits.kinds.iter().filter(|kind| is_outside(kind.kind)).map(|kind| kind.threads_mean).sum()
 }
 
 fn seen(facts: &Facts<'_>, account: &Account) -> Vec<Evidence> {
@@ -120,7 +129,7 @@ fn remedies(facts: &Facts<'_>) -> [Remedy; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::waits::Wait;
+    use crate::results::waits::Kind;
 
     const S: u64 = 1_000_000_000;
 
@@ -130,10 +139,12 @@ mod tests {
 
     #[test]
     fn what_could_have_worked_while_any_did_is_lost() {
-        assert_eq!(lost(&account(vec![S, 4 * S, 2 * S]), 2.0), 2 * S, "nothing while none had work");
-        assert_eq!(lost(&account(vec![0, 3 * S, 0, S]), 3.0), 2 * S);
-        assert_eq!(lost(&account(vec![0, 3 * S]), 1.5), S, "a quota");
-        assert_eq!(lost(&account(vec![0, 0, 2 * S, S]), 2.0), 0, "more lanes than CPUs");
+        let lost = |with_work_ns, could| lost(&account(with_work_ns), could);
+        assert_eq!(lost(vec![S, 4 * S, 2 * S], 2.0), Lost { ns: 2 * S, lanes: 1.0 }, "nothing while none had work");
+        assert_eq!(lost(vec![0, 3 * S, 0, S], 3.0), Lost { ns: 2 * S, lanes: 2.0 });
+        assert_eq!(lost(vec![0, 2 * S, 2 * S], 4.0), Lost { ns: 2 * S + S / 2, lanes: 2.5 });
+        assert_eq!(lost(vec![0, 3 * S], 1.5), Lost { ns: S, lanes: 0.5 }, "a quota");
+        assert_eq!(lost(vec![0, 0, 2 * S, S], 2.0), Lost { ns: 0, lanes: 0.0 }, "more lanes than CPUs");
         let found = WithWork::of(&account(vec![S, S, 2 * S])).unwrap();
         assert_eq!((found.none, found.two), (0.25, 0.5));
         assert!((found.mean - 5.0 / 3.0).abs() < 1e-9);
@@ -143,13 +154,16 @@ mod tests {
     #[test]
     fn what_comes_from_outside_cannot_be_divided() {
         let waits = |kinds: &[(WaitKind, f64)]| {
-            let by = kinds.iter().map(|(kind, share)| Wait { kind: *kind, share: *share, ..Wait::default() });
-            waits_outside(&Waits { by: by.collect(), ..Waits::default() })
+            let of = |(kind, threads_mean): &(WaitKind, f64)| Kind {
+                kind: *kind,
+                holder: None,
+                threads_mean: *threads_mean,
+                looks_share: 1.0,
+            };
+            outside(&Waits { kinds: kinds.iter().map(of).collect(), ..Waits::default() })
         };
-        assert!(!waits(&[(WaitKind::Lock, 1.0)]) && !waits(&[]));
-        assert!(!waits(&[(WaitKind::Lock, 0.5), (WaitKind::Time, 0.5)]), "a timer");
-        assert!(waits(&[(WaitKind::Time, 0.9), (WaitKind::Lock, 0.1)]));
-        assert!(waits(&[(WaitKind::Lock, 0.8), (WaitKind::InputOutput, 0.2)]), "a server");
-        assert!(waits(&[(WaitKind::Condition, 0.8), (WaitKind::ForeignCall, 0.2)]), "work in a foreign call");
+        assert_eq!((waits(&[(WaitKind::Lock, 2.0), (WaitKind::NoWork, 3.0)]), waits(&[])), (0.0, 0.0));
+        assert_eq!(waits(&[(WaitKind::Time, 1.0), (WaitKind::Lock, 1.0)]), 1.0);
+        assert_eq!(waits(&[(WaitKind::InputOutput, 8.0), (WaitKind::ForeignCall, 0.5)]), 8.5);
     }
 }
