@@ -59,7 +59,7 @@ pub fn run(runner: &Runner, toolchain: &Toolchain, pairs: usize, say: &mut dyn F
             toolchain.version
         ));
         say(&line("plain over plain (A/A)", ratio(plain_again, plain), None));
-        say(&line("eventlog (-l-ag) over plain", ratio(log, plain), Some(ratio(plain_again, plain))));
+        say(&line("eventlog (-l-agp) over plain", ratio(log, plain), Some(ratio(plain_again, plain))));
         say(&line("eventlog over eventlog (A/A)", ratio(log_again, log), None));
         let control = Some(ratio(log_again, log));
         say(&line("rtscope record over eventlog alone", ratio(record, log), control));
@@ -90,7 +90,7 @@ fn one_run(runner: &Runner, toolchain: &Toolchain, (program, arguments): (&Path,
     words.extend(arguments.iter().chain(&["+RTS", "-N2", "-A4m"]).map(Into::into));
     words.extend([format!("-t{}", times.display()).into(), "--machine-readable".into()]);
     if matches!(way, Way::Log) {
-        words.extend(["-l-ag".into(), format!("-ol{}", log.display()).into()]);
+        words.extend(["-l-agp".into(), format!("-ol{}", log.display()).into()]);
     }
     let done = Command::new(&words[0]).args(&words[1..]).current_dir(scratch).output()?;
     ensure!(done.status.success(), "overhead run: {}", String::from_utf8_lossy(&done.stderr));

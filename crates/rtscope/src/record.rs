@@ -28,7 +28,7 @@ pub struct RecordArgs {
     /// own.
     #[arg(long)]
     pub force: bool,
-    /// How much the runtime logs: `cheap` is collections and heap figures, `full` also every thread switch.
+    /// How much the runtime logs: `cheap` is collections, heap figures and counts of sparks, `full` also every thread switch.
     #[arg(long, value_enum, default_value_t = DetailArg::Cheap)]
     pub detail: DetailArg,
     /// Do not switch the program's log on: GHC's eventlog, OCaml's runtime events.

@@ -18,12 +18,14 @@ mod lock_convoy;
 mod long_major_gc;
 pub(crate) mod needs;
 pub(crate) mod nodes;
+pub(crate) mod overhead;
 pub(crate) mod oversubscribed;
 mod preempted;
 mod rule;
 mod spelled;
 mod table;
 mod too_little_parallelism;
+pub(crate) mod with_work;
 mod words;
 
 pub use explicit_gc::EXPLICIT_GC;
@@ -34,7 +36,7 @@ pub use table::table;
 pub(crate) use words::*;
 
 /// The rules that hold for every runtime that stops the world, also for one that is not known.
-pub static RULES: [&Rule; 13] = [
+pub static RULES: [&Rule; 14] = [
     &cpu_throttled::RULE,
     &preempted::RULE,
     &oversubscribed::RULE,
@@ -48,4 +50,5 @@ pub static RULES: [&Rule; 13] = [
     &nodes::STANDING_STILL,
     &nodes::NO_CPU,
     &nodes::KEPT,
+    &overhead::RULE,
 ];

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// How much a runtime is asked to log.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub enum Detail {
-    /// Collections and heap figures only (plus what the user asked for).
+    /// Collections, heap figures and counts of sparks only (plus what the user asked for).
     #[default]
     Cheap,
     /// Every class.

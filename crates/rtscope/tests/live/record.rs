@@ -336,7 +336,7 @@ fn options_of_the_users_own_are_merged() {
     assert_eq!(output.status.code(), Some(0));
     let capture = Capture::open(&path).unwrap();
     let log = &capture.manifest().logs[0];
-    assert_eq!(log.classes, "-l-agu");
+    assert_eq!(log.classes, "-l-agpu");
     let own = fs::read(&mine).unwrap();
     assert!(own.ends_with(&[0xff, 0xff]));
     assert_eq!(fs::read(capture.path().join(&log.path)).unwrap(), own);

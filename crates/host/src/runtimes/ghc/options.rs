@@ -42,7 +42,7 @@ impl LogClasses {
     /// What a detail asks for.
     pub fn of_detail(detail: Detail) -> LogClasses {
         LogClasses(match detail {
-            Detail::Cheap => ['g'].into(),
+            Detail::Cheap => ['g', 'p'].into(),
             Detail::Full => ALL.into(),
         })
     }
@@ -52,7 +52,7 @@ impl LogClasses {
         LogClasses(self.0.union(&other.0).copied().collect())
     }
 
-    /// The flag that asks for exactly these: `-l-ag`.
+    /// The flag that asks for exactly these: `-l-agp`.
     pub fn flag(&self) -> String {
         let all = ALL.iter().all(|class| self.0.contains(class));
         let rest = self.0.iter().filter(|class| !all || !ALL.contains(class));
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn the_default_is_cheap() {
         let plan = made(&ghc(None, "some", true), &["p", "1"], None, false, Detail::Cheap);
-        assert_eq!(plan.ghcrts.as_deref(), Some("-l-ag -ol/c/log"));
+        assert_eq!(plan.ghcrts.as_deref(), Some("-l-agp -ol/c/log"));
         assert_eq!(plan.argv, ["p", "1"]);
         let full = made(&ghc(None, "some", true), &["p"], None, false, Detail::Full);
         assert_eq!(full.ghcrts.as_deref(), Some("-la -ol/c/log"));
@@ -265,17 +265,17 @@ mod tests {
     #[test]
     fn what_the_user_asked_for_stays_and_the_last_place_wins_whole() {
         let linked = made(&ghc(Some("-N2 -l-au"), "some", true), &["p"], Some(" -A8m "), false, Detail::Cheap);
-        assert_eq!(linked.ghcrts.as_deref(), Some("-A8m -l-agu -ol/c/log"));
+        assert_eq!(linked.ghcrts.as_deref(), Some("-A8m -l-agpu -ol/c/log"));
         let both = made(&ghc(Some("-l-au"), "some", true), &["p"], Some("-l-as"), false, Detail::Cheap);
-        assert_eq!(both.classes, "-l-ags");
+        assert_eq!(both.classes, "-l-agps");
     }
 
     #[test]
     fn a_flag_on_the_command_line_is_rewritten_in_place() {
         let argv = ["p", "-lx", "+RTS", "-N2", "-l-au", "-RTS", "-lfile"];
         let plan = made(&ghc(None, "some", true), &argv, None, false, Detail::Cheap);
-        assert_eq!(plan.argv, ["p", "-lx", "+RTS", "-N2", "-l-agu", "-RTS", "-lfile"]);
-        assert_eq!(plan.ghcrts.as_deref(), Some("-l-agu -ol/c/log"));
+        assert_eq!(plan.argv, ["p", "-lx", "+RTS", "-N2", "-l-agpu", "-RTS", "-lfile"]);
+        assert_eq!(plan.ghcrts.as_deref(), Some("-l-agpu -ol/c/log"));
         assert_eq!(plan.added.len(), 2);
     }
 
@@ -293,7 +293,7 @@ mod tests {
     fn a_log_file_of_the_users_is_followed() {
         let plan = made(&ghc(None, "some", true), &["p", "+RTS", "-olmine.eventlog"], None, false, Detail::Cheap);
         assert_eq!(plan.user_log, Some("mine.eventlog".into()));
-        assert_eq!(plan.ghcrts.as_deref(), Some("-l-ag"));
+        assert_eq!(plan.ghcrts.as_deref(), Some("-l-agp"));
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn a_wrapper_gets_them_all_the_same() {
         let plan = made(&Inspected::default(), &["bash", "-c", "x"], None, true, Detail::Cheap);
-        assert_eq!(plan.ghcrts.as_deref(), Some("-l-ag -ol/c/log"));
+        assert_eq!(plan.ghcrts.as_deref(), Some("-l-agp -ol/c/log"));
         assert!(plan.notes.iter().any(|note| note.contains("--no-eventlog")));
     }
 }

@@ -14,27 +14,27 @@ const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const KIB: u64 = 1 << 10;
 
-fn context() -> Context {
+pub(super) fn context() -> Context {
     let (started, ended) = (Some(Time(0)), Some(Time(1_000 * MS)));
     Context { nursery_bytes: Some(256 * KIB), started, ended, ..testing::context() }
 }
 
 /// A collection of two lanes; stopping takes 5 us, going on 2 us.
 #[derive(Copy, Clone)]
-struct Gc {
-    every_ns: u64,
-    count: u64,
-    generation: u64,
-    collect_ns: u64,
-    copied: u64,
+pub(super) struct Gc {
+    pub every_ns: u64,
+    pub count: u64,
+    pub generation: u64,
+    pub collect_ns: u64,
+    pub copied: u64,
     /// What the second lane's thread worked.
-    other_ns: u64,
+    pub other_ns: u64,
     /// Bytes allocated before each.
-    allocated: u64,
-    parallel: bool,
+    pub allocated: u64,
+    pub parallel: bool,
 }
 
-const GC: Gc = Gc {
+pub(super) const GC: Gc = Gc {
     every_ns: MS,
     count: 990,
     generation: 0,
@@ -46,7 +46,7 @@ const GC: Gc = Gc {
 };
 
 /// Threads 11 and 12 on CPUs 0 and 1, and the collections.
-fn script(gc: Gc) -> Script {
+pub(super) fn script(gc: Gc) -> Script {
     let first = Script::default()
         .k(0, switch(0, 0, OffState::Runnable, 11))
         .k(0, switch(1, 0, OffState::Runnable, 12))
@@ -74,7 +74,7 @@ fn collection(script: Script, gc: Gc, at: u64, number: u64) -> Script {
         .rt(collected + 1, 0, Runtime::Count(Counter::CopiedMaxBytes, if gc.parallel { gc.copied } else { 0 }))
 }
 
-fn analyse(context: Context, script: Script) -> (Results, Vec<BlamedPause>) {
+pub(super) fn analyse(context: Context, script: Script) -> (Results, Vec<BlamedPause>) {
     let names = Names::default();
     let mut analysis = Analysis::new(context);
     let mut pauses = Vec::new();
@@ -85,12 +85,12 @@ fn analyse(context: Context, script: Script) -> (Results, Vec<BlamedPause>) {
     (results, pauses)
 }
 
-fn ids(results: &Results) -> Vec<&str> {
+pub(super) fn ids(results: &Results) -> Vec<&str> {
     results.findings.iter().map(|finding| finding.id.as_str()).collect()
 }
 
 /// The only finding.
-fn one(results: &Results, id: &str) -> Finding {
+pub(super) fn one(results: &Results, id: &str) -> Finding {
     assert_eq!(ids(results), [id]);
     results.findings[0].clone()
 }
@@ -100,7 +100,7 @@ fn found(gc: Gc) -> Vec<String> {
     results.findings.into_iter().map(|finding| finding.id).collect()
 }
 
-fn outcome(results: &Results, id: &str) -> Outcome {
+pub(super) fn outcome(results: &Results, id: &str) -> Outcome {
     results.checked.iter().find(|checked| checked.id == id).unwrap().outcome
 }
 

@@ -6,17 +6,19 @@ mod explicit_gc;
 mod heap;
 mod idle_gc;
 mod late_safepoint;
+mod overhead;
 mod parallel_gc_not_paying;
 mod remembered_set;
 mod seen;
 mod small_nursery;
+mod sparks;
 mod stm_contention;
 mod tracer_disturbance;
 
 use crate::findings::Rule;
 
 /// All of them.
-pub static RULES: [&Rule; 19] = [
+pub static RULES: [&Rule; 21] = [
     &late_safepoint::RULE,
     &tracer_disturbance::RULE,
     &parallel_gc_not_paying::RULE,
@@ -27,6 +29,7 @@ pub static RULES: [&Rule; 19] = [
     &collecting::SURVIVORS,
     &collecting::COLLECTING,
     &idle_gc::RULE,
+    &overhead::RULE,
     &explicit_gc::RULE,
     &heap::pinned_retention::RULE,
     &heap::large_objects::RULE,
@@ -35,8 +38,11 @@ pub static RULES: [&Rule; 19] = [
     &heap::copy_reserve::RULE,
     &heap::not_the_haskell_heap::RULE,
     &blackhole_or_lock::RULE,
+    &sparks::RULE,
     &stm_contention::RULE,
 ];
 
 #[cfg(test)]
 mod collector_tests;
+#[cfg(test)]
+mod program_tests;

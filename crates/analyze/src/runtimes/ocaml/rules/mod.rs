@@ -8,13 +8,14 @@ mod fork_pause;
 mod idle_domain;
 mod late_release;
 mod leadership_contention;
+mod overhead;
 mod seen;
 mod small_minor_heap;
 
 use crate::findings::{Rule, oversubscribed};
 
 /// All of them.
-pub static RULES: [&Rule; 12] = [
+pub static RULES: [&Rule; 13] = [
     &late_release::RULE,
     &idle_domain::RULE,
     &domain_lock::RULE,
@@ -23,6 +24,7 @@ pub static RULES: [&Rule; 12] = [
     &small_minor_heap::RULE,
     &leadership_contention::RULE,
     &explicit_gc::RULE,
+    &overhead::RULE,
     &collecting::SURVIVORS,
     &collecting::EPHEMERONS,
     &collecting::MAJOR_WORK,

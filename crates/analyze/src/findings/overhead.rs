@@ -1,0 +1,82 @@
+//! `overhead`: on CPUs and outside collections the runtime or the kernel works for the program, at something that a
+//! program can do without: switching threads, comparing values without their type.
+//!
+//! Cost: that part of the account, of an average lane. What the language is made of, such as allocation and arithmetic, is
+//! the program's own work, and so is input and output. Refuses to know a runtime: each hands over its list.
+
+use super::nodes::mean;
+use super::{Cost, Facts, Rule, Verdict, needs, sure};
+use rtscope_model::units::percent;
+use rtscope_model::{Node, Remedy};
+
+/// Below this many samples a share says nothing; from the second number on it is good to a few per cent.
+const SAMPLES: (u64, u64) = (10, 100);
+
+/// Of a runtime that has no list.
+pub static RULE: Rule = BASE;
+
+/// To be built on.
+pub const BASE: Rule = Rule {
+    id: "overhead",
+    order: 184,
+    needs: Some(&needs::CODE),
+    yields_to: &["stm-contention", "blackhole-or-lock", "lock-convoy", "domain-lock", "tracer-disturbance"],
+    share_min: 0.10,
+    also: " for one thing",
+    why: "every program asks its runtime and the kernel for something",
+    check: |facts| check(facts, &[]),
+    ..Rule::BLANK
+};
+
+/// Something that is done for a program.
+pub struct Work {
+    /// Of a part of the account.
+    pub id: &'static str,
+    /// What asks for it, after "most often".
+    pub asked: &'static str,
+    /// What to change.
+    pub change: &'static str,
+}
+
+/// What the kernel does for programs of any runtime.
+static KERNEL: [Work; 3] = [
+    Work {
+        id: "kernel:futex",
+        asked: "threads that wake each other for each piece of work, and by locks that several have to wait for",
+        change: "Hand over more at a time; hold locks for less, or use one for each part of the data.",
+    },
+    Work {
+        id: "kernel:sched_yield",
+        asked: "a loop that waits for another thread",
+        change: "Wait for a condition in place of yielding in a loop.",
+    },
+    Work {
+        id: "kernel:madvise",
+        asked: "memory that is given back to the system and taken again",
+        change: "Keep what is needed again: use buffers several times.",
+    },
+];
+
+/// The one that takes most: of `runtimes`, or of what the kernel does.
+pub fn check(facts: &Facts<'_>, runtimes: &'static [Work]) -> Option<Verdict> {
+    let account = facts.account?;
+    let program = account.part("program")?;
+    let found = |work: &'static Work| {
+        let nodes: Vec<&Node> =
+            std::iter::once(program).chain(&program.parts).filter_map(|node| node.part(work.id)).collect();
+        let sum = |of: fn(&Node) -> u64| nodes.iter().map(|node| of(node)).sum::<u64>();
+        let (who, name) = nodes.first()?.name.split_once(": ")?;
+        Some((work, who, name, sum(|node| node.ns), sum(|node| node.samples.unwrap_or(0))))
+    };
+    let all = runtimes.iter().chain(&KERNEL).filter_map(found);
+    let (work, who, name, ns, samples) = all.filter(|found| found.4 >= SAMPLES.0).max_by_key(|found| found.3)?;
+    let what = format!("In the average {} {who} was at {name} for ", facts.runtime.lane.0);
+    let seen = format!(
+        "{samples} samples of the program's time found it there, {} of all. Most often it is asked for by {}.",
+        percent(ns as f64 / program.ns.max(1) as f64),
+        work.asked
+    );
+    let verdict = Verdict::new(Cost::Time(mean(account, ns)), sure(samples >= SAMPLES.1), what);
+    let remedy = Remedy::new(work.change).verify("Record again: this part of the account is smaller.");
+    Some(verdict.seen([facts.overall(seen)]).remedies([remedy]))
+}

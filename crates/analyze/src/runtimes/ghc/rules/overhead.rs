@@ -1,0 +1,51 @@
+//! What GHC's runtime does for a program that the program can do without: see `overhead`.
+
+use crate::findings::Rule;
+use crate::findings::overhead::{self, Work};
+
+pub static RULE: Rule = Rule { check: |facts| overhead::check(facts, &WORK), ..overhead::BASE };
+
+static WORK: [Work; 9] = [
+    Work {
+        id: "purpose:scheduling",
+        asked: "threads that wake each other for each piece of work, and by `yield` in a loop",
+        change: "Hand over more at a time, let a thread that has to wait block (`MVar`, `retry`), and keep the main thread out \
+                 of it (`runInUnboundThread`): each switch from or to a bound thread is one of the operating system's.",
+    },
+    Work {
+        id: "purpose:locks",
+        asked: "capabilities that use the same of the runtime's tables: stable names and pointers, `ForeignPtr`, weak pointers",
+        change: "Make fewer of them at a time, or let one thread make them.",
+    },
+    Work {
+        id: "purpose:thread-locks",
+        asked: "threads that take and put the same `MVar`",
+        change: "Use one for each part of the data, or `atomicModifyIORef'` where one variable is all that is changed.",
+    },
+    Work {
+        id: "purpose:black-holes",
+        asked: "threads that need a value which another one computes",
+        change: "Evaluate shared values before they are shared (`force`), or let each thread compute its own part.",
+    },
+    Work {
+        id: "purpose:exceptions",
+        asked: "exceptions that are thrown and caught for an ordinary result, and by `timeout`",
+        change: "Return a value (`Maybe`, `Either`) where the other result is no error.",
+    },
+    Work {
+        id: "purpose:stack-growth",
+        asked: "deep recursion",
+        change: "Fold from the left and strictly (`foldl'`), or give stacks larger chunks (`-kc`).",
+    },
+    Work {
+        id: "purpose:write-barrier",
+        asked: "writes to `IORef`s and mutable arrays that are old",
+        change: "Collect what changes and write it once, or keep it in unboxed arrays, whose writes need no note.",
+    },
+    Work {
+        id: "purpose:timers",
+        asked: "threads that start and stop many waits for time (`threadDelay`, `timeout`)",
+        change: "Let one thread watch over many waits, or make them longer.",
+    },
+    Work { id: "purpose:sparks", asked: "sparks that are small", change: "Offer larger pieces (`parListChunk`)." },
+];

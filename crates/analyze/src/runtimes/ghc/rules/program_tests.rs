@@ -1,0 +1,91 @@
+//! The rules about what the program makes of its capabilities, over whole recordings.
+
+use super::collector_tests::{GC, Gc, analyse, context, ids, one, outcome, script};
+use crate::recording::Context;
+use crate::results::{Outcome, Results};
+use crate::testing::{Places, Script, switch};
+use rtscope_model::{CodeSample, Confidence, Counter, Cpu, Found, OffState, PurposeId, Runtime, Tid};
+
+const MS: u64 = 1_000_000;
+
+/// A second with a few collections, after which the second lane's thread sleeps.
+fn one_at_work() -> Script {
+    let gcs = Gc { every_ns: 10 * MS, count: 5, parallel: true, other_ns: 10_000, ..GC };
+    script(gcs).k(100 * MS, switch(1, 12, OffState::Sleeping, 0)).rt(999 * MS, 0, Runtime::Count(Counter::HeapBytes, 1))
+}
+
+fn sparks(counts: &[(Counter, u64)]) -> Results {
+    let counted =
+        |script: Script, (counter, count): &(Counter, u64)| script.rt(60 * MS, 0, Runtime::Count(*counter, *count));
+    analyse(context(), counts.iter().fold(one_at_work(), counted)).0
+}
+
+#[test]
+fn what_became_of_most_sparks_says_why_a_capability_has_nothing_to_run() {
+    let results = sparks(&[
+        (Counter::SparksCreated, 1_000),
+        (Counter::SparksFizzled, 900),
+        (Counter::SparksConverted, 60),
+        (Counter::SparksOverflowed, 200),
+    ]);
+    let finding = one(&results, "sparks");
+    assert!(finding.claim.contains("75 % of 1,200 sparks fizzled"), "{}", finding.claim);
+    assert!((440 * MS..=460 * MS).contains(&finding.cost_ns), "{}: half of 900 ms", finding.cost_ns);
+    assert!(finding.evidence[0].text.contains("900 fizzled, 200 overflowed, 60 ran"), "{:?}", finding.evidence);
+    assert_eq!(finding.confidence, Confidence::Medium);
+    assert!(finding.remedies[0].text.words.contains("parListChunk"));
+    let ran = sparks(&[(Counter::SparksCreated, 1_000), (Counter::SparksConverted, 1_000)]);
+    let ran = one(&ran, "sparks");
+    assert!(ran.claim.contains("ran and were over soon") && ran.confidence == Confidence::Low, "{}", ran.claim);
+}
+
+#[test]
+fn a_program_without_sparks_may_be_sequential_on_purpose() {
+    for counts in [&[][..], &[(Counter::SparksCreated, 0)], &[(Counter::SparksCreated, 9), (Counter::SparksFizzled, 9)]]
+    {
+        assert!(ids(&sparks(counts)).is_empty(), "{counts:?}");
+    }
+    assert_eq!(outcome(&sparks(&[]), "sparks"), Outcome::NotAsked);
+    assert_eq!(outcome(&sparks(&[(Counter::SparksCreated, 0)]), "sparks"), Outcome::Clear);
+}
+
+#[test]
+fn sparks_of_a_program_whose_capabilities_work_are_fine() {
+    let both = script(Gc { every_ns: 10 * MS, count: 90, parallel: true, other_ns: 10_000, ..GC });
+    let both = both.rt(60 * MS, 0, Runtime::Count(Counter::SparksCreated, 1_000));
+    let (results, _) = analyse(context(), both.rt(60 * MS, 0, Runtime::Count(Counter::SparksFizzled, 1_000)));
+    assert!(!ids(&results).contains(&"sparks"), "{:?}", ids(&results));
+}
+
+/// So many of a hundred samples at a purpose, all of one lane at work.
+fn at(purpose: &str, count: u64) -> Results {
+    let places = Places::new();
+    let sample = |script: Script, n: u64| {
+        let (leaf, purpose) = match n < count {
+            true => (places.runtime, PurposeId::of(purpose)),
+            false => (places.spin, None),
+        };
+        let what = Found::Running { ns: 9 * MS };
+        let sample = CodeSample { tid: Tid(11), cpu: Cpu(0), leaf, user: Some(leaf), purpose, what };
+        script.code_sample(100 * MS + n * 9 * MS, sample)
+    };
+    let script = (0..100).fold(one_at_work(), sample);
+    analyse(Context { symbols: places.symbols.clone(), ..context() }, script).0
+}
+
+#[test]
+fn what_the_runtime_does_for_a_program_is_named_where_it_can_do_without() {
+    let results = at("scheduling", 60);
+    let finding = one(&results, "overhead");
+    assert!(
+        finding.claim.starts_with("In the average capability the runtime was at scheduling for "),
+        "{}",
+        finding.claim
+    );
+    assert!(finding.evidence[0].text.contains("60 samples"), "{:?}", finding.evidence);
+    assert!((270 * MS..=330 * MS).contains(&finding.cost_ns), "{}: a half of 60 % of a second", finding.cost_ns);
+    assert_eq!(finding.confidence, Confidence::Medium);
+    for (purpose, count) in [("scheduling", 12), ("allocation", 90), ("scheduling", 9)] {
+        assert!(ids(&at(purpose, count)).is_empty(), "{purpose} {count}");
+    }
+}

@@ -1,0 +1,135 @@
+//! `sparks`: the program offers work to run in parallel, and capabilities have nothing to run all the same.
+//!
+//! Cost: what capabilities without work could have done while any had some, as `too-little-parallelism` counts it. Sparks
+//! say that a program is meant to be parallel, and their fates say why it is not.
+
+use crate::findings::with_work::{WithWork, lost, seen};
+use crate::findings::{Cost, Facts, Need, Rule, Verdict};
+use crate::results::SparkCounts;
+use crate::runtimes::ghc::sparks::Sparks;
+use rtscope_model::units::{self, counted, percent};
+use rtscope_model::{Confidence, Figure, Remedy};
+
+/// Fewer are no way to use several capabilities.
+const OFFERED_MIN: u64 = 10;
+
+pub static RULE: Rule = Rule {
+    id: "sparks",
+    order: 266,
+    needs: Some(&COUNTS),
+    share_min: 0.20,
+    also: ", ten sparks",
+    why: "it is what even division would save, at most, and no work divides evenly",
+    check,
+    ..Rule::BLANK
+};
+
+static COUNTS: Need = Need { name: "counts of sparks", optional: true, missing: not_counted };
+
+fn not_counted(facts: &Facts<'_>) -> Option<String> {
+    let counted = facts.fold::<Sparks>().and_then(Sparks::values).is_some();
+    (!counted).then(|| "the log has no counts of sparks: record with `rtscope record`.".to_owned())
+}
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let sparks = facts.fold::<Sparks>()?.values()?.all;
+    let (fate, share) = most(&sparks).filter(|_| offered(&sparks) >= OFFERED_MIN)?;
+    let account = facts.account?;
+    let could = facts.context.cpus_available()?.min(account.lanes.len() as f64);
+    let with_work = WithWork::of(account)?;
+    let cost = Cost::Time(lost(account, could).ns);
+    // That sparks which ran were small follows from nothing but that there was little to run.
+    let confidence = if fate.ran { Confidence::Low } else { Confidence::Medium };
+    let what = "Capabilities had nothing to run although the program offers sparks, which cost up to ";
+    let rest = format!(
+        ": {} of {} {}, and {:.1} capabilities had work on average.",
+        percent(share),
+        counted(offered(&sparks), "spark", "sparks"),
+        fate.what,
+        with_work.mean
+    );
+    let seen = [facts.overall(fates(&sparks))].into_iter().chain(seen(facts, account));
+    Some(Verdict::new(cost, confidence, what).then(rest).seen(seen).remedies([remedy(fate)]))
+}
+
+/// What can become of a spark.
+struct Fate {
+    count: fn(&SparkCounts) -> u64,
+    /// Goes on after "of 12,000 sparks".
+    what: &'static str,
+    word: &'static str,
+    change: &'static str,
+    ran: bool,
+}
+
+static FATES: [Fate; 6] = [
+    Fate {
+        count: |sparks| sparks.fizzled,
+        what: "fizzled, since the program itself evaluated them first",
+        word: "fizzled",
+        change: "Offer larger pieces (`parListChunk`), and all of them before the first value is needed: a thread that asks \
+                 for a value right after it was offered computes it itself.",
+        ran: false,
+    },
+    Fate {
+        count: |sparks| sparks.dud,
+        what: "were duds, evaluated before they were offered",
+        word: "duds",
+        change: "Offer what is not evaluated yet: the expression, not a value that a strict field, a bang or `seq` has \
+                 computed before.",
+        ran: false,
+    },
+    Fate {
+        count: |sparks| sparks.overflowed,
+        what: "found a capability's pool of 4,096 full",
+        word: "overflowed",
+        change: "Offer fewer and larger pieces (`parListChunk`), or some at a time (`parBuffer`).",
+        ran: false,
+    },
+    Fate {
+        count: |sparks| sparks.collected,
+        what: "were dropped by a collection, since nothing refers to them",
+        word: "collected",
+        change: "Use the value that was offered (in `Eval` the one that `rpar` gives): a spark that nothing else refers to is \
+                 garbage.",
+        ran: false,
+    },
+    Fate {
+        count: |sparks| sparks.remaining,
+        what: "were never run",
+        word: "left",
+        change: "Ask for the values: a program that ends does not wait for sparks.",
+        ran: false,
+    },
+    Fate {
+        count: |sparks| sparks.converted,
+        what: "ran and were over soon",
+        word: "ran",
+        change: "Let a spark do all of its work (`rdeepseq`): `rseq` and `rpar` stop at the outermost constructor, and whoever \
+                 asks for the rest computes it. Pieces of very different size are better cut smaller.",
+        ran: true,
+    },
+];
+
+fn offered(sparks: &SparkCounts) -> u64 {
+    sparks.created.saturating_add(sparks.dud).saturating_add(sparks.overflowed)
+}
+
+/// What became of most of those that did not run, or that they ran where that is most; and its share of all.
+fn most(sparks: &SparkCounts) -> Option<(&'static Fate, f64)> {
+    let all = offered(sparks).max(1) as f64;
+    let fate = FATES.iter().max_by_key(|fate| (fate.count)(sparks))?;
+    Some((fate, ((fate.count)(sparks) as f64 / all).min(1.0)))
+}
+
+fn fates(sparks: &SparkCounts) -> String {
+    let met = FATES.iter().map(|fate| ((fate.count)(sparks), fate.word)).filter(|(count, _)| *count > 0);
+    let met: Vec<String> = met.map(|(count, word)| format!("{} {word}", units::count(count))).collect();
+    format!("Sparks: {}.", met.join(", "))
+}
+
+fn remedy(fate: &Fate) -> Remedy {
+    let ran = Figure { path: "sparks.converted", shows: "more sparks run on other capabilities" };
+    let remedy = Remedy::new(fate.change);
+    if fate.ran { remedy.verify("Record again: more capabilities have work at once.") } else { remedy.rises(ran) }
+}
