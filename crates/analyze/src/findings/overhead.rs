@@ -1,10 +1,11 @@
 //! `overhead`: on CPUs and outside collections the runtime or the kernel works for the program, at something that a
 //! program can do without: switching threads, comparing values without their type.
 //!
-//! Cost: that part of the account, of an average lane. What the language is made of, such as allocation and arithmetic, is
+//! Cost: that part of the account, over the lanes that had work on average: where one of eight works, all of it is the run's.
+//! What the language is made of, such as allocation and arithmetic, is
 //! the program's own work, and so is input and output. Refuses to know a runtime: each hands over its list.
 
-use super::nodes::mean;
+use super::with_work::at_work;
 use super::{Cost, Facts, Rule, Verdict, needs, sure};
 use rtscope_model::units::percent;
 use rtscope_model::{Node, Remedy};
@@ -70,13 +71,15 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [Work]) -> Option<Verdict> {
     };
     let all = runtimes.iter().chain(&KERNEL).filter_map(found);
     let (work, who, name, ns, samples) = all.filter(|found| found.4 >= SAMPLES.0).max_by_key(|found| found.3)?;
-    let what = format!("In the average {} {who} was at {name} for ", facts.runtime.lane.0);
     let seen = format!(
         "{samples} samples of the program's time found it there, {} of all. Most often it is asked for by {}.",
         percent(ns as f64 / program.ns.max(1) as f64),
         work.asked
     );
-    let verdict = Verdict::new(Cost::Time(mean(account, ns)), sure(samples >= SAMPLES.1), what);
+    let lanes = at_work(&account.with_work_ns).unwrap_or(account.lanes.len() as f64).max(1.0);
+    let cost = Cost::Time((ns as f64 / lanes) as u64);
+    let verdict =
+        Verdict::new(cost, sure(samples >= SAMPLES.1), "The program spent ").then(format!(" in {who}: {name}."));
     let remedy = Remedy::new(work.change).verify("Record again: this part of the account is smaller.");
     Some(verdict.seen([facts.overall(seen)]).remedies([remedy]))
 }

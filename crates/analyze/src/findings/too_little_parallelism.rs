@@ -4,7 +4,7 @@
 //! their work evenly would save, at most. Each thread that waits for time, for input or for a call explains one lane
 //! without work, and a program in which one lane at a time ever worked may be sequential on purpose: both are no findings.
 
-use super::with_work::{WithWork, lost, outside, seen};
+use super::with_work::{WithWork, outside, seen};
 use super::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
 use rtscope_model::{Confidence, Remedy};
 
@@ -27,21 +27,18 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let waits = facts.context.waits.as_ref().filter(|waits| waits.looks >= LOOKS_MIN)?;
-    let account = facts.account?;
-    let could = facts.context.cpus_available()?.min(account.lanes.len() as f64);
-    let with_work = WithWork::of(account)?;
+    let with_work = WithWork::of(facts)?;
     if with_work.none > NONE_MAX || with_work.two < TWO_MIN {
         return None;
     }
-    let lost = lost(account, could);
-    let explained = outside(waits) / lost.lanes.max(f64::EPSILON);
-    let ns = (lost.ns as f64 * (1.0 - explained).max(0.0)) as u64;
+    let explained = outside(waits) / with_work.without.max(f64::EPSILON);
+    let ns = (with_work.lost_ns as f64 * (1.0 - explained).max(0.0)) as u64;
     let what = format!("Too few {} had work, which cost up to ", facts.runtime.lane.1);
     // A quota need not be of whole CPUs.
-    let could_be = format!("{could:.1}").trim_end_matches(".0").to_owned();
-    let rest = format!(": {:.1} had work on average, and CPUs were there for {could_be}.", with_work.mean);
+    let could = format!("{:.1}", with_work.could).trim_end_matches(".0").to_owned();
+    let rest = format!(": {:.1} had work on average, and CPUs were there for {could}.", with_work.mean);
     let verdict = Verdict::new(Cost::Time(ns), Confidence::Medium, what).then(rest);
-    Some(verdict.seen(seen(facts, account)).remedies(remedies(facts)))
+    Some(verdict.seen(seen(facts)).remedies(remedies(facts)))
 }
 
 fn remedies(facts: &Facts<'_>) -> [Remedy; 2] {

@@ -4,52 +4,63 @@
 use super::Facts;
 use crate::results::waits::Waits;
 use rtscope_model::units::{counted, duration, percent};
-use rtscope_model::{Account, Evidence, WaitKind};
+use rtscope_model::{Evidence, LaneAccount, WaitKind};
 
 /// Of the wall clock: less is not mentioned.
 const MENTIONED_MIN: f64 = 0.01;
 
-/// How lanes' work fell together, as shares of the wall clock outside pauses.
+/// How lanes' work fell together.
+#[derive(Debug)]
 pub(crate) struct WithWork {
-    /// No lane had any,
+    /// Of the wall clock outside pauses: no lane had any,
     pub none: f64,
     /// two at least had.
     pub two: f64,
     /// So many had, on average where any had.
     pub mean: f64,
+    /// So many could have had some: as many as there are lanes, or CPUs.
+    pub could: f64,
+    /// Lanes without, on average where some had work and fewer than could.
+    pub without: f64,
+    /// Wall clock that even division of the work would save.
+    pub lost_ns: u64,
 }
 
 impl WithWork {
-    /// `None`: the account does not have it.
-    pub fn of(account: &Account) -> Option<WithWork> {
-        let all: u64 = account.with_work_ns.iter().sum();
-        let none = *account.with_work_ns.first()?;
-        let one = account.with_work_ns.get(1).copied().unwrap_or(0);
-        let lanes: f64 = account.with_work_ns.iter().enumerate().map(|(lanes, ns)| lanes as f64 * *ns as f64).sum();
+    /// `None`: the account does not have it, or nobody knows how many CPUs there were.
+    pub fn of(facts: &Facts<'_>) -> Option<WithWork> {
+        let account = facts.account?;
+        let could = facts.context.cpus_available()?.min(account.lanes.len() as f64);
+        WithWork::divided(&account.with_work_ns, could)
+    }
+
+    fn divided(with_work_ns: &[u64], could: f64) -> Option<WithWork> {
+        let none = *with_work_ns.first()?;
+        let all: u64 = with_work_ns.iter().sum();
+        let one = with_work_ns.get(1).copied().unwrap_or(0);
         let share = |ns: u64| ns as f64 / all.max(1) as f64;
-        let two = share(all.saturating_sub(none.saturating_add(one)));
-        Some(WithWork { none: share(none), two, mean: lanes / all.saturating_sub(none).max(1) as f64 })
+        let (mut some, mut without) = (0, 0.0);
+        for (lanes, ns) in with_work_ns.iter().enumerate().skip(1).filter(|(lanes, _)| (*lanes as f64) < could) {
+            some += *ns;
+            without += *ns as f64 * (could - lanes as f64);
+        }
+        Some(WithWork {
+            none: share(none),
+            two: share(all.saturating_sub(none.saturating_add(one))),
+            mean: at_work(with_work_ns)?,
+            could,
+            without: without / some.max(1) as f64,
+            lost_ns: (without / could) as u64,
+        })
     }
 }
 
-/// What lanes without work could have done while any had some.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Lost {
-    /// Wall clock that even division would save.
-    pub ns: u64,
-    /// Lanes without work, on average where there were both kinds.
-    pub lanes: f64,
-}
-
-/// Where `could` lanes are as many as could work.
-pub(crate) fn lost(account: &Account, could: f64) -> Lost {
-    let some = account.with_work_ns.iter().enumerate().skip(1).filter(|(lanes, _)| (*lanes as f64) < could);
-    let (mut all, mut without) = (0, 0.0);
-    for (lanes, ns) in some {
-        all += *ns;
-        without += *ns as f64 * (could - lanes as f64);
-    }
-    Lost { ns: (without / could) as u64, lanes: without / all.max(1) as f64 }
+/// Lanes with work, on average where any had: what one of them spends costs the run that part of it. `None`: none had,
+/// or the account does not have it.
+pub(crate) fn at_work(with_work_ns: &[u64]) -> Option<f64> {
+    let any = with_work_ns.iter().enumerate().skip(1);
+    let (lanes, all) = any.fold((0.0, 0), |sum, (lanes, ns)| (sum.0 + lanes as f64 * *ns as f64, sum.1 + *ns));
+    (all > 0).then(|| lanes / all as f64)
 }
 
 /// Threads at a look that wait for what no other thread could bring.
@@ -59,7 +70,8 @@ pub(crate) fn outside(waits: &Waits) -> f64 {
 }
 
 /// For how long how many had work, and which lane had most of it.
-pub(crate) fn seen(facts: &Facts<'_>, account: &Account) -> Vec<Evidence> {
+pub(crate) fn seen(facts: &Facts<'_>) -> Vec<Evidence> {
+    let Some(account) = facts.account else { return Vec::new() };
     let (one, many) = facts.runtime.lane;
     let times = account.with_work_ns.iter().enumerate().filter(|(_, ns)| facts.share(**ns) >= MENTIONED_MIN);
     let times = times.map(|(lanes, ns)| match lanes {
@@ -67,7 +79,7 @@ pub(crate) fn seen(facts: &Facts<'_>, account: &Account) -> Vec<Evidence> {
         lanes => format!("{} for {}", counted(lanes as u64, one, many), duration(*ns)),
     });
     let mut seen = vec![facts.overall(format!("With work: {}.", times.collect::<Vec<_>>().join("; ")))];
-    let worked = |lane: &rtscope_model::LaneAccount| {
+    let worked = |lane: &LaneAccount| {
         let idle = lane.parts.iter().find(|part| part.id == "idle").map_or(0, |idle| idle.ns);
         lane.ns.saturating_sub(idle)
     };
@@ -86,22 +98,21 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    fn account(with_work_ns: Vec<u64>) -> Account {
-        Account { with_work_ns, ..Account::default() }
-    }
-
     #[test]
     fn what_could_have_worked_while_any_did_is_lost() {
-        let lost = |with_work_ns, could| lost(&account(with_work_ns), could);
-        assert_eq!(lost(vec![S, 4 * S, 2 * S], 2.0), Lost { ns: 2 * S, lanes: 1.0 }, "nothing while none had work");
-        assert_eq!(lost(vec![0, 3 * S, 0, S], 3.0), Lost { ns: 2 * S, lanes: 2.0 });
-        assert_eq!(lost(vec![0, 2 * S, 2 * S], 4.0), Lost { ns: 2 * S + S / 2, lanes: 2.5 });
-        assert_eq!(lost(vec![0, 3 * S], 1.5), Lost { ns: S, lanes: 0.5 }, "a quota");
-        assert_eq!(lost(vec![0, 0, 2 * S, S], 2.0), Lost { ns: 0, lanes: 0.0 }, "more lanes than CPUs");
-        let found = WithWork::of(&account(vec![S, S, 2 * S])).unwrap();
+        let lost = |with_work_ns: &[u64], could| {
+            let found = WithWork::divided(with_work_ns, could).unwrap();
+            (found.lost_ns, found.without)
+        };
+        assert_eq!(lost(&[S, 4 * S, 2 * S], 2.0), (2 * S, 1.0), "nothing while none had work");
+        assert_eq!(lost(&[0, 3 * S, 0, S], 3.0), (2 * S, 2.0));
+        assert_eq!(lost(&[0, 2 * S, 2 * S], 4.0), (2 * S + S / 2, 2.5));
+        assert_eq!(lost(&[0, 3 * S], 1.5), (S, 0.5), "a quota");
+        assert_eq!(lost(&[0, 0, 2 * S, S], 2.0), (0, 0.0), "more lanes than CPUs");
+        let found = WithWork::divided(&[S, S, 2 * S], 2.0).unwrap();
         assert_eq!((found.none, found.two), (0.25, 0.5));
         assert!((found.mean - 5.0 / 3.0).abs() < 1e-9);
-        assert!(WithWork::of(&account(Vec::new())).is_none());
+        assert!(WithWork::divided(&[], 2.0).is_none() && WithWork::divided(&[S], 2.0).is_none());
     }
 
     #[test]

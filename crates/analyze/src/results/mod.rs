@@ -10,6 +10,7 @@ pub mod held_up;
 pub mod lanes_over_time;
 pub mod requests;
 pub mod slices;
+mod sparks;
 pub mod stm;
 pub mod waits;
 
@@ -21,6 +22,7 @@ pub use rtscope_model::TypeCount;
 use rtscope_model::heap::Heap;
 use rtscope_model::{Account, Cause, CausePiece, Finding, Loss, Pause, RuntimeInfo, Symbols, Time};
 use serde::Serialize;
+pub use sparks::{LaneSparks, SparkCounts, Sparks};
 use stm::Transactions;
 use waits::Waits;
 
@@ -413,47 +415,6 @@ pub struct Concurrent {
     pub sweep_ns: Distribution,
     /// Of marks and sweeps, inside pauses.
     pub in_pauses_ns: u64,
-}
-
-/// What became of sparks, over all lanes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sparks {
-    /// Over all lanes.
-    #[serde(flatten)]
-    pub all: SparkCounts,
-    /// Lane by lane.
-    pub lanes: Vec<LaneSparks>,
-}
-
-/// The same of one lane.
-#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
-pub struct LaneSparks {
-    /// Number of the lane.
-    pub lane: u16,
-    #[allow(missing_docs)]
-    #[serde(flatten)]
-    pub counts: SparkCounts,
-}
-
-/// Counts of sparks since the start. Those that came into the pool were created;
-/// each of them is converted, collected, fizzled, or remains, on whichever lane,
-/// or GHC lost count of it.
-#[derive(Copy, Clone, Debug, Default, Eq, PartialEq, Serialize)]
-pub struct SparkCounts {
-    /// Came into the pool.
-    pub created: u64,
-    /// Ran in parallel.
-    pub converted: u64,
-    /// Thrown away because the pool was full.
-    pub overflowed: u64,
-    /// Were evaluated already, and never came into the pool.
-    pub dud: u64,
-    /// Collected: nobody needed them.
-    pub collected: u64,
-    /// Evaluated by somebody else before they ran.
-    pub fizzled: u64,
-    /// Still in the pool.
-    pub remaining: u64,
 }
 
 /// A distribution of durations, nanoseconds. Every figure but the count is

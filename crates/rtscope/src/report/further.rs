@@ -8,8 +8,7 @@ use rtscope_analyze::results::{Concurrent, Distribution, Nursery, Promotion, Res
 
 /// Sparks that the program offered; `None` where it offered none.
 pub fn offered(sparks: &SparkCounts) -> Option<u64> {
-    let all = sparks.created.saturating_add(sparks.dud).saturating_add(sparks.overflowed);
-    (all > 0).then_some(all)
+    Some(sparks.offered()).filter(|all| *all > 0)
 }
 
 /// What became of sparks: each fate, what it means, and how many met it.

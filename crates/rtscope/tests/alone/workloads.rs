@@ -5,7 +5,7 @@ use crate::answers;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use testkit::truths;
 
-// Each on one GHC, `healthy` on all: the slow tier's table has all of them on all, twenty times.
+// Each on one GHC, `healthy` on all: the tests that take long have the others.
 truths! {
     PAUSES;
     "ghc-9.0":

@@ -3,11 +3,11 @@
 //! Cost: what capabilities without work could have done while any had some, as `too-little-parallelism` counts it. Sparks
 //! say that a program is meant to be parallel, and their fates say why it is not.
 
-use crate::findings::with_work::{WithWork, lost, seen};
+use crate::findings::with_work::{WithWork, seen};
 use crate::findings::{Cost, Facts, Need, Rule, Verdict};
 use crate::results::SparkCounts;
 use crate::runtimes::ghc::sparks::Sparks;
-use rtscope_model::units::{self, counted, percent};
+use rtscope_model::units::{self, counted, percent_of};
 use rtscope_model::{Confidence, Figure, Remedy};
 
 /// Fewer are no way to use several capabilities.
@@ -33,23 +33,21 @@ fn not_counted(facts: &Facts<'_>) -> Option<String> {
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let sparks = facts.fold::<Sparks>()?.values()?.all;
-    let (fate, share) = most(&sparks).filter(|_| offered(&sparks) >= OFFERED_MIN)?;
-    let account = facts.account?;
-    let could = facts.context.cpus_available()?.min(account.lanes.len() as f64);
-    let with_work = WithWork::of(account)?;
-    let cost = Cost::Time(lost(account, could).ns);
-    // That sparks which ran were small follows from nothing but that there was little to run.
+    let offered = sparks.offered();
+    let with_work = WithWork::of(facts).filter(|_| offered >= OFFERED_MIN)?;
+    let fate = FATES.iter().max_by_key(|fate| (fate.count)(&sparks))?;
+    // What sparks that ran lack is not seen: it may be another part of the program that offers none.
     let confidence = if fate.ran { Confidence::Low } else { Confidence::Medium };
     let what = "Capabilities had nothing to run although the program offers sparks, which cost up to ";
     let rest = format!(
         ": {} of {} {}, and {:.1} capabilities had work on average.",
-        percent(share),
-        counted(offered(&sparks), "spark", "sparks"),
+        percent_of((fate.count)(&sparks).min(offered), offered),
+        counted(offered, "spark", "sparks"),
         fate.what,
         with_work.mean
     );
-    let seen = [facts.overall(fates(&sparks))].into_iter().chain(seen(facts, account));
-    Some(Verdict::new(cost, confidence, what).then(rest).seen(seen).remedies([remedy(fate)]))
+    let seen = [facts.overall(fates(&sparks))].into_iter().chain(seen(facts));
+    Some(Verdict::new(Cost::Time(with_work.lost_ns), confidence, what).then(rest).seen(seen).remedies([remedy(fate)]))
 }
 
 /// What can become of a spark.
@@ -103,24 +101,13 @@ static FATES: [Fate; 6] = [
     },
     Fate {
         count: |sparks| sparks.converted,
-        what: "ran and were over soon",
+        what: "ran, but had little of the work or were of very different size",
         word: "ran",
         change: "Let a spark do all of its work (`rdeepseq`): `rseq` and `rpar` stop at the outermost constructor, and whoever \
                  asks for the rest computes it. Pieces of very different size are better cut smaller.",
         ran: true,
     },
 ];
-
-fn offered(sparks: &SparkCounts) -> u64 {
-    sparks.created.saturating_add(sparks.dud).saturating_add(sparks.overflowed)
-}
-
-/// What became of most of those that did not run, or that they ran where that is most; and its share of all.
-fn most(sparks: &SparkCounts) -> Option<(&'static Fate, f64)> {
-    let all = offered(sparks).max(1) as f64;
-    let fate = FATES.iter().max_by_key(|fate| (fate.count)(sparks))?;
-    Some((fate, ((fate.count)(sparks) as f64 / all).min(1.0)))
-}
 
 fn fates(sparks: &SparkCounts) -> String {
     let met = FATES.iter().map(|fate| ((fate.count)(sparks), fate.word)).filter(|(count, _)| *count > 0);
