@@ -8,3 +8,4 @@ mod hostile;
 mod kills;
 mod purposes;
 mod stm_invariants;
+mod workloads;

@@ -1,0 +1,33 @@
+//! The workloads with known truth on the compilers on which the tests of every run leave them out. Owns asserting that
+//! the right finding comes first.
+
+use testkit::truths;
+
+truths! {
+    "ghc-9.0":
+        live_9_0_foreign_call "foreign-call", live_9_0_foreign_sleep "foreign-sleep",
+        live_9_0_idle_capabilities "idle-capabilities",
+        live_9_0_late_safepoint_yields "late-safepoint-yields",
+        live_9_0_long_major_gc "long-major-gc", live_9_0_non_moving "non-moving",
+        live_9_0_non_threaded "non-threaded", live_9_0_oversubscribed "oversubscribed",
+        live_9_0_remembered_set "remembered-set", live_9_0_small_nursery "small-nursery",
+        live_9_0_stacks "stacks", live_9_0_survivors "survivors",
+        live_9_0_throttled_neighbour "throttled-neighbour", live_9_0_traced "traced",
+        live_9_0_uneven "uneven", live_9_0_weak_pointers "weak-pointers";
+    "ghc-9.6":
+        live_9_6_foreign_call "foreign-call", live_9_6_foreign_call_safe "foreign-call-safe",
+        live_9_6_late_safepoint "late-safepoint", live_9_6_lock_convoy "lock-convoy",
+        live_9_6_neighbour "neighbour", live_9_6_non_threaded "non-threaded",
+        live_9_6_oversubscribed "oversubscribed", live_9_6_page_faults "page-faults",
+        live_9_6_parallel_gc "parallel-gc-not-paying", live_9_6_remembered_set "remembered-set",
+        live_9_6_sequential "sequential", live_9_6_throttled "throttled", live_9_6_traced "traced";
+    "ghc-9.10":
+        live_9_10_foreign_call_safe "foreign-call-safe", live_9_10_foreign_sleep "foreign-sleep",
+        live_9_10_idle_capabilities "idle-capabilities", live_9_10_late_safepoint "late-safepoint",
+        live_9_10_late_safepoint_yields "late-safepoint-yields",
+        live_9_10_lock_convoy "lock-convoy", live_9_10_long_major_gc "long-major-gc",
+        live_9_10_neighbour "neighbour", live_9_10_non_moving "non-moving",
+        live_9_10_page_faults "page-faults", live_9_10_parallel_gc "parallel-gc-not-paying",
+        live_9_10_sequential "sequential", live_9_10_small_nursery "small-nursery",
+        live_9_10_throttled "throttled", live_9_10_throttled_neighbour "throttled-neighbour";
+}
