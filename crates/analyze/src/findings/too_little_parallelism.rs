@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     id: "too-little-parallelism",
     order: 267,
     needs: Some(&needs::LOOKS),
-    yields_to: &["sparks", "lock-convoy", "blackhole-or-lock", "domain-lock", "stm-contention"],
+    yields_to: &["sparks", "overhead", "lock-convoy", "blackhole-or-lock", "domain-lock", "stm-contention"],
     share_min: 0.20,
     also: ", any lane with work for 95 % of the run, two for 5 %",
     why: "it is what even division would save, at most, and no work divides evenly",

@@ -37,7 +37,7 @@ truths! {
         live_9_10_weak_pointers "weak-pointers";
 }
 
-// What threads wait for while lanes have nothing to run; and OCaml's, where one release is enough.
+// What lanes without work wait for, and what those with work do that they need not; OCaml's where one release is enough.
 truths! {
     WAITS;
     "ghc-9.0":
@@ -45,11 +45,13 @@ truths! {
         live_9_0_sparks_chunks "sparks-chunks";
     "ghc-9.6":
         live_9_6_lock_convoy_striped "lock-convoy-striped", live_9_6_uneven_even "uneven-even",
-        live_9_6_sparks_fizzle "sparks-fizzle", live_5_3_domain_lock "domain-lock";
+        live_9_6_sparks_fizzle "sparks-fizzle", live_5_3_domain_lock "domain-lock",
+        live_5_3_comparing "comparing";
     "ghc-9.10":
         live_9_10_pool_in_turn "pool-in-turn", live_9_10_uneven "uneven",
         live_9_10_sparks_lazy "sparks-lazy",
-        live_5_4_uneven_domains "uneven-domains", live_5_4_mutex_convoy "mutex-convoy";
+        live_5_4_uneven_domains "uneven-domains", live_5_4_mutex_convoy "mutex-convoy",
+        live_5_4_comparing_typed "comparing-typed", live_5_4_spinning "spinning";
 }
 
 // Memory in which nothing is to be found: on a machine that is not idle, others are.
