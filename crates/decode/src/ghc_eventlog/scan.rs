@@ -14,14 +14,16 @@ use crate::raw_loss::RawLoss;
 use crate::source::ReadAt;
 use rtscope_model::event::Runtime;
 use rtscope_model::{Class, Classes, GreenThread, LaneId, LossKind};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// How many items back a late stamp may be put in its place.
 pub(super) const REORDER: usize = 32;
 /// Behind this many bytes of records no late stamp is expected any more.
 const SETTLED_BYTES: u64 = 4096;
-/// Bytes read at once.
-const WINDOW: usize = 128 << 10;
+/// Bytes read at once, at least and at most. Where nearly every record gives an item, a step is full before much is
+/// read, and the rest would be read again.
+const WINDOWS: RangeInclusive<usize> = 4 << 10..=128 << 10;
 
 /// One event on the log's clock, before its lane has settled it.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -116,7 +118,11 @@ pub(super) struct Scratch {
 impl Scratch {
     pub(super) fn new() -> Scratch {
         let counts = vec![0u64; 1 << 16].into_boxed_slice().try_into();
-        Scratch { window: vec![0; WINDOW], counts: counts.unwrap_or_else(|_| Box::new([0; 1 << 16])), out: Vec::new() }
+        Scratch {
+            window: vec![0; *WINDOWS.end()],
+            counts: counts.unwrap_or_else(|_| Box::new([0; 1 << 16])),
+            out: Vec::new(),
+        }
     }
 }
 
@@ -180,7 +186,7 @@ impl BlockScan {
             span: hi.saturating_sub(lo),
             strange: 0,
             strange_at: 0,
-            want: WINDOW,
+            want: *WINDOWS.end(),
             leaves: Leaves::default(),
         };
         if let Some(count) = counts.get_mut(usize::from(super::tags::BLOCK_MARKER)) {
@@ -361,10 +367,14 @@ impl BlockScan {
     ) -> Step {
         let left = self.end.saturating_sub(self.at);
         match stop {
-            None => return Step::More,
+            None => {
+                self.want = (used + used / 8).clamp(*WINDOWS.start(), *WINDOWS.end());
+                return Step::More;
+            }
             Some(NoFrame::Cut) if !whole => {
                 // One record larger than the window: read more at once.
-                self.want = if used == 0 { (got * 2).min(2 * IPE_MAX) } else { WINDOW };
+                let most = if used == 0 { 2 * IPE_MAX } else { *WINDOWS.end() };
+                self.want = (got * 2).min(most);
                 if used > 0 || got < 2 * IPE_MAX {
                     return Step::More;
                 }

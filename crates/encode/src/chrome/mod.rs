@@ -5,7 +5,8 @@
 //! [`crate::timeline`]'s. What the format cannot express is listed in
 //! `docs/guide/exporting.md`.
 
-use crate::timeline::pause::{self, Edge, Fact};
+use crate::timeline::fact::Fact;
+use crate::timeline::pause::{self, Edge};
 use crate::timeline::threads::{Threads, switched};
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
 use crate::{Export, Tables, program};
@@ -129,7 +130,7 @@ impl<W: Write> Export for ChromeWriter<W> {
                 Edge::Close(part) => ('E', part, part.to),
             };
             // speedscope knows the end of a span by its name and arguments together.
-            let facts: Vec<_> = part.what.facts(tables).collect();
+            let facts = part.what.facts(tables);
             self.drawn.span(phase, place, at, &quoted(&part.what.name(tables)), "pause", &arguments(&facts))
         })?;
         self.arrows(pause)

@@ -10,7 +10,8 @@
 mod spool;
 mod thread;
 
-use crate::timeline::pause::{self, Edge, Fact, What};
+use crate::timeline::fact::Fact;
+use crate::timeline::pause::{self, Edge, What};
 use crate::timeline::threads::{Threads, switched};
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
 use crate::{Export, Tables, program};
@@ -138,7 +139,7 @@ impl<W: Write> Export for FirefoxWriter<W> {
             Edge::Open(part) => self.drawn.begin(Whose::Pauses, part.from, &part.what.name(tables), category),
             Edge::Close(part) => self.drawn.end(Whose::Pauses, part.to),
         })?;
-        let mut facts: Vec<_> = What::Whole(pause).facts(tables).collect();
+        let mut facts = What::Whole(pause).facts(tables);
         if let Some(cause) = causes.iter().max_by_key(|piece| piece.ns()) {
             facts.push(("cause", Fact::Text(What::Cause(cause).name(tables).into())));
         }

@@ -2,7 +2,7 @@
 //! refer to. Owns their layout (version 48 of the processed format) and their bounds.
 
 use super::spool::Spool;
-use crate::timeline::pause::Fact;
+use crate::timeline::fact::Fact;
 use rtscope_model::Time;
 use std::collections::HashMap;
 use std::io::{self, Write};

@@ -12,7 +12,8 @@ mod sched;
 mod sequence;
 mod wire;
 
-use crate::timeline::pause::{self, Edge, Fact, Key, What};
+use crate::timeline::fact::{About, Fact};
+use crate::timeline::pause::{self, Edge, Key, What};
 use crate::timeline::state::FIXED;
 use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
@@ -21,10 +22,10 @@ use field::{PACKET, annotation, clock, event, interned, packet, system, track, t
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::Doing;
 use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, LaneId, Loss, Names, Pause, Symbols, Time};
-use sequence::{FACTS, MAIN, On, PAUSE_ROLE, Place, REFERS, Sequences, pair};
+use sequence::{MAIN, On, PAUSE_ROLE, Place, REFERS, Sequences, pair};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use wire::Wire;
+use wire::{Tail, Wire};
 
 /// Numbers of tracks. Those of the runtime as a whole come first.
 const PROCESS: u64 = 1;
@@ -36,8 +37,6 @@ const LANES: u64 = 16;
 const LINES: u64 = LANES + (3 << 16);
 /// Lines that are told apart; more than a hostile log can fill memory with.
 const LINES_MAX: usize = 1 << 16;
-/// The number of `thread`, which all spans of the program use.
-const THREAD: u64 = 1;
 /// Numbers of names of pauses' parts: above those of phases, below those of the program's own.
 const PARTS: u64 = 1 << 17;
 /// Names of parts that have a number; later ones are written each time.
@@ -111,17 +110,17 @@ impl<W: Write> PerfettoWriter<W> {
     /// Arrows from the request of a pause to each arrival that it led to.
     fn arrows(&mut self, pause: &Pause) -> io::Result<()> {
         let (Some(leader), Some(requested)) = (pause.leader, pause.requested) else { return Ok(()) };
-        let arrivals = pause::arrivals(pause);
-        if arrivals.is_empty() {
+        let count = pause::arrivals(pause).count() as u64;
+        if count == 0 {
             return Ok(());
         }
         let first = self.arrows + 1;
-        self.arrows += arrivals.len() as u64;
+        self.arrows += count;
         let flows = first..=self.arrows;
         self.drawn.moment(Track::Lane(leader), requested, "asks all to stop", |event| {
             flows.clone().for_each(|flow| event.fixed(event::FLOW, flow));
         })?;
-        arrivals.into_iter().zip(flows).try_for_each(|((lane, at), flow)| {
+        pause::arrivals(pause).zip(flows).try_for_each(|((lane, at), flow)| {
             self.drawn.moment(Track::Lane(lane), at, "has stopped", |event| event.fixed(event::FLOW_END, flow))
         })
     }
@@ -178,10 +177,10 @@ struct Drawn<W> {
     mixed: Option<Place>,
     /// The event that is being made, and those that are made already: see [`Known`].
     tail: Wire,
-    tails: [Option<Wire>; FIXED as usize],
+    tails: [Option<Tail>; FIXED as usize],
     /// The track of losses is declared.
     lost: bool,
-    parts: BTreeMap<Key, u64>,
+    parts: BTreeMap<Key, Named>,
     lines: BTreeMap<Line, u64>,
     lane_word: &'static str,
     program_pid: u32,
@@ -259,8 +258,14 @@ impl<W: Write> Drawn<W> {
 
     /// The same for events that most of a trace is made of, on a track with a sequence of its own.
     fn known(&mut self, on: On, at: Time, what: Known) -> io::Result<()> {
-        let tail = self.tails[what.number()].get_or_insert_with(|| what.tail());
-        self.sequences.packet(on, at, tail.bytes(), &mut self.wire);
+        let tail = &mut self.tails[what.number()];
+        if tail.is_none() {
+            *tail = Tail::of(&what.fields());
+        }
+        match tail {
+            Some(tail) => self.sequences.often(on, at, tail, &mut self.wire),
+            None => self.sequences.packet(on, at, what.fields().bytes(), &mut self.wire),
+        }
         self.write()
     }
 
@@ -331,6 +336,21 @@ impl<W: Write> Drawn<W> {
         iid
     }
 
+    /// A span of a lane begins.
+    #[inline]
+    fn begin_span(&mut self, on: On, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
+        let name = self.name(on.place, state, tables.user);
+        if name < FIXED && state.green().is_none() {
+            return self.known(on, at, Known::Begin(state));
+        }
+        self.track_event(on, at, event::BEGIN, |event| {
+            begin_fields(event, state);
+            if let Some(green) = state.green() {
+                annotate(event, About::Thread, &Fact::Number(green.0.into()));
+            }
+        })
+    }
+
     /// An instant with a name of its own.
     fn moment(&mut self, on: Track, at: Time, name: &str, fill: impl FnOnce(&mut Wire)) -> io::Result<()> {
         let on = self.track(on, at);
@@ -342,14 +362,20 @@ impl<W: Write> Drawn<W> {
 
     fn part(&mut self, part: &pause::Part<'_>, tables: Tables<'_>) -> io::Result<()> {
         let on = self.pauses(part.from);
-        let name = self.part_name(on.place, &part.what, tables);
+        let named = self.part_name(on.place, &part.what, tables);
+        if let Some(Named { tail: Some(tail), .. }) = &named {
+            self.sequences.often(on, part.from, tail, &mut self.wire);
+            return self.write();
+        }
         self.track_event(on, part.from, event::BEGIN, |event| {
-            match name {
-                Some(iid) => event.number(event::NAME_IID, iid),
-                None => event.text(event::NAME, part.what.name(tables)),
+            match named {
+                Some(Named { iid, .. }) => part_fields(event, iid),
+                None => {
+                    event.text(event::NAME, part.what.name(tables));
+                    event.number(event::CATEGORY, PAUSE_ROLE);
+                }
             }
-            event.number(event::CATEGORY, PAUSE_ROLE);
-            part.what.facts(tables).for_each(|(name, fact)| annotate(event, name, &fact));
+            part.what.each_fact(tables, |about, fact| annotate(event, about, &fact));
         })
     }
 
@@ -358,19 +384,22 @@ impl<W: Write> Drawn<W> {
         self.known(on, part.to, Known::End)
     }
 
-    /// The number of a part's name, which is written if it is new; `None`: there are too many.
-    fn part_name(&mut self, place: Place, what: &What<'_>, tables: Tables<'_>) -> Option<u64> {
+    /// A part's name, which is written if it is new; `None`: there are too many.
+    fn part_name(&mut self, place: Place, what: &What<'_>, tables: Tables<'_>) -> Option<Named> {
         let key = what.key();
-        if let Some(iid) = self.parts.get(&key) {
-            return Some(*iid);
+        if let Some(named) = self.parts.get(&key) {
+            return Some(*named);
         }
         if self.parts.len() >= PARTS_MAX {
             return None;
         }
         let iid = PARTS + self.parts.len() as u64;
-        self.parts.insert(key, iid);
+        let mut fields = Wire::default();
+        event_fields(&mut fields, None, event::BEGIN, |event| part_fields(event, iid));
+        let named = Named { iid, tail: Tail::of(&fields).filter(|_| matches!(key, Key::Part(_))) };
+        self.parts.insert(key, named);
         self.intern(place, iid, &what.name(tables));
-        Some(iid)
+        Some(named)
     }
 
     fn intern(&mut self, place: Place, iid: u64, text: &str) {
@@ -392,12 +421,12 @@ impl<W: Write> Drawn<W> {
         let on = self.shared(LOSSES, from);
         self.track_event(on, from, event::INSTANT, |event| {
             event.text(event::NAME, &name);
-            annotate(event, "source", &Fact::Text(loss.source.as_str().into()));
-            annotate(event, "count", &Fact::Number(loss.count));
+            annotate(event, About::Source, &Fact::Text(loss.source.as_str().into()));
+            annotate(event, About::Count, &Fact::Number(loss.count));
             if let Some(to) = loss.to {
-                annotate(event, "to_ns", &Fact::Number(to.0));
+                annotate_by_name(event, "to_ns", to.0);
             }
-            annotate(event, "note", &Fact::Text(loss.note.as_str().into()));
+            annotate(event, About::Note, &Fact::Text(loss.note.as_str().into()));
         })
     }
 
@@ -450,19 +479,7 @@ impl<W: Write> Drawn<W> {
 impl<W: Write> Sink for Drawn<W> {
     fn open(&mut self, on: Track, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
         let on = self.track(on, at);
-        let name = self.name(on.place, state, tables.user);
-        if name < FIXED && state.green().is_none() {
-            return self.known(on, at, Known::Begin(state));
-        }
-        self.track_event(on, at, event::BEGIN, |event| {
-            begin_fields(event, state);
-            if let Some(green) = state.green() {
-                event.message(event::ANNOTATION, |fact| {
-                    fact.number(annotation::NAME_IID, THREAD);
-                    fact.number(annotation::UINT, green.0.into());
-                });
-            }
-        })
+        self.begin_span(on, at, state, tables)
     }
 
     fn close(&mut self, on: Track, closed: Closed, _: Tables<'_>) -> io::Result<()> {
@@ -470,11 +487,17 @@ impl<W: Write> Sink for Drawn<W> {
         self.known(on, closed.to, Known::End)
     }
 
+    fn leaf(&mut self, on: Track, closed: Closed, tables: Tables<'_>) -> io::Result<()> {
+        let on = self.track(on, closed.from);
+        self.begin_span(on, closed.from, closed.state, tables)?;
+        self.known(on, closed.to, Known::End)
+    }
+
     fn mark(&mut self, on: Track, at: Time, mark: Mark, tables: Tables<'_>) -> io::Result<()> {
         let Mark::User(name) = mark else {
             return self.moment(on, at, mark.name(tables), |event| {
                 if let Mark::Forked(child) = mark {
-                    annotate(event, "child", &Fact::Number(child.into()));
+                    annotate_by_name(event, "child", child.into());
                 }
             });
         };
@@ -508,14 +531,27 @@ impl Known {
     }
 
     /// What comes after the time of its packet.
-    fn tail(self) -> Wire {
-        let mut tail = Wire::default();
+    fn fields(self) -> Wire {
+        let mut fields = Wire::default();
         match self {
-            Known::End => event_fields(&mut tail, None, event::END, |_| {}),
-            Known::Begin(state) => event_fields(&mut tail, None, event::BEGIN, |event| begin_fields(event, state)),
+            Known::End => event_fields(&mut fields, None, event::END, |_| {}),
+            Known::Begin(state) => event_fields(&mut fields, None, event::BEGIN, |event| begin_fields(event, state)),
         }
-        tail
+        fields
     }
+}
+
+/// The name of a part of pauses.
+#[derive(Copy, Clone, Debug)]
+struct Named {
+    iid: u64,
+    /// Of parts of which nothing else is said: their event.
+    tail: Option<Tail>,
+}
+
+fn part_fields(event: &mut Wire, iid: u64) {
+    event.number(event::NAME_IID, iid);
+    event.number(event::CATEGORY, PAUSE_ROLE);
 }
 
 fn begin_fields(event: &mut Wire, state: State) {
@@ -550,16 +586,22 @@ fn clocks(snapshot: &mut Wire, manifest: &rtscope_model::manifest::Manifest) {
     }
 }
 
-fn annotate(event: &mut Wire, name: &str, fact: &Fact<'_>) {
+fn annotate(event: &mut Wire, about: About, fact: &Fact<'_>) {
+    let name = (annotation::NAME_IID, sequence::number(about));
+    match fact {
+        Fact::Number(number) => event.two(event::ANNOTATION, name, (annotation::UINT, *number)),
+        Fact::Text(text) => event.message(event::ANNOTATION, |annotated| {
+            annotated.number(name.0, name.1);
+            annotated.text(annotation::STRING, text.as_bytes());
+        }),
+    }
+}
+
+/// The same of what has no number.
+fn annotate_by_name(event: &mut Wire, name: &str, number: u64) {
     event.message(event::ANNOTATION, |annotated| {
-        match FACTS.iter().position(|known| *known == name) {
-            Some(place) => annotated.number(annotation::NAME_IID, place as u64 + 1),
-            None => annotated.text(annotation::NAME, name),
-        }
-        match fact {
-            Fact::Number(number) => annotated.number(annotation::UINT, *number),
-            Fact::Text(text) => annotated.text(annotation::STRING, text.as_bytes()),
-        }
+        annotated.text(annotation::NAME, name);
+        annotated.number(annotation::UINT, number);
     });
 }
 

@@ -5,7 +5,8 @@
 //! track come in order; those of all tracks do not, since a lane's line is known later than another's.
 
 use super::field::{PACKET, clock, defaults, interned, packet};
-use super::wire::{Head, Wire};
+use super::wire::{Head, Tail, Wire};
+use crate::timeline::fact::About;
 use crate::timeline::state::{FIXED, ROLES};
 use rtscope_model::Time;
 use std::collections::HashSet;
@@ -14,25 +15,6 @@ use std::collections::HashSet;
 pub(super) const CLEARED: u64 = 1;
 pub(super) const REFERS: u64 = 2;
 
-/// Names of annotations, numbered from 1 on.
-pub(super) const FACTS: [&str; 16] = [
-    "thread",
-    "id",
-    "leader",
-    "straggler",
-    "generation",
-    "copied_bytes",
-    "gc_threads",
-    "quality",
-    "lane",
-    "tid",
-    "who_pid",
-    "code",
-    "confidence",
-    "source",
-    "count",
-    "note",
-];
 /// Categories are the roles of states, numbered from 1 on, and this one.
 pub(super) const PAUSE_ROLE: u64 = ROLES.len() as u64 + 1;
 
@@ -115,8 +97,8 @@ impl Sequences {
                 for (role, iid) in ROLES.iter().chain(&["pause"]).zip(1..=PAUSE_ROLE) {
                     names.message(interned::CATEGORIES, |name| pair(name, iid, role));
                 }
-                for (fact, iid) in FACTS.iter().zip(1..) {
-                    names.message(interned::ANNOTATION_NAMES, |name| pair(name, iid, fact));
+                for about in About::ALL {
+                    names.message(interned::ANNOTATION_NAMES, |name| pair(name, number(about), about.word()));
                 }
             });
             packet.message(packet::DEFAULTS, |packets| {
@@ -149,9 +131,23 @@ impl Sequences {
     }
 
     /// Writes a packet of an event at `at`, of which `tail` has all other fields.
-    #[inline]
     pub fn packet(&mut self, on: On, at: Time, tail: &[u8], out: &mut Wire) {
-        let Some(sequence) = self.all.get_mut(on.place.0) else { return };
+        if let Some(head) = self.head(on, at) {
+            out.joined(PACKET, head, tail);
+        }
+    }
+
+    /// The same of one that comes often.
+    #[inline]
+    pub fn often(&mut self, on: On, at: Time, tail: &Tail, out: &mut Wire) {
+        if let Some(head) = self.head(on, at) {
+            out.often(PACKET, head, tail);
+        }
+    }
+
+    #[inline]
+    fn head(&mut self, on: On, at: Time) -> Option<Head> {
+        let sequence = self.all.get_mut(on.place.0)?;
         let mut head = Head::default();
         if at >= sequence.now {
             head.number(packet::TIMESTAMP, at.since(sequence.now));
@@ -161,7 +157,7 @@ impl Sequences {
             head.number(packet::TIMESTAMP_CLOCK, clock::BOOTTIME);
         }
         head.number(packet::SEQUENCE, on.place.number());
-        out.joined(PACKET, head, tail);
+        Some(head)
     }
 
     /// Whether the name with the number `iid` has yet to be written in a sequence: from now on it counts as written.
@@ -175,6 +171,11 @@ impl Sequences {
         sequence.fixed |= bit;
         before & bit == 0
     }
+}
+
+/// The number of the name of what a fact is about, from 1 on.
+pub(super) fn number(about: About) -> u64 {
+    about as u64 + 1
 }
 
 /// A number and the text that it stands for.

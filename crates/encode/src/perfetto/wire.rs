@@ -16,7 +16,7 @@ const LENGTH: u64 = 2;
 
 /// `value` in groups of seven bits, and how many bytes that takes. Times take eight: all groups are put in their
 /// places at once, since a loop over them is mispredicted where it ends.
-#[inline]
+#[inline(always)]
 fn varint(mut value: u64) -> ([u8; 10], usize) {
     let mut bytes = [0; 10];
     if value >> 56 == 0 {
@@ -45,6 +45,25 @@ pub(super) struct Head {
     length: usize,
 }
 
+/// The rest of a short message, that comes often: it is copied whole, since a copy of so many bytes as there are is
+/// a call.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Tail {
+    bytes: [u8; Tail::ROOM],
+    length: usize,
+}
+
+impl Tail {
+    const ROOM: usize = 16;
+
+    /// Of fields that are made already; `None`: they are too many.
+    pub fn of(fields: &Wire) -> Option<Tail> {
+        let mut bytes = [0; Tail::ROOM];
+        bytes.get_mut(..fields.bytes.len())?.copy_from_slice(&fields.bytes);
+        Some(Tail { bytes, length: fields.bytes.len() })
+    }
+}
+
 impl Default for Head {
     fn default() -> Self {
         Head { bytes: [0; Head::ROOM], length: Head::FIRST }
@@ -53,8 +72,8 @@ impl Default for Head {
 
 impl Head {
     const FIRST: usize = 2;
-    /// Of three numbers that take ten bytes each, with tags of two; and ten that are written and count for nothing.
-    const ROOM: usize = Head::FIRST + 3 * (2 + 10) + 10;
+    /// Of three numbers that take ten bytes each, with tags of two; and what is written and counts for nothing.
+    const ROOM: usize = Head::FIRST + 3 * (2 + 10) + Tail::ROOM;
 
     /// An unsigned field. What there is no room for is left out.
     #[inline]
@@ -138,6 +157,36 @@ impl Wire {
     /// Fields that are made already.
     pub fn append(&mut self, fields: &Wire) {
         self.bytes.extend_from_slice(&fields.bytes);
+    }
+
+    /// A message of two parts of which the second comes often.
+    #[inline]
+    pub fn often(&mut self, field: u32, mut head: Head, tail: &Tail) {
+        let length = head.length - Head::FIRST + tail.length;
+        let place = head.bytes.get_mut(head.length..head.length + Tail::ROOM);
+        let (true, Some(place)) = (field < 16 && length < 0x80, place) else {
+            return self.joined(field, head, tail.bytes.get(..tail.length).unwrap_or_default());
+        };
+        place.copy_from_slice(&tail.bytes);
+        (head.bytes[0], head.bytes[1]) = ((u64::from(field) << 3 | LENGTH) as u8, length as u8);
+        let end = self.bytes.len() + Head::FIRST + length;
+        self.bytes.extend_from_slice(&head.bytes);
+        self.bytes.truncate(end);
+    }
+
+    /// A message of two numbers, of which the first is small, as are all three fields.
+    #[inline]
+    pub fn two(&mut self, field: u32, (first, small): (u32, u64), (second, value): (u32, u64)) {
+        debug_assert!(small < 0x80 && field < 16 && first < 16 && second < 16, "each takes a byte");
+        let (number, count) = varint(value);
+        let tag = |field: u32, kind| (u64::from(field) << 3 | kind) as u8;
+        let mut bytes = [0; 5 + 10];
+        let begin = [tag(field, LENGTH), (3 + count) as u8, tag(first, VARINT), small as u8, tag(second, VARINT)];
+        bytes[..5].copy_from_slice(&begin);
+        bytes[5..].copy_from_slice(&number);
+        let end = self.bytes.len() + 5 + count;
+        self.bytes.extend_from_slice(&bytes);
+        self.bytes.truncate(end);
     }
 
     /// A message of two parts that are made already.
@@ -226,6 +275,36 @@ mod tests {
             expected.text(field, by_hand.bytes());
             assert_eq!(joined.bytes(), expected.bytes(), "{field} {length}");
         }
+    }
+
+    #[test]
+    fn what_comes_often_is_as_if_made_anew() {
+        for (field, at, length) in [(1, 300, 0), (1, u64::MAX, 16), (16, 3, 3)] {
+            let mut rest = Wire::default();
+            rest.bytes.extend(vec![7; length]);
+            let tail = Tail::of(&rest).unwrap();
+            let head = || {
+                let mut head = Head::default();
+                [8, 10, 58].iter().for_each(|field| head.number(*field, at));
+                head
+            };
+            let (mut often, mut joined) = (Wire::default(), Wire::default());
+            often.often(field, head(), &tail);
+            joined.joined(field, head(), rest.bytes());
+            assert_eq!(often.bytes(), joined.bytes(), "{field} {at} {length}");
+            for value in [0, 127, 128, u64::MAX] {
+                let (mut two, mut anew) = (Wire::default(), Wire::default());
+                two.two(4, (1, 5), (3, value));
+                anew.message(4, |message| {
+                    message.number(1, 5);
+                    message.number(3, value);
+                });
+                assert_eq!(two.bytes(), anew.bytes(), "{value}");
+            }
+        }
+        let mut long = Wire::default();
+        long.bytes.extend([0; 17]);
+        assert!(Tail::of(&long).is_none());
     }
 
     #[test]

@@ -41,7 +41,6 @@ pub fn nest(
         (state, _) => State::Lane(state),
     };
     if from < to {
-        stack.open(from, drawn, steps);
-        stack.close(to, false, |open| open == drawn, steps);
+        stack.leaf(from, to, drawn, steps);
     }
 }

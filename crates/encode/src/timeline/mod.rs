@@ -7,6 +7,7 @@
 //! (they come with their causes from elsewhere, see [`pause`]), and to hold more than what
 //! is open or may belong to a pause that is not over.
 
+pub mod fact;
 mod lanes;
 pub mod lines;
 pub mod pause;
@@ -110,6 +111,15 @@ pub trait Sink {
     /// # Errors
     /// What writing gives.
     fn close(&mut self, track: Track, closed: Closed, tables: Tables<'_>) -> io::Result<()>;
+
+    /// A span without any inside begins and ends.
+    ///
+    /// # Errors
+    /// What writing gives.
+    fn leaf(&mut self, track: Track, closed: Closed, tables: Tables<'_>) -> io::Result<()> {
+        self.open(track, closed.from, closed.state, tables)?;
+        self.close(track, closed, tables)
+    }
 
     /// Something happened.
     ///
@@ -232,6 +242,7 @@ impl Timeline {
             match *step {
                 Step::Open(state, at) => sink.open(track, at, state, *tables)?,
                 Step::Close(closed) => sink.close(track, closed, *tables)?,
+                Step::Leaf(closed) => sink.leaf(track, closed, *tables)?,
             }
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! A pause as nested spans: time to stop, collection and release, with the causes of its
 //! waits inside. Owns that layout, and that spans of pauses never overlap.
 
+use super::fact::{About, Fact};
 use crate::{Tables, word};
 use rtscope_model::{Cause, CausePiece, LaneId, NameId, Pause, PauseKind, PauseQuality, Time};
-use std::borrow::Cow;
 use std::io;
 
 /// A part of a pause.
@@ -44,31 +44,51 @@ pub enum Key {
 }
 
 impl<'a> What<'a> {
-    /// What is known of a pause and of a cause besides times and names: name and value of each fact.
-    pub fn facts(self, tables: Tables<'a>) -> impl Iterator<Item = (&'static str, Fact<'a>)> {
-        let lane = |lane: LaneId| Fact::Number(lane.0.into());
-        let facts = match self {
-            What::Whole(pause) => [
-                Some(("id", Fact::Number(pause.id))),
-                pause.leader.map(|leader| ("leader", lane(leader))),
-                pause.straggler.map(|straggler| ("straggler", lane(straggler))),
-                pause.generation.map(|generation| ("generation", Fact::Number(generation.into()))),
-                pause.copied_bytes.map(|bytes| ("copied_bytes", Fact::Number(bytes))),
-                pause.gc_threads.map(|threads| ("gc_threads", Fact::Number(threads.into()))),
-                (pause.quality == PauseQuality::Partial).then(|| ("quality", Fact::Text("partial".into()))),
-            ],
-            What::Cause(piece) => [
-                piece.lane.map(|id| ("lane", lane(id))),
-                piece.tid.map(|tid| ("tid", Fact::Number(tid.0.into()))),
-                piece.who_pid.map(|pid| ("who_pid", Fact::Number(pid.into()))),
-                piece.code.map(|code| ("code", Fact::Text(tables.symbols.get(code).name.as_str().into()))),
-                Some(("confidence", Fact::Text(piece.confidence.word().into()))),
-                None,
-                None,
-            ],
-            What::Stop | What::Collect | What::Release => [const { None }; 7],
-        };
-        facts.into_iter().flatten()
+    /// What is known of a pause and of a cause besides times and names.
+    pub fn each_fact(self, tables: Tables<'a>, mut say: impl FnMut(About, Fact<'a>)) {
+        match self {
+            What::Whole(pause) => {
+                let mut number = |about, value: Option<u64>| {
+                    if let Some(value) = value {
+                        say(about, Fact::Number(value));
+                    }
+                };
+                number(About::Id, Some(pause.id));
+                number(About::Leader, pause.leader.map(|lane| lane.0.into()));
+                number(About::Straggler, pause.straggler.map(|lane| lane.0.into()));
+                number(About::Generation, pause.generation.map(u64::from));
+                number(About::CopiedBytes, pause.copied_bytes);
+                number(About::GcThreads, pause.gc_threads.map(u64::from));
+                if pause.quality == PauseQuality::Partial {
+                    say(About::Quality, Fact::Text("partial".into()));
+                }
+            }
+            What::Cause(piece) => {
+                let lane = piece.lane.map(|lane| lane.0.into());
+                let numbers = [
+                    (About::Lane, lane),
+                    (About::Tid, piece.tid.map(|tid| tid.0.into())),
+                    (About::WhoPid, piece.who_pid.map(u64::from)),
+                ];
+                for (about, value) in numbers {
+                    if let Some(value) = value {
+                        say(about, Fact::Number(value));
+                    }
+                }
+                if let Some(code) = piece.code {
+                    say(About::Code, Fact::Text(tables.symbols.get(code).name.as_str().into()));
+                }
+                say(About::Confidence, Fact::Text(piece.confidence.word().into()));
+            }
+            What::Stop | What::Collect | What::Release => {}
+        }
+    }
+
+    /// The same as a list of names and values.
+    pub fn facts(self, tables: Tables<'a>) -> Vec<(&'static str, Fact<'a>)> {
+        let mut facts = Vec::new();
+        self.each_fact(tables, |about, fact| facts.push((about.word(), fact)));
+        facts
     }
 
     /// What its name goes by.
@@ -151,19 +171,12 @@ pub fn edges(
 }
 
 /// The arrows of a pause: from the request to each arrival that came after it.
-pub fn arrivals(pause: &Pause) -> Vec<(LaneId, Time)> {
-    let Some(requested) = pause.requested else { return Vec::new() };
+pub fn arrivals(pause: &Pause) -> impl Iterator<Item = (LaneId, Time)> {
     let followers = pause.lanes.iter().filter(|part| pause.leader != Some(part.lane));
-    followers.filter_map(|part| Some((part.lane, part.arrived.filter(|at| *at >= requested)?))).collect()
-}
-
-/// A value of a fact.
-#[derive(Clone, Eq, PartialEq, Debug)]
-pub enum Fact<'a> {
-    /// A number.
-    Number(u64),
-    /// A text.
-    Text(Cow<'a, str>),
+    followers.filter_map(|part| {
+        let requested = pause.requested?;
+        Some((part.lane, part.arrived.filter(|at| *at >= requested)?))
+    })
 }
 
 #[cfg(test)]
@@ -219,8 +232,8 @@ mod tests {
     #[test]
     fn an_arrival_before_the_request_has_no_arrow() {
         let (mut pause, _) = pause(0, 100, 150, 260, 270);
-        assert_eq!(arrivals(&pause), [(LaneId(1), Time(150))]);
+        assert!(arrivals(&pause).eq([(LaneId(1), Time(150))]));
         pause.lanes[1].arrived = Some(Time(99));
-        assert!(arrivals(&pause).is_empty());
+        assert_eq!(arrivals(&pause).count(), 0);
     }
 }

@@ -36,6 +36,8 @@ pub enum Step {
     Open(State, Time),
     /// The innermost span ends.
     Close(Closed),
+    /// A span without any inside begins and ends.
+    Leaf(Closed),
 }
 
 /// The open spans of one track.
@@ -59,6 +61,32 @@ impl Stack {
         }
         self.frames.push(Frame { state, from: self.now, inner_ns: 0 });
         steps.push(Step::Open(state, self.now));
+    }
+
+    /// Opens `state` inside what is open, and closes it.
+    pub fn leaf(&mut self, from: Time, to: Time, state: State, steps: &mut Vec<Step>) {
+        let from = self.now.max(from);
+        self.now = from;
+        if self.frames.len() >= DEPTH_MAX {
+            return;
+        }
+        self.now = from.max(to);
+        let whole_ns = self.now.since(from);
+        self.surround(whole_ns);
+        steps.push(Step::Leaf(Closed {
+            state,
+            from,
+            to: self.now,
+            depth: self.frames.len() as u32,
+            self_ns: whole_ns,
+        }));
+    }
+
+    /// A span of so much time lies inside what is open.
+    fn surround(&mut self, inner_ns: u64) {
+        if let Some(outer) = self.frames.last_mut() {
+            outer.inner_ns = outer.inner_ns.saturating_add(inner_ns);
+        }
     }
 
     /// Closes the innermost state that fits and all inside it; these are opened again
@@ -90,9 +118,7 @@ impl Stack {
     fn pop(&mut self, steps: &mut Vec<Step>) {
         let Some(frame) = self.frames.pop() else { return };
         let whole_ns = self.now.since(frame.from);
-        if let Some(outer) = self.frames.last_mut() {
-            outer.inner_ns = outer.inner_ns.saturating_add(whole_ns);
-        }
+        self.surround(whole_ns);
         steps.push(Step::Close(Closed {
             state: frame.state,
             from: frame.from,
@@ -126,6 +152,12 @@ mod tests {
                 Step::Close(closed) => {
                     assert_eq!(open.pop(), Some((closed.state, closed.from)));
                     assert!(closed.to >= now && closed.depth as usize == open.len());
+                    now = closed.to;
+                    own_ns += closed.self_ns;
+                }
+                Step::Leaf(closed) => {
+                    assert!(closed.from >= now && closed.to >= closed.from && closed.depth as usize == open.len());
+                    assert_eq!(closed.self_ns, closed.to.since(closed.from));
                     now = closed.to;
                     own_ns += closed.self_ns;
                 }
@@ -167,18 +199,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_posted_nests(acts in prop::collection::vec((0..1_000u64, 0..4usize, 0..4u8), 0..200)) {
+        fn whatever_is_posted_nests(acts in prop::collection::vec((0..1_000u64, 0..4usize, 0..5u8), 0..200)) {
             let (mut stack, mut steps) = (Stack::default(), Vec::new());
             for (at, state, act) in acts {
                 let state = STATES[state];
                 match act {
                     0 | 1 => stack.open(Time(at), state, &mut steps),
+                    4 => stack.leaf(Time(at), Time(at + 10), state, &mut steps),
                     act => _ = stack.close(Time(at), act == 2, |open| open == state, &mut steps),
                 }
             }
             stack.close_all(Time(1_000), &mut steps);
             let outermost: u64 = steps.iter().map(|step| match step {
-                Step::Close(closed) if closed.depth == 0 => closed.to.since(closed.from),
+                Step::Close(closed) | Step::Leaf(closed) if closed.depth == 0 => closed.to.since(closed.from),
                 _ => 0,
             }).sum();
             prop_assert_eq!(check(&steps), outermost);

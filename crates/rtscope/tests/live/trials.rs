@@ -60,8 +60,9 @@ impl Built {
         Job { argv, set, ..Job::default() }
     }
 
+    /// A new folder below it: trials of one process call their files alike.
     fn scratch(&self) -> PathBuf {
-        self.folder.path().to_owned()
+        tempfile::tempdir_in(self.folder.path()).unwrap().keep()
     }
 }
 
@@ -123,7 +124,8 @@ fn live_a_program_of_each_ghc_says_its_own_figures() {
             continue;
         };
         let built = Built::ghc(&toolchain);
-        let mut live = live(batch(), true, built.scratch());
+        let scratch = built.scratch();
+        let mut live = live(batch(), true, scratch.clone());
         let figures = clean(undisturbed(&mut live, &built.job(&["churn", "400000"], &[("GHCRTS", "-A1m -N2")])));
         let [time, wall, mutator, gc] = ["time_ns", "wall_ns", "mutator_ns", "gc_ns"].map(|name| figures[name]);
         assert!(time == mutator + gc && time <= wall && gc > 0.0, "{}: {figures:?}", spec.name);
@@ -135,7 +137,7 @@ fn live_a_program_of_each_ghc_says_its_own_figures() {
         // With eight times the nursery there are fewer collections: the flags arrive.
         let large = clean(undisturbed(&mut live, &built.job(&["churn", "400000"], &[("GHCRTS", "-A8m -N2")])));
         assert!(large["collections"] * 4.0 < figures["collections"], "{large:?} {figures:?}");
-        let left = fs::read_dir(built.scratch()).unwrap().flatten().map(|entry| entry.file_name());
+        let left = fs::read_dir(&scratch).unwrap().flatten().map(|entry| entry.file_name());
         assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with("statistics")));
     }
 }

@@ -19,6 +19,6 @@ fn what_ocaml_5_3_does_is_known() {
 }
 
 #[test]
-fn what_ocaml_5_4_does_for_ephemerons_is_known() {
-    has_its_purpose("ghc-9.10", Language::Ocaml, |kind| kind == "ephemerons");
+fn what_ocaml_5_4_does_for_ephemerons_and_large_blocks_is_known() {
+    has_its_purpose("ghc-9.10", Language::Ocaml, |kind| ["ephemerons", "large"].contains(&kind));
 }
