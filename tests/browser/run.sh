@@ -32,15 +32,6 @@ trap 'rm -rf "$pages"' EXIT
 built=${CARGO_TARGET_DIR:-$here/../../target}/tests
 cd "$here"
 status=0
-if [ -n "${RTSCOPE_TIMED:-}" ]; then
-  node test.mjs "$pages" $shots || status=1
-  node view.mjs "$built" $shots || status=1
-  exit $status
-fi
-# Both wait for most of their time. What the first says comes in one piece, at its end.
-node test.mjs "$pages" $shots >"$pages/said" 2>&1 &
-checked=$!
+node test.mjs "$pages" $shots || status=1
 node view.mjs "$built" $shots || status=1
-wait $checked || status=1
-cat "$pages/said"
 exit $status

@@ -57,30 +57,26 @@ const browser = await chromium.launch({
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
-// Most of a check is waiting: for the browser's processes, for a screen to be drawn.
-const AT_A_TIME = process.env.RTSCOPE_TIMED ? 1 : 3;
-const checks = pages.flatMap((name) => ["light", "dark"].flatMap((colorScheme) => [true, false].map((scripts) =>
-  [name.replace(/\.html$/, ""), colorScheme, scripts])));
 const failures = [];
 let [passed, failed] = [0, 0];
-await Promise.all(Array.from({ length: AT_A_TIME }, async () => {
-  for (let next = checks.shift(); next; next = checks.shift()) {
-    const found = await check(...next);
-    if (found.length === 0) passed += 1;
-    else failed += 1;
-    failures.push(...found);
+for (const name of pages) {
+  for (const colorScheme of ["light", "dark"]) {
+    for (const javaScriptEnabled of [true, false]) {
+      const before = failures.length;
+      await check(name.replace(/\.html$/, ""), colorScheme, javaScriptEnabled);
+      if (failures.length === before) passed += 1;
+      else failed += 1;
+    }
   }
-}));
+}
 await browser.close();
 for (const failure of failures) console.error(failure);
 console.log(`browser test: ${pages.length} pages, each light and dark, with and without scripts`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failures.length === 0 ? 0 : 1);
 
-/** Gives what is wrong with a page. */
 async function check(name, colorScheme, javaScriptEnabled) {
   const where = `${name} (${colorScheme}, ${javaScriptEnabled ? "with" : "without"} scripts)`;
-  const failures = [];
   const fail = (what) => failures.push(`${where}: ${what}`);
   const context = await browser.newContext({ colorScheme, javaScriptEnabled, viewport: { width: 1100, height: 900 } });
   const page = await context.newPage();
@@ -125,7 +121,6 @@ async function check(name, colorScheme, javaScriptEnabled) {
     await page.screenshot({ path: join(shots, `${name}-${colorScheme}.png`), fullPage: true });
   }
   await context.close();
-  return failures;
 }
 
 // The map of the heap: the slider, its buttons and keys change picture and figures; the

@@ -13,6 +13,7 @@ mod cpu_throttled;
 pub(crate) mod explicit_gc;
 mod facts;
 mod foreign_call;
+mod hand_over;
 mod host_steal;
 mod lock_convoy;
 mod long_major_gc;
@@ -36,7 +37,7 @@ pub use table::table;
 pub(crate) use words::*;
 
 /// The rules that hold for every runtime that stops the world, also for one that is not known.
-pub static RULES: [&Rule; 14] = [
+pub static RULES: [&Rule; 15] = [
     &cpu_throttled::RULE,
     &preempted::RULE,
     &oversubscribed::RULE,
@@ -46,6 +47,7 @@ pub static RULES: [&Rule; 14] = [
     &long_major_gc::RULE,
     &lock_convoy::RULE,
     &too_little_parallelism::RULE,
+    &hand_over::RULE,
     &nodes::COLLECTING,
     &nodes::STANDING_STILL,
     &nodes::NO_CPU,

@@ -7,7 +7,7 @@ use rtscope_model::units::{counted, duration, percent};
 use rtscope_model::{Evidence, LaneAccount, WaitKind};
 
 /// Of the wall clock: less is not mentioned.
-const MENTIONED_MIN: f64 = 0.01;
+pub(crate) const MENTIONED_MIN: f64 = 0.01;
 
 /// How lanes' work fell together.
 #[derive(Debug)]

@@ -42,16 +42,18 @@ truths! {
     WAITS;
     "ghc-9.0":
         live_9_0_lock_convoy "lock-convoy", live_9_0_pool_at_rest "pool-at-rest",
-        live_9_0_sparks_chunks "sparks-chunks";
+        live_9_0_sparks_chunks "sparks-chunks", live_9_0_hand_over "hand-over";
     "ghc-9.6":
         live_9_6_lock_convoy_striped "lock-convoy-striped", live_9_6_uneven_even "uneven-even",
         live_9_6_sparks_fizzle "sparks-fizzle", live_5_3_domain_lock "domain-lock",
-        live_5_3_comparing "comparing";
+        live_5_3_comparing "comparing", live_5_3_hand_over_domains "hand-over-domains";
     "ghc-9.10":
         live_9_10_pool_in_turn "pool-in-turn", live_9_10_uneven "uneven",
         live_9_10_sparks_lazy "sparks-lazy",
         live_5_4_uneven_domains "uneven-domains", live_5_4_mutex_convoy "mutex-convoy",
-        live_5_4_comparing_typed "comparing-typed", live_5_4_spinning "spinning";
+        live_5_4_comparing_typed "comparing-typed", live_5_4_spinning "spinning",
+        live_9_10_hand_over_batches "hand-over-batches",
+        live_5_4_hand_over_domains_batches "hand-over-domains-batches";
 }
 
 // Memory in which nothing is to be found: on a machine that is not idle, others are.

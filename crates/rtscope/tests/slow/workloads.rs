@@ -16,6 +16,7 @@ truths! {
         live_9_0_uneven "uneven", live_9_0_weak_pointers "weak-pointers";
     "ghc-9.6":
         live_9_6_foreign_call "foreign-call", live_9_6_foreign_call_safe "foreign-call-safe",
+        live_9_6_hand_over "hand-over",
         live_9_6_late_safepoint "late-safepoint", live_9_6_lock_convoy "lock-convoy",
         live_9_6_neighbour "neighbour", live_9_6_non_threaded "non-threaded",
         live_9_6_oversubscribed "oversubscribed", live_9_6_page_faults "page-faults",
@@ -23,6 +24,7 @@ truths! {
         live_9_6_sequential "sequential", live_9_6_throttled "throttled", live_9_6_traced "traced";
     "ghc-9.10":
         live_9_10_foreign_call_safe "foreign-call-safe", live_9_10_foreign_sleep "foreign-sleep",
+        live_9_10_hand_over "hand-over",
         live_9_10_idle_capabilities "idle-capabilities", live_9_10_late_safepoint "late-safepoint",
         live_9_10_late_safepoint_yields "late-safepoint-yields",
         live_9_10_lock_convoy "lock-convoy", live_9_10_long_major_gc "long-major-gc",

@@ -1,0 +1,125 @@
+//! `hand-over`: threads wait for each other only, and from when one lets go until the next is awake no lane works.
+//!
+//! Cost: wall-clock time outside pauses in which no lane had work, and of the average lane that in which it had some and
+//! its thread was on its way to a CPU that was idle; without what threads explain that wait for time, for input, for a
+//! call, or nobody knows for what: the next work may come from there. Looks come while any lane is idle, so their share
+//! with such a thread is a larger one of the time in which no lane has work. They are few: what they may have missed by
+//! chance is left out where it is decided whether there is anything to find.
+
+use super::nodes::mean;
+use super::with_work::{MENTIONED_MIN, seen};
+use super::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
+use crate::results::waits::{Wait, Waits};
+use rtscope_model::units::{duration, percent};
+use rtscope_model::{Account, Confidence, Evidence, Node, Remedy, WaitKind};
+
+const SHARE_MIN: f64 = 0.10;
+
+pub(super) static RULE: Rule = Rule {
+    id: "hand-over",
+    order: 268,
+    explains: &["no-cpu"],
+    needs: Some(&needs::LOOKS),
+    yields_to: &["lock-convoy", "blackhole-or-lock", "domain-lock", "stm-contention"],
+    share_min: SHARE_MIN,
+    also: ", while threads wait for each other only",
+    why: "threads wait for each other now and then in every program",
+    check,
+    ..Rule::BLANK
+};
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let waits = facts.context.waits.as_ref().filter(|waits| waits.looks >= LOOKS_MIN)?;
+    let most = waits.by.iter().find(|wait| among_threads(wait.kind))?;
+    let account = facts.account?;
+    let none_ns = *account.with_work_ns.first()?;
+    let waking = waking(account).map_or(0, |waking| mean(account, waking.ns));
+    let stood = none_ns.saturating_add(waking);
+    let looked = account.part("idle")?.wall_ns? as f64 / stood.max(1) as f64;
+    let without = |share: f64| (stood as f64 * (1.0 - share * looked).max(0.0)) as u64;
+    let share = from_elsewhere(waits);
+    if facts.share(without(at_most(share, waits.looks))) < SHARE_MIN {
+        return None;
+    }
+    let verdict =
+        Verdict::new(Cost::Time(without(share)), Confidence::Medium, "Handing over from thread to thread took ");
+    let rest = format!(": no {} worked until the next thread was awake.", facts.runtime.lane.0);
+    let seen = seen(facts).into_iter().chain(woken(facts, waking)).chain([waited(facts, most)]);
+    Some(verdict.then(rest).seen(seen).remedies(remedies(facts)))
+}
+
+/// Lane time in which a thread had work, and a CPU that was idle.
+fn waking(account: &Account) -> Option<&Node> {
+    account.part("no-cpu")?.parts.iter().find(|part| part.id == "idle-cpu")
+}
+
+fn woken(facts: &Facts<'_>, ns: u64) -> Option<Evidence> {
+    let lane = facts.runtime.lane.0;
+    let text = || format!("The average {lane}'s thread was on its way to an idle CPU for {}.", duration(ns));
+    (facts.share(ns) >= MENTIONED_MIN).then(|| facts.overall(text()))
+}
+
+/// Whether another thread has something to do first, from what on this one works. The end of a thread is no hand-over.
+fn among_threads(kind: WaitKind) -> bool {
+    kind.is_for_each_other() && !matches!(kind, WaitKind::Child | WaitKind::NoWork)
+}
+
+/// Looks at which work may have come from elsewhere for some thread, as a share of all; at most, as several kinds of waits
+/// are at one look.
+fn from_elsewhere(waits: &Waits) -> f64 {
+    let is = |kind: WaitKind| !kind.is_for_each_other() && !matches!(kind, WaitKind::Moved | WaitKind::NoWork);
+    waits.kinds.iter().filter(|kind| is(kind.kind)).map(|kind| kind.looks_share).sum::<f64>().min(1.0)
+}
+
+/// What a share of so many looks may be of all time: Wilson's upper bound, two standard deviations off.
+fn at_most(share: f64, looks: u64) -> f64 {
+    let each = 1.0 / looks.max(1) as f64;
+    let off = (share * (1.0 - share) * each + each * each).sqrt();
+    (share + 2.0 * each + 2.0 * off) / (1.0 + 4.0 * each)
+}
+
+fn waited(facts: &Facts<'_>, most: &Wait) -> Evidence {
+    let at = most.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"));
+    let looks = percent(most.looks_share);
+    facts.overall(format!("Most waits at looks: for a {}{at}, at {looks} of them.", most.kind.word()))
+}
+
+fn remedies(facts: &Facts<'_>) -> [Remedy; 2] {
+    let lane = facts.runtime.lane.0;
+    let verify = "Record again: handing over takes less of the run.";
+    [
+        "Hand over many items at a time, through a queue with room for several: then both sides work at once."
+            .to_owned(),
+        format!("Where one side always waits for the other's answer, let one thread do both, or both on one {lane}."),
+    ]
+    .map(|text| Remedy::new(text).verify(verify))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::waits::Kind;
+
+    #[test]
+    fn one_thread_that_work_may_come_to_is_enough() {
+        let waits = |kinds: &[(WaitKind, f64)]| {
+            let of = |(kind, looks_share): &(WaitKind, f64)| Kind {
+                kind: *kind,
+                holder: None,
+                threads_mean: 3.0,
+                looks_share: *looks_share,
+            };
+            from_elsewhere(&Waits { kinds: kinds.iter().map(of).collect(), ..Waits::default() })
+        };
+        assert_eq!(waits(&[(WaitKind::Condition, 1.0), (WaitKind::NoWork, 1.0), (WaitKind::Moved, 0.5)]), 0.0);
+        assert_eq!(waits(&[(WaitKind::Time, 0.25), (WaitKind::Lock, 1.0)]), 0.25);
+        assert_eq!(waits(&[(WaitKind::InputOutput, 0.75), (WaitKind::Unknown, 0.5)]), 1.0);
+    }
+
+    #[test]
+    fn few_looks_may_have_missed_something() {
+        assert!((at_most(0.0, 12) - 0.25).abs() < 1e-9, "{}", at_most(0.0, 12));
+        assert!(at_most(0.0, 1_000) < 0.005 && at_most(0.6, 10) > 0.8);
+        assert!((at_most(1.0, 7) - 1.0).abs() < 1e-9);
+    }
+}
