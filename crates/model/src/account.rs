@@ -108,6 +108,9 @@ pub struct Account {
     pub wall_ns: u64,
     /// Wall-clock time outside pauses in which so many lanes had something to do, from none on, nanoseconds; empty: not known.
     pub with_work_ns: Vec<u64>,
+    /// Of the first of these what came in spells of a millisecond at most: so long it takes to wake a thread, longer it
+    /// waited for something.
+    pub no_work_briefly_ns: u64,
     /// The parts of `lanes_ns`, longest first.
     pub parts: Vec<Node>,
     /// The same lane by lane.
@@ -124,6 +127,7 @@ impl Account {
             && self.lanes.iter().all(|lane| all(&lane.parts, lane.ns))
             && self.lanes.iter().map(|lane| lane.ns).sum::<u64>() == self.lanes_ns
             && self.with_work_ns.iter().sum::<u64>() <= self.wall_ns
+            && self.no_work_briefly_ns <= self.with_work_ns.first().copied().unwrap_or(0)
     }
 
     /// The part with this id.
@@ -165,10 +169,12 @@ mod tests {
             lanes_ns: 7,
             wall_ns: 7,
             with_work_ns: vec![3, 4],
+            no_work_briefly_ns: 2,
             lanes: vec![LaneAccount { lane: LaneId(0), ns: 7, parts: vec![whole.clone()] }],
             parts: vec![whole],
         };
         assert!(account.sums_up() && !Account { with_work_ns: vec![3, 5], ..account.clone() }.sums_up());
+        assert!(!Account { no_work_briefly_ns: 4, ..account.clone() }.sums_up());
         assert!(!Account { lanes_ns: 8, ..account }.sums_up());
     }
 }

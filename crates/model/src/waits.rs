@@ -41,6 +41,11 @@ crate::listed! {
 }
 
 impl WaitKind {
+    /// Whether it ends by what comes from outside the program, or by the clock.
+    pub fn is_for_outside(self) -> bool {
+        matches!(self, WaitKind::Time | WaitKind::InputOutput | WaitKind::ForeignCall)
+    }
+
     /// Whether another thread of the same program has to do something first. Time and what comes from
     /// outside are not waiting for each other, nor is a call that goes on.
     pub fn is_for_each_other(self) -> bool {

@@ -9,6 +9,9 @@ const NAMES_MAX: usize = 256;
 /// Places in code that are kept apart.
 const PLACES_MAX: usize = 65_536;
 
+/// Waking a thread takes less where a CPU is idle, also out of its deepest sleep and on a virtual machine.
+const BRIEF_NS: u64 = 1_000_000;
+
 /// Where a sample was: the part, the innermost place, the innermost one outside the kernel, and what for.
 pub type Found = (Part, SymbolId, Option<SymbolId>, Option<PurposeId>);
 
@@ -24,6 +27,10 @@ pub struct Sums {
     /// Wall-clock time outside pauses in which so many lanes had something to do, from none on, nanoseconds; what is not
     /// known of a lane is something.
     pub with_work_ns: Vec<u64>,
+    /// Of the first of these what came in spells of [`BRIEF_NS`] at most.
+    pub no_work_briefly_ns: u64,
+    /// For so long none has had anything to do by now.
+    no_work_ns: u64,
     /// CPU time that samples stand for, and how many they are.
     pub samples: BTreeMap<Found, (u64, u64)>,
     names: usize,
@@ -50,6 +57,18 @@ impl Sums {
 
     /// So many lanes had something to do for so long.
     pub fn with_work(&mut self, lanes: usize, ns: u64) {
+        self.add_with_work(lanes, ns);
+        match lanes {
+            0 => self.no_work_ns += ns,
+            _ if ns > 0 => {
+                let spell = std::mem::take(&mut self.no_work_ns);
+                self.no_work_briefly_ns += if spell <= BRIEF_NS { spell } else { 0 };
+            }
+            _ => {}
+        }
+    }
+
+    fn add_with_work(&mut self, lanes: usize, ns: u64) {
         if self.with_work_ns.len() <= lanes {
             self.with_work_ns.resize(lanes + 1, 0);
         }
@@ -71,7 +90,8 @@ impl Sums {
         }
         self.wall_ns += other.wall_ns;
         self.tops_ns.iter_mut().zip(other.tops_ns).for_each(|(sum, ns)| *sum += ns);
-        other.with_work_ns.iter().enumerate().for_each(|(lanes, ns)| self.with_work(lanes, *ns));
+        other.with_work_ns.iter().enumerate().for_each(|(lanes, ns)| self.add_with_work(lanes, *ns));
+        self.no_work_briefly_ns += other.no_work_briefly_ns;
         for (found, (ns, samples)) in &other.samples {
             let sum = self.samples.entry(*found).or_default();
             (sum.0, sum.1) = (sum.0 + ns, sum.1 + samples);
@@ -96,6 +116,7 @@ impl Sums {
         }
         self.tops_ns = [0; Part::TOPS];
         self.with_work_ns.clear();
+        self.no_work_briefly_ns = 0;
         self.samples.clear();
     }
 
@@ -106,5 +127,22 @@ impl Sums {
             *all.entry(*part).or_default() += ns;
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spells_without_work_are_brief_or_are_not() {
+        let mut sums = Sums::default();
+        // Two pieces are one spell; the last has not ended.
+        let pieces = [(2, 10), (0, 300_000), (0, 700_000), (1, 10), (0, 600_000), (0, 400_001), (1, 10), (0, 5)];
+        pieces.into_iter().for_each(|(lanes, ns)| sums.with_work(lanes, ns));
+        assert_eq!((sums.no_work_briefly_ns, sums.with_work_ns[0]), (1_000_000, 2_000_006));
+        let mut both = sums.clone();
+        both.and(&sums);
+        assert_eq!((both.no_work_briefly_ns, both.with_work_ns[0]), (2_000_000, 4_000_012));
     }
 }

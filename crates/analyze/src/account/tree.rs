@@ -52,6 +52,7 @@ pub fn account(sums: &Sums, words: &Words<'_>) -> Account {
         lanes_ns: sums.ns(),
         wall_ns: sums.wall_ns,
         with_work_ns: sums.with_work_ns.clone(),
+        no_work_briefly_ns: sums.no_work_briefly_ns,
         lanes: sums.lanes.iter().map(lane).collect(),
         parts,
     }

@@ -1,10 +1,11 @@
 //! `hand-over`: threads wait for each other only, and from when one lets go until the next is awake no lane works.
 //!
-//! Cost: wall-clock time outside pauses in which no lane had work, and of the average lane that in which it had some and
-//! its thread was on its way to a CPU that was idle; without what threads explain that wait for time, for input, for a
-//! call, or nobody knows for what: the next work may come from there. Looks come while any lane is idle, so their share
-//! with such a thread is a larger one of the time in which no lane has work. They are few: what they may have missed by
-//! chance is left out where it is decided whether there is anything to find.
+//! Cost: wall-clock time outside pauses in which no lane had work, as far as it came in spells that waking a thread may
+//! take (in longer ones the program rests: a signal or a callback may be what it waits for), and of the average lane that
+//! in which it had some and its thread was on its way to a CPU that was idle. Without what threads explain that wait for
+//! time, for input, for a call, or for something unknown: the next work may come from there. Looks come while any lane is
+//! idle, so their share with such a thread is a larger one of the time that counts here. They are few: what they may have
+//! missed by chance is left out where it is decided whether there is anything to find.
 
 use super::nodes::mean;
 use super::with_work::{MENTIONED_MIN, seen};
@@ -32,9 +33,8 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let waits = facts.context.waits.as_ref().filter(|waits| waits.looks >= LOOKS_MIN)?;
     let most = waits.by.iter().find(|wait| among_threads(wait.kind))?;
     let account = facts.account?;
-    let none_ns = *account.with_work_ns.first()?;
     let waking = waking(account).map_or(0, |waking| mean(account, waking.ns));
-    let stood = none_ns.saturating_add(waking);
+    let stood = account.no_work_briefly_ns.saturating_add(waking);
     let looked = account.part("idle")?.wall_ns? as f64 / stood.max(1) as f64;
     let without = |share: f64| (stood as f64 * (1.0 - share * looked).max(0.0)) as u64;
     let share = from_elsewhere(waits);
@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         Verdict::new(Cost::Time(without(share)), Confidence::Medium, "Handing over from thread to thread took ");
     let rest = format!(": no {} worked until the next thread was awake.", facts.runtime.lane.0);
     let seen = seen(facts).into_iter().chain(woken(facts, waking)).chain([waited(facts, most)]);
-    Some(verdict.then(rest).seen(seen).remedies(remedies(facts)))
+    Some(verdict.then(rest).explaining(waking).seen(seen).remedies(remedies(facts)))
 }
 
 /// Lane time in which a thread had work, and a CPU that was idle.
@@ -61,13 +61,13 @@ fn woken(facts: &Facts<'_>, ns: u64) -> Option<Evidence> {
 
 /// Whether another thread has something to do first, from what on this one works. The end of a thread is no hand-over.
 fn among_threads(kind: WaitKind) -> bool {
-    kind.is_for_each_other() && !matches!(kind, WaitKind::Child | WaitKind::NoWork)
+    kind.is_for_each_other() && kind != WaitKind::Child
 }
 
 /// Looks at which work may have come from elsewhere for some thread, as a share of all; at most, as several kinds of waits
 /// are at one look.
 fn from_elsewhere(waits: &Waits) -> f64 {
-    let is = |kind: WaitKind| !kind.is_for_each_other() && !matches!(kind, WaitKind::Moved | WaitKind::NoWork);
+    let is = |kind: WaitKind| kind.is_for_outside() || kind == WaitKind::Unknown;
     waits.kinds.iter().filter(|kind| is(kind.kind)).map(|kind| kind.looks_share).sum::<f64>().min(1.0)
 }
 

@@ -114,6 +114,8 @@ pub struct Verdict {
     what: String,
     says: Says,
     rest: String,
+    /// Of its cost, what parts of the account that it explains have of it.
+    explains_ns: u64,
     evidence: Vec<Evidence>,
     remedies: Vec<Remedy>,
     /// The longest that it took at once.
@@ -131,6 +133,7 @@ impl Verdict {
             what: what.into(),
             says: Says::Share,
             rest: ".".to_owned(),
+            explains_ns: u64::MAX,
             evidence: Vec::new(),
             remedies: Vec::new(),
             longest_ns: 0,
@@ -141,6 +144,11 @@ impl Verdict {
     /// Goes on after the cost with `rest`, to the full stop.
     pub fn then(self, rest: impl Into<String>) -> Verdict {
         Verdict { rest: rest.into(), ..self }
+    }
+
+    /// The parts of the account that its rule explains have so much of its cost; all of it where this is not said.
+    pub fn explaining(self, explains_ns: u64) -> Verdict {
+        Verdict { explains_ns, ..self }
     }
 
     /// Says its cost in another way.
@@ -212,6 +220,8 @@ struct Found {
     rank: f64,
     /// In nanoseconds or bytes.
     cost: u64,
+    /// See [`Verdict::explaining`].
+    explains_ns: u64,
     finding: Finding,
 }
 
@@ -238,7 +248,14 @@ impl Found {
             evidence: verdict.evidence,
             remedies: verdict.remedies,
         };
-        Some(Found { rule, first: verdict.first, rank: share, cost, finding })
+        Some(Found {
+            rule,
+            first: verdict.first,
+            rank: share,
+            cost,
+            explains_ns: verdict.explains_ns.min(cost_ns),
+            finding,
+        })
     }
 
     /// Whether a rule that this one yields to covers at least half of its cost.
@@ -257,7 +274,7 @@ pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
     found.retain(|one| !one.explained(&costs));
     for rule in rests {
         let causes: Vec<&Found> = found.iter().filter(|one| one.rule.explains.contains(&rule.id)).collect();
-        let explained: u64 = causes.iter().map(|one| one.finding.cost_ns).sum();
+        let explained: u64 = causes.iter().map(|one| one.explains_ns).sum();
         let last = causes.iter().map(|one| one.rank).fold(1.0, f64::min);
         let rest = Found::by(rule, facts, explained).map(|rest| match explained.saturating_mul(2) >= rest.cost {
             // What explains a good part of it says more than the rest.

@@ -4,7 +4,7 @@
 use super::Facts;
 use crate::results::waits::Waits;
 use rtscope_model::units::{counted, duration, percent};
-use rtscope_model::{Evidence, LaneAccount, WaitKind};
+use rtscope_model::{Evidence, LaneAccount};
 
 /// Of the wall clock: less is not mentioned.
 pub(crate) const MENTIONED_MIN: f64 = 0.01;
@@ -65,8 +65,7 @@ pub(crate) fn at_work(with_work_ns: &[u64]) -> Option<f64> {
 
 /// Threads at a look that wait for what no other thread could bring.
 pub(crate) fn outside(waits: &Waits) -> f64 {
-    let is_outside = |kind: WaitKind| matches!(kind, WaitKind::Time | WaitKind::InputOutput | WaitKind::ForeignCall);
-    waits.kinds.iter().filter(|kind| is_outside(kind.kind)).map(|kind| kind.threads_mean).sum()
+    waits.kinds.iter().filter(|kind| kind.kind.is_for_outside()).map(|kind| kind.threads_mean).sum()
 }
 
 /// For how long how many had work, and which lane had most of it.
@@ -95,6 +94,7 @@ pub(crate) fn seen(facts: &Facts<'_>) -> Vec<Evidence> {
 mod tests {
     use super::*;
     use crate::results::waits::Kind;
+    use rtscope_model::WaitKind;
 
     const S: u64 = 1_000_000_000;
 

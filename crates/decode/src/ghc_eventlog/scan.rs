@@ -14,16 +14,17 @@ use crate::raw_loss::RawLoss;
 use crate::source::ReadAt;
 use rtscope_model::event::Runtime;
 use rtscope_model::{Class, Classes, GreenThread, LaneId, LossKind};
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// How many items back a late stamp may be put in its place.
 pub(super) const REORDER: usize = 32;
 /// Behind this many bytes of records no late stamp is expected any more.
 const SETTLED_BYTES: u64 = 4096;
-/// Bytes read at once, at least and at most. Where nearly every record gives an item, a step is full before much is
-/// read, and the rest would be read again.
-const WINDOWS: RangeInclusive<usize> = 4 << 10..=128 << 10;
+/// Bytes read at once.
+const WINDOW: usize = 128 << 10;
+/// The least of them. Where nearly every record gives an item, a step is full before its window is used up, and the rest
+/// would be read again.
+const WINDOW_MIN: usize = 4 << 10;
 
 /// One event on the log's clock, before its lane has settled it.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -118,11 +119,7 @@ pub(super) struct Scratch {
 impl Scratch {
     pub(super) fn new() -> Scratch {
         let counts = vec![0u64; 1 << 16].into_boxed_slice().try_into();
-        Scratch {
-            window: vec![0; *WINDOWS.end()],
-            counts: counts.unwrap_or_else(|_| Box::new([0; 1 << 16])),
-            out: Vec::new(),
-        }
+        Scratch { window: vec![0; WINDOW], counts: counts.unwrap_or_else(|_| Box::new([0; 1 << 16])), out: Vec::new() }
     }
 }
 
@@ -186,7 +183,7 @@ impl BlockScan {
             span: hi.saturating_sub(lo),
             strange: 0,
             strange_at: 0,
-            want: *WINDOWS.end(),
+            want: WINDOW,
             leaves: Leaves::default(),
         };
         if let Some(count) = counts.get_mut(usize::from(super::tags::BLOCK_MARKER)) {
@@ -368,12 +365,12 @@ impl BlockScan {
         let left = self.end.saturating_sub(self.at);
         match stop {
             None => {
-                self.want = (used + used / 8).clamp(*WINDOWS.start(), *WINDOWS.end());
+                self.want = (used + used / 8).clamp(WINDOW_MIN, WINDOW);
                 return Step::More;
             }
             Some(NoFrame::Cut) if !whole => {
                 // One record larger than the window: read more at once.
-                let most = if used == 0 { 2 * IPE_MAX } else { *WINDOWS.end() };
+                let most = if used == 0 { 2 * IPE_MAX } else { WINDOW };
                 self.want = (got * 2).min(most);
                 if used > 0 || got < 2 * IPE_MAX {
                     return Step::More;

@@ -48,33 +48,26 @@ impl<'a> What<'a> {
     pub fn each_fact(self, tables: Tables<'a>, mut say: impl FnMut(About, Fact<'a>)) {
         match self {
             What::Whole(pause) => {
-                let mut number = |about, value: Option<u64>| {
-                    if let Some(value) = value {
-                        say(about, Fact::Number(value));
-                    }
-                };
-                number(About::Id, Some(pause.id));
-                number(About::Leader, pause.leader.map(|lane| lane.0.into()));
-                number(About::Straggler, pause.straggler.map(|lane| lane.0.into()));
-                number(About::Generation, pause.generation.map(u64::from));
-                number(About::CopiedBytes, pause.copied_bytes);
-                number(About::GcThreads, pause.gc_threads.map(u64::from));
+                let numbers = [
+                    (About::Id, Some(pause.id)),
+                    (About::Leader, pause.leader.map(|lane| lane.0.into())),
+                    (About::Straggler, pause.straggler.map(|lane| lane.0.into())),
+                    (About::Generation, pause.generation.map(u64::from)),
+                    (About::CopiedBytes, pause.copied_bytes),
+                    (About::GcThreads, pause.gc_threads.map(u64::from)),
+                ];
+                each_number(numbers, &mut say);
                 if pause.quality == PauseQuality::Partial {
                     say(About::Quality, Fact::Text("partial".into()));
                 }
             }
             What::Cause(piece) => {
-                let lane = piece.lane.map(|lane| lane.0.into());
                 let numbers = [
-                    (About::Lane, lane),
+                    (About::Lane, piece.lane.map(|lane| lane.0.into())),
                     (About::Tid, piece.tid.map(|tid| tid.0.into())),
                     (About::WhoPid, piece.who_pid.map(u64::from)),
                 ];
-                for (about, value) in numbers {
-                    if let Some(value) = value {
-                        say(about, Fact::Number(value));
-                    }
-                }
+                each_number(numbers, &mut say);
                 if let Some(code) = piece.code {
                     say(About::Code, Fact::Text(tables.symbols.get(code).name.as_str().into()));
                 }
@@ -115,6 +108,12 @@ impl<'a> What<'a> {
             }
         }
     }
+}
+
+/// Says those that are known.
+fn each_number<'a, const N: usize>(numbers: [(About, Option<u64>); N], say: &mut impl FnMut(About, Fact<'a>)) {
+    let known = numbers.into_iter().filter_map(|(about, number)| Some((about, number?)));
+    known.for_each(|(about, number)| say(about, Fact::Number(number)));
 }
 
 /// The beginning or the end of a part.

@@ -45,7 +45,7 @@ truths! {
         live_9_0_sparks_chunks "sparks-chunks", live_9_0_hand_over "hand-over";
     "ghc-9.6":
         live_9_6_lock_convoy_striped "lock-convoy-striped", live_9_6_uneven_even "uneven-even",
-        live_9_6_sparks_fizzle "sparks-fizzle", live_5_3_domain_lock "domain-lock",
+        live_9_6_sparks_fizzle "sparks-fizzle", live_9_6_at_rest "at-rest", live_5_3_domain_lock "domain-lock",
         live_5_3_comparing "comparing", live_5_3_hand_over_domains "hand-over-domains";
     "ghc-9.10":
         live_9_10_pool_in_turn "pool-in-turn", live_9_10_uneven "uneven",

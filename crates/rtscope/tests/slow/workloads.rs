@@ -5,7 +5,7 @@ use testkit::truths;
 
 truths! {
     "ghc-9.0":
-        live_9_0_foreign_call "foreign-call", live_9_0_foreign_sleep "foreign-sleep",
+        live_9_0_at_rest "at-rest", live_9_0_foreign_call "foreign-call", live_9_0_foreign_sleep "foreign-sleep",
         live_9_0_idle_capabilities "idle-capabilities",
         live_9_0_late_safepoint_yields "late-safepoint-yields",
         live_9_0_long_major_gc "long-major-gc", live_9_0_non_moving "non-moving",
@@ -23,7 +23,8 @@ truths! {
         live_9_6_parallel_gc "parallel-gc-not-paying", live_9_6_remembered_set "remembered-set",
         live_9_6_sequential "sequential", live_9_6_throttled "throttled", live_9_6_traced "traced";
     "ghc-9.10":
-        live_9_10_foreign_call_safe "foreign-call-safe", live_9_10_foreign_sleep "foreign-sleep",
+        live_9_10_at_rest "at-rest", live_9_10_foreign_call_safe "foreign-call-safe",
+        live_9_10_foreign_sleep "foreign-sleep",
         live_9_10_hand_over "hand-over",
         live_9_10_idle_capabilities "idle-capabilities", live_9_10_late_safepoint "late-safepoint",
         live_9_10_late_safepoint_yields "late-safepoint-yields",

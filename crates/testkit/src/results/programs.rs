@@ -154,7 +154,7 @@ fn account() -> Account {
         parts: vec![Node::leaf("no-cpu", "had work, had no CPU", lanes_ns / 2)],
     };
     let with_work_ns = vec![0, 0, 10_000 * MS];
-    Account { lanes_ns, wall_ns: 10_000 * MS, with_work_ns, parts, lanes: vec![half(0), half(1)] }
+    Account { lanes_ns, wall_ns: 10_000 * MS, with_work_ns, parts, lanes: vec![half(0), half(1)], ..Account::default() }
 }
 
 /// Its slowest pauses, in which one lane waited for the quota and the other for that one.
@@ -169,7 +169,7 @@ fn slowest() -> SlowestPauses {
     let lane = |lane, name: &str, ns| LaneAccount { lane: LaneId(lane), ns, parts: vec![Node::leaf(name, name, ns)] };
     let lanes = vec![lane(0, "standing-still", 755 * MS), lane(1, "no-cpu", 755 * MS)];
     let with_work_ns = vec![0, 0, 755 * MS];
-    let account = Account { lanes_ns: 1_510 * MS, wall_ns: 755 * MS, with_work_ns, parts, lanes };
+    let account = Account { lanes_ns: 1_510 * MS, wall_ns: 755 * MS, with_work_ns, parts, lanes, ..Account::default() };
     SlowestPauses { count: 10, least_ns: 71_600_000, account }
 }
 
