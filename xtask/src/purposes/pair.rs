@@ -54,6 +54,18 @@ impl Scored {
     pub fn right(&self) -> f64 {
         (1.0 - (self.known_ns - self.found_ns).abs() / self.known_ns).max(0.0)
     }
+
+    /// Another pair's work as well. Where else more or less was found is said of the one with most work.
+    pub fn and(self, other: Scored) -> Scored {
+        let (more, less) = if self.known_ns >= other.known_ns { (&self, &other) } else { (&other, &self) };
+        Scored {
+            samples: more.samples + less.samples,
+            with_purpose: more.with_purpose.min(less.with_purpose),
+            known_ns: more.known_ns + less.known_ns,
+            found_ns: more.found_ns + less.found_ns,
+            ..more.clone()
+        }
+    }
 }
 
 /// One run.
@@ -179,6 +191,36 @@ mod tests {
     fn what_is_ascribed_beyond_the_work_is_as_wrong_as_what_is_missing() {
         let scored = |found_ns| Scored { known_ns: 100.0, found_ns, ..Scored::default() };
         assert_eq!([100.0, 90.0, 110.0, 0.0, -5.0, 300.0].map(|ns| scored(ns).right()), [1.0, 0.9, 0.9, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn pairs_add_up() {
+        let elsewhere = |ns| vec![("stacks".to_owned(), ns)];
+        let one = Scored {
+            samples: 9,
+            with_purpose: 1.0,
+            known_ns: 100.0,
+            found_ns: 90.0,
+            elsewhere: elsewhere(1.0),
+            ..Scored::default()
+        };
+        let two = Scored {
+            samples: 20,
+            with_purpose: 0.9,
+            known_ns: 200.0,
+            found_ns: 210.0,
+            elsewhere: elsewhere(2.0),
+            ..Scored::default()
+        };
+        let sum = Scored {
+            samples: 29,
+            with_purpose: 0.9,
+            known_ns: 300.0,
+            found_ns: 300.0,
+            elsewhere: elsewhere(2.0),
+            ..Scored::default()
+        };
+        assert_eq!([one.clone().and(two.clone()), two.and(one)], [sum.clone(), sum]);
     }
 
     #[test]
