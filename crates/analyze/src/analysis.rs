@@ -53,7 +53,7 @@ const LOSSES_KEPT_NS: u64 = 60_000_000_000;
 const LOSSES_MAX: usize = 1_024;
 
 /// Takes segments of lanes' lines.
-type OnSegment<'a> = &'a mut dyn FnMut(LaneId, Segment<Doing>);
+type OnSegment<'a> = &'a mut dyn FnMut(LaneId, &Segment<Doing>);
 /// Takes pauses with their causes.
 type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause);
 
@@ -122,7 +122,7 @@ impl Analysis {
     /// For who looks at pauses and lanes only: figures besides those of pauses stay empty, and so findings mean nothing.
     pub fn without_figures(context: Context, detail: LaneDetail) -> Self {
         let mut analysis = Analysis::made(context, detail);
-        analysis.summary.only_sums();
+        analysis.summary = Summary::only_sums();
         analysis.folds.only_waits();
         analysis
     }
@@ -246,20 +246,25 @@ impl Analysis {
     }
 
     /// Pauses for which everything is there are handed to `on_pause`.
+    #[inline]
     pub fn resolve(&mut self, names: &Names, on_pause: OnPause<'_>) {
         if !self.pending.is_empty() {
-            let ready = self.evidence.ready(&self.context, self.at.now);
-            while let Some(next) = self.pending.front() {
-                if next.pause.released > ready && self.pending.len() <= PENDING_MAX {
-                    break;
-                }
-                if let Some(recognised) = self.pending.pop_front() {
-                    self.resolve_one(recognised, names, on_pause);
-                }
-            }
+            self.resolve_pending(names, on_pause);
         }
         if self.at.since_prune >= PRUNE_EVERY || self.account.as_ref().is_some_and(Sweep::is_due) {
             self.prune();
+        }
+    }
+
+    fn resolve_pending(&mut self, names: &Names, on_pause: OnPause<'_>) {
+        let ready = self.evidence.ready(&self.context, self.at.now);
+        while let Some(next) = self.pending.front() {
+            if next.pause.released > ready && self.pending.len() <= PENDING_MAX {
+                break;
+            }
+            if let Some(recognised) = self.pending.pop_front() {
+                self.resolve_one(recognised, names, on_pause);
+            }
         }
     }
 

@@ -165,6 +165,7 @@ impl Folds {
     }
 
     /// Hands an event of the runtime to who asked for its class.
+    #[inline]
     pub fn runtime(&mut self, event: &Event, body: Runtime, now: &Now<'_>) -> Option<Wait> {
         let class = body.class() as usize;
         for place in &self.by_class[class] {

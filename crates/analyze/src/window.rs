@@ -9,6 +9,7 @@
 use crate::lanes::times::Spent;
 use crate::pauses::sums::Sums;
 use crate::recording::stm::{StmRates, StmTotals};
+use crate::results::dist::Quantiles;
 use crate::results::{BlamedPause, Lane, Pauses};
 use rtscope_model::{Body, Cause, Counter, Event, NameId, Names, Runtime, Sample, Tid, Time};
 use serde::Serialize;
@@ -61,7 +62,7 @@ struct Second {
 
 impl Second {
     fn new() -> Second {
-        Second { pauses: Sums::coarse(), cpu: [0; 2] }
+        Second { pauses: Sums::with(Quantiles::Coarse), cpu: [0; 2] }
     }
 
     fn merge(&mut self, other: &Second) {

@@ -45,14 +45,14 @@ pub fn write(
     let mut analysis = Analysis::with_lanes(context, LaneDetail::Nested);
     let mut pieces = Vec::new();
     for event in events {
-        analysis.take(event, &mut |lane, piece| pieces.push((lane, piece)));
+        analysis.take(event, &mut |lane, piece| pieces.push((lane, *piece)));
         pieces.drain(..).try_for_each(|(lane, piece)| writer.segment(lane, &piece, tables))?;
         writer.event(event, tables)?;
     }
     if let Some((pause, causes)) = blamed {
         writer.pause(&pause, &causes, tables)?;
     }
-    analysis.end(&mut |lane, piece| pieces.push((lane, piece)));
+    analysis.end(&mut |lane, piece| pieces.push((lane, *piece)));
     pieces.drain(..).try_for_each(|(lane, piece)| writer.segment(lane, &piece, tables))
 }
 

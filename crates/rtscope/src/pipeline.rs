@@ -184,7 +184,7 @@ fn run(opened: Opened, observer: &mut dyn Observer) -> (Results, Names) {
     let (names, user) = files.names(&none);
     let tables = Tables { kernel: names, user, symbols: &symbols };
     let mut rest = Vec::new();
-    analysis.end(&mut |lane, piece| rest.push((lane, piece)));
+    analysis.end(&mut |lane, piece| rest.push((lane, *piece)));
     let results = analysis.finish(names, tail, &mut |pause| observer.pause(pause, tables));
     rest.iter().for_each(|(lane, piece)| observer.segment(*lane, piece, tables));
     observer.end(&losses);
@@ -218,7 +218,7 @@ impl Run {
             let (names, user) = streams.names(&self.none);
             let tables = Tables { kernel: names, user, symbols: &self.symbols };
             while let Some(event) = self.merge.front() {
-                analysis.take(event, &mut |lane, piece| observer.segment(lane, &piece, tables));
+                analysis.take(event, &mut |lane, piece| observer.segment(lane, piece, tables));
                 observer.event(event, tables);
                 analysis.resolve(names, &mut |pause: &BlamedPause| observer.pause(pause, tables));
                 self.merge.advance();

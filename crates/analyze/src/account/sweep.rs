@@ -126,7 +126,7 @@ impl Sweep {
     }
 
     /// What a lane did, as it becomes known.
-    pub fn segment(&mut self, lane: LaneId, segment: Segment<Doing>) {
+    pub fn segment(&mut self, lane: LaneId, segment: &Segment<Doing>) {
         let state = match segment.state.state {
             _ if self.waiting >= WAITING_MAX => LaneState::Gap,
             state => seen(state, self.every_run),

@@ -73,7 +73,7 @@ impl<S: Copy + PartialEq> Composer<S> {
 
     /// Hands out what ended before `until`, before which nothing will be laid any more.
     pub fn flush(&mut self, until: Time, out: &mut impl FnMut(Segment<S>)) {
-        while let Some(over) = self.over.front().copied().filter(|over| over.from < until) {
+        while let Some(over) = self.over.front().filter(|over| over.from < until).copied() {
             self.base_until(over.from, true, out);
             if let Some((from, state)) = self.open {
                 self.hand(Segment { from, to: over.from, state }, out);
@@ -96,7 +96,7 @@ impl<S: Copy + PartialEq> Composer<S> {
 
     /// The base before `until`; of a piece that goes on behind it the first part, if that is to be `cut`.
     fn base_until(&mut self, until: Time, cut: bool, out: &mut impl FnMut(Segment<S>)) {
-        while let Some(first) = self.base.front().copied().filter(|first| first.from < until) {
+        while let Some(first) = self.base.front().filter(|first| first.from < until).copied() {
             if first.to > until {
                 if cut {
                     self.hand(Segment { to: until, ..first }, out);

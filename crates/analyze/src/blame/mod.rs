@@ -129,16 +129,20 @@ impl Judge<'_> {
         }
         let mut waits = self.stop_waits(recognised, &served);
         let late = waits.len();
-        waits.extend(collect_wait(&recognised.pause, &served).filter(|_| self.own_threads && self.kernel));
+        if self.own_threads && self.kernel {
+            waits.extend(collect_wait(&recognised.pause, &served));
+        }
         let late = late..waits.len();
         waits.extend(release_wait(&recognised.pause, &served));
+        if !self.kernel {
+            return waits.iter().map(|wait| self.counted(wait)).collect();
+        }
         let leader = recognised.pause.leader.and_then(|lane| served.get(&lane)).map(|served| served.tid);
         let mut pieces = Vec::new();
         for (index, wait) in waits.iter().enumerate() {
-            let mut causes = match (self.kernel, wait.served) {
-                (false, _) => vec![self.counted(wait)],
-                (true, Some(served)) => self.pieces(wait, served, leader, recognised),
-                (true, None) => {
+            let mut causes = match wait.served {
+                Some(served) => self.pieces(wait, served, leader, recognised),
+                None => {
                     let candidates = wait.lane.and_then(|lane| open.get(&lane)).map_or(&[][..], Vec::as_slice);
                     match self.told_apart(wait, candidates) {
                         Some(tid) => self.pieces(wait, Served { tid, by_elimination: true }, leader, recognised),
@@ -467,9 +471,9 @@ impl Judge<'_> {
     /// Takes the cause from what is too short for the clocks and from what a
     /// kernel loss touches.
     fn void(&self, pieces: &mut Vec<CausePiece>) {
-        let joined = if self.kernel { self.error_ns.saturating_mul(2) } else { 0 };
+        let joined = self.error_ns.saturating_mul(2);
         for piece in pieces.iter_mut() {
-            let lost = self.kernel && self.losses.iter().any(|loss| loss_of_kernel(loss, piece.from, piece.to));
+            let lost = self.losses.iter().any(|loss| loss_of_kernel(loss, piece.from, piece.to));
             if piece.ns() < joined || lost {
                 (piece.cause, piece.who, piece.who_pid, piece.neighbour) = (Cause::Unknown, None, None, false);
                 (piece.code, piece.confidence) = (None, Confidence::Low);

@@ -4,6 +4,7 @@
 use super::sums::Sums;
 use crate::pauses::mmu::Utilisation;
 use crate::pauses::spectrum::Spectrum;
+use crate::results::dist::Quantiles;
 use crate::results::{BlamedPause, Column, Mmu, Pauses};
 use rtscope_model::{PauseQuality, Time};
 
@@ -28,9 +29,9 @@ impl Default for Summary {
 }
 
 impl Summary {
-    /// Keeps the sums only: lengths and utilisation stay unknown.
-    pub fn only_sums(&mut self) {
-        self.spread = None;
+    /// Keeps sums only: lengths and utilisation stay unknown.
+    pub fn only_sums() -> Summary {
+        Summary { sums: Sums::with(Quantiles::Unknown), spread: None }
     }
 
     /// The recording starts.

@@ -4,7 +4,7 @@
 
 use crate::basis::union::Union;
 use crate::kernel::code::called;
-use crate::results::dist::Dist;
+use crate::results::dist::{Dist, Quantiles};
 use crate::results::{BlamedPause, CauseSum, Generation, HeldUpSum, Pauses, Straggler};
 use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, PauseQuality, SymbolId, Symbols, Time};
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ impl OneGeneration {
 /// The sums.
 #[derive(Default)]
 pub struct Sums {
-    coarse: bool,
+    quantiles: Quantiles,
     /// Pauses so far.
     pub count: u64,
     partial: u64,
@@ -106,10 +106,11 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Sums of which there are many: quantiles to two digits, fewer causes.
-    pub fn coarse() -> Sums {
-        let dist = Dist::of_two_digits;
-        Sums { coarse: true, stop: dist(), collect: dist(), release: dist(), whole: dist(), ..Sums::default() }
+    /// Sums whose quantiles are so well known. Where that is coarse there are many, and each has fewer causes; where they
+    /// are not known, nothing of single lanes and generations is either.
+    pub fn with(quantiles: Quantiles) -> Sums {
+        let dist = || Dist::with(quantiles);
+        Sums { quantiles, stop: dist(), collect: dist(), release: dist(), whole: dist(), ..Sums::default() }
     }
 
     /// Adds one pause; gives a span of the union that has become final.
@@ -128,6 +129,13 @@ impl Sums {
         self.collect.add(pause.collect_ns());
         self.release.add(pause.release_ns());
         self.whole.add(pause.released.since(pause.begin()));
+        for piece in &blamed.causes {
+            self.waited_ns += piece.ns();
+            self.cause((piece.cause, piece.who), &CauseTotal::of(piece));
+        }
+        if self.quantiles == Quantiles::Unknown {
+            return last;
+        }
         if let Some(generation) = pause.generation.and_then(|number| self.generation(number)) {
             generation.count += 1;
             generation.collect.add(pause.collect_ns());
@@ -139,10 +147,6 @@ impl Sums {
         {
             let sum = self.held_up.entry(lane.0).or_default();
             *sum = (sum.0 + 1, sum.1 + held.ns);
-        }
-        for piece in &blamed.causes {
-            self.waited_ns += piece.ns();
-            self.cause((piece.cause, piece.who), &CauseTotal::of(piece));
         }
         last
     }
@@ -173,11 +177,8 @@ impl Sums {
 
     fn generation(&mut self, number: u16) -> Option<&mut OneGeneration> {
         let known = self.generations.len() < GENERATIONS_MAX || self.generations.contains_key(&number);
-        let coarse = self.coarse;
-        let new = || OneGeneration {
-            collect: if coarse { Dist::of_two_digits() } else { Dist::default() },
-            ..OneGeneration::default()
-        };
+        let quantiles = self.quantiles;
+        let new = || OneGeneration { collect: Dist::with(quantiles), ..OneGeneration::default() };
         known.then(|| self.generations.entry(number).or_insert_with(new))
     }
 
@@ -196,7 +197,7 @@ impl Sums {
     }
 
     fn cause(&mut self, mut key: Key, more: &CauseTotal) {
-        let most = if self.coarse { CAUSES_MAX_COARSE } else { CAUSES_MAX };
+        let most = if self.quantiles == Quantiles::Coarse { CAUSES_MAX_COARSE } else { CAUSES_MAX };
         if self.causes.len() >= most && !self.causes.contains_key(&key) {
             key.1 = None;
         }

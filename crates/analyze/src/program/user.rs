@@ -7,7 +7,7 @@
 //! of which one end was not seen is counted as cut: it is never given a length.
 
 use crate::folds::{End, Fold};
-use crate::results::dist::Dist;
+use crate::results::dist::{Dist, Quantiles};
 use crate::results::{Results, UserEvents, UserValues};
 use rtscope_model::{Body, Class, Classes, Event, LaneId, NameId, Names, Phase, Runtime, Time, UserEvent};
 use std::collections::{BTreeMap, VecDeque};
@@ -34,7 +34,7 @@ struct Name {
 
 impl Default for Name {
     fn default() -> Self {
-        let spans = Dist::of_two_digits();
+        let spans = Dist::with(Quantiles::Coarse);
         Name { spans, longest: None, in_pauses_ns: 0, marks: 0, values: None, cut: 0 }
     }
 }

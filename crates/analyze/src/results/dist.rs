@@ -8,6 +8,18 @@ use hdrhistogram::Histogram;
 /// Durations above this (a day) are counted as this in quantiles.
 const HIGHEST_NS: u64 = 86_400_000_000_000;
 
+/// How well quantiles are known.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub enum Quantiles {
+    /// To three digits.
+    #[default]
+    Fine,
+    /// To two digits, in an eighth of the memory.
+    Coarse,
+    /// Not at all: sums are enough.
+    Unknown,
+}
+
 /// The distribution as it grows.
 #[derive(Default)]
 pub struct Dist {
@@ -16,13 +28,13 @@ pub struct Dist {
     sum: u64,
     min: Option<u64>,
     max: Option<u64>,
-    coarse: bool,
+    quantiles: Quantiles,
 }
 
 impl Dist {
-    /// A distribution an eighth as large, with quantiles to two digits.
-    pub fn of_two_digits() -> Dist {
-        Dist { coarse: true, ..Dist::default() }
+    /// One whose quantiles are so well known.
+    pub fn with(quantiles: Quantiles) -> Dist {
+        Dist { quantiles, ..Dist::default() }
     }
 
     /// Adds one duration, nanoseconds.
@@ -39,11 +51,11 @@ impl Dist {
 
     /// Adds what another one holds.
     pub fn merge(&mut self, other: &Dist) {
-        let Some(more) = &other.histogram else { return };
         self.count += other.count;
         self.sum = self.sum.saturating_add(other.sum);
         self.min = [self.min, other.min].into_iter().flatten().min();
         self.max = self.max.max(other.max);
+        let Some(more) = &other.histogram else { return };
         if let Some(histogram) = self.histogram() {
             // Cannot fail: values are bounded and the histogram grows.
             let _ = histogram.add(more);
@@ -53,7 +65,12 @@ impl Dist {
     /// That of what comes, which grows by itself.
     fn histogram(&mut self) -> Option<&mut Histogram<u64>> {
         if self.histogram.is_none() {
-            self.histogram = Histogram::new(if self.coarse { 2 } else { 3 }).ok();
+            let digits = match self.quantiles {
+                Quantiles::Fine => 3,
+                Quantiles::Coarse => 2,
+                Quantiles::Unknown => return None,
+            };
+            self.histogram = Histogram::new(digits).ok();
             self.histogram.iter_mut().for_each(|histogram| histogram.auto(true));
         }
         self.histogram.as_mut()
@@ -101,12 +118,22 @@ mod tests {
 
     #[test]
     fn a_coarse_one_knows_quantiles_to_two_digits() {
-        let mut dist = Dist::of_two_digits();
+        let mut dist = Dist::with(Quantiles::Coarse);
         (1..=100_000u64).for_each(|ns| dist.add(ns * 1_000 + 7));
         let values = dist.values();
         let p99 = values.p99.unwrap() as f64;
         assert!((p99 / 99_000_007.0 - 1.0).abs() < 0.01, "{p99}");
         assert_eq!(values.max, Some(100_000_007));
+    }
+
+    #[test]
+    fn sums_need_no_quantiles() {
+        let mut dist = Dist::with(Quantiles::Unknown);
+        [3, 5].into_iter().for_each(|ns| dist.add(ns));
+        let mut sum = Dist::with(Quantiles::Unknown);
+        sum.merge(&dist);
+        let values = sum.values();
+        assert_eq!((values.count, values.sum, values.max, values.p50), (2, Some(8), Some(5), None));
     }
 
     #[test]

@@ -21,8 +21,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 
-/// Items queued ahead of the reader in all, beyond one step per lane.
-const BUDGET_ITEMS: usize = (8 << 20) / size_of::<Item>();
+/// Items queued ahead of the reader in all, beyond one step per lane: they are in a cache when they are read.
+const BUDGET_ITEMS: usize = (2 << 20) / size_of::<Item>();
 
 /// First bytes read for the header, and the most a header may have.
 const HEADER_FIRST: u64 = 64 << 10;

@@ -211,9 +211,7 @@ impl Pool {
             let rank = slot.rank;
             slot.work = Work::Parked(scan);
             state.parked.insert((rank, place));
-            if state.idle > 0 {
-                self.work.notify_one();
-            }
+            self.wake(state);
         } else {
             back = Some(scan);
         }
@@ -221,6 +219,14 @@ impl Pool {
             self.ready.notify_one();
         }
         back
+    }
+
+    /// Wakes a worker, where it finds enough to do: a quarter of what may be queued. To wake one for each piece that is
+    /// taken costs more than the piece.
+    fn wake(&self, state: &State) {
+        if state.idle > 0 && state.queued <= self.plan.budget_items / 4 * 3 {
+            self.work.notify_one();
+        }
     }
 
     /// What to do next, for a worker or for the waiting reader.
@@ -273,9 +279,7 @@ impl Pool {
             }
             if let Some(chunk) = state.take(lane) {
                 state.wanted = None;
-                if state.idle > 0 {
-                    self.work.notify_one();
-                }
+                self.wake(&state);
                 return Some(chunk);
             }
             state.wanted = Some(lane);

@@ -62,6 +62,7 @@ impl Lane {
     fn take_in(&mut self, chunk: Chunk, bytes: u64) -> Vec<RawLoss> {
         self.items.drain(..self.at);
         self.at = 0;
+        // To look at all of them first also fetches them from the CPU that made them.
         if self.items.is_empty() && chunk.items.iter().all(|item| item.rule == Rule::Plain) {
             self.items = chunk.items;
         } else {

@@ -25,7 +25,7 @@ use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, LaneId
 use sequence::{MAIN, On, PAUSE_ROLE, Place, REFERS, Sequences, pair};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use wire::{Tail, Wire};
+use wire::{Short, Wire};
 
 /// Numbers of tracks. Those of the runtime as a whole come first.
 const PROCESS: u64 = 1;
@@ -67,7 +67,6 @@ impl<W: Write> PerfettoWriter<W> {
             wire: Wire::default(),
             sequences: Sequences::default(),
             mixed: None,
-            tail: Wire::default(),
             tails: [const { None }; FIXED as usize],
             lost: false,
             parts: BTreeMap::new(),
@@ -175,9 +174,8 @@ struct Drawn<W> {
     sequences: Sequences,
     /// The sequence of tracks that have none of their own: lines and losses.
     mixed: Option<Place>,
-    /// The event that is being made, and those that are made already: see [`Known`].
-    tail: Wire,
-    tails: [Option<Tail>; FIXED as usize],
+    /// Events that are made already: see [`Known`].
+    tails: [Option<Short>; FIXED as usize],
     /// The track of losses is declared.
     lost: bool,
     parts: BTreeMap<Key, Named>,
@@ -249,10 +247,8 @@ impl<W: Write> Drawn<W> {
 
     /// One event on a track, in the sequence that it has.
     fn track_event(&mut self, on: On, at: Time, kind: u64, fill: impl FnOnce(&mut Wire)) -> io::Result<()> {
-        self.tail.clear();
         let track = self.sequences.names_track(on).then_some(on.uuid);
-        event_fields(&mut self.tail, track, kind, fill);
-        self.sequences.packet(on, at, self.tail.bytes(), &mut self.wire);
+        self.sequences.packet(on, at, &mut self.wire, |packet| event_fields(packet, track, kind, fill));
         self.write()
     }
 
@@ -260,11 +256,11 @@ impl<W: Write> Drawn<W> {
     fn known(&mut self, on: On, at: Time, what: Known) -> io::Result<()> {
         let tail = &mut self.tails[what.number()];
         if tail.is_none() {
-            *tail = Tail::of(&what.fields());
+            *tail = Short::of(&what.fields());
         }
-        match tail {
+        match *tail {
             Some(tail) => self.sequences.often(on, at, tail, &mut self.wire),
-            None => self.sequences.packet(on, at, what.fields().bytes(), &mut self.wire),
+            None => self.sequences.packet(on, at, &mut self.wire, |packet| packet.append(&what.fields())),
         }
         self.write()
     }
@@ -363,7 +359,7 @@ impl<W: Write> Drawn<W> {
     fn part(&mut self, part: &pause::Part<'_>, tables: Tables<'_>) -> io::Result<()> {
         let on = self.pauses(part.from);
         let named = self.part_name(on.place, &part.what, tables);
-        if let Some(Named { tail: Some(tail), .. }) = &named {
+        if let Some(Named { tail: Some(tail), .. }) = named {
             self.sequences.often(on, part.from, tail, &mut self.wire);
             return self.write();
         }
@@ -396,7 +392,7 @@ impl<W: Write> Drawn<W> {
         let iid = PARTS + self.parts.len() as u64;
         let mut fields = Wire::default();
         event_fields(&mut fields, None, event::BEGIN, |event| part_fields(event, iid));
-        let named = Named { iid, tail: Tail::of(&fields).filter(|_| matches!(key, Key::Part(_))) };
+        let named = Named { iid, tail: Short::of(&fields).filter(|_| matches!(key, Key::Part(_))) };
         self.parts.insert(key, named);
         self.intern(place, iid, &what.name(tables));
         Some(named)
@@ -546,7 +542,7 @@ impl Known {
 struct Named {
     iid: u64,
     /// Of parts of which nothing else is said: their event.
-    tail: Option<Tail>,
+    tail: Option<Short>,
 }
 
 fn part_fields(event: &mut Wire, iid: u64) {

@@ -5,7 +5,7 @@
 //! track come in order; those of all tracks do not, since a lane's line is known later than another's.
 
 use super::field::{PACKET, clock, defaults, interned, packet};
-use super::wire::{Head, Tail, Wire};
+use super::wire::{Short, Wire};
 use crate::timeline::fact::About;
 use crate::timeline::state::{FIXED, ROLES};
 use rtscope_model::Time;
@@ -41,6 +41,8 @@ pub(super) struct On {
 
 /// What the packets of a sequence refer to.
 struct Sequence {
+    /// Its number, as a field of each of them.
+    number: Short,
     /// The track of events that name none.
     track: Option<u64>,
     /// Of the last packet that has a difference.
@@ -48,6 +50,33 @@ struct Sequence {
     /// Numbers of states whose names were written: fixed ones as bits.
     fixed: u64,
     named: HashSet<u64>,
+}
+
+impl Sequence {
+    fn new(place: Place, track: Option<u64>, now: Time) -> Sequence {
+        let number = Short::field(packet::SEQUENCE, place.number());
+        Sequence { number, track, now, fixed: 0, named: HashSet::new() }
+    }
+
+    /// How long after its last packet an event is; `None`: it is before that.
+    #[inline]
+    fn since(&mut self, at: Time) -> Option<u64> {
+        let since = at.0.checked_sub(self.now.0)?;
+        self.now = at;
+        Some(since)
+    }
+
+    /// Writes a packet of an event at `at`, which is so long `since` the one before.
+    fn packet(&self, (at, since): (Time, Option<u64>), out: &mut Wire, rest: impl FnOnce(&mut Wire)) {
+        out.message(PACKET, |packet| {
+            packet.number(packet::TIMESTAMP, since.unwrap_or(at.0));
+            if since.is_none() {
+                packet.number(packet::TIMESTAMP_CLOCK, clock::BOOTTIME);
+            }
+            packet.short(self.number);
+            rest(packet);
+        });
+    }
 }
 
 /// All sequences of a trace.
@@ -59,8 +88,7 @@ pub(super) struct Sequences {
 
 impl Default for Sequences {
     fn default() -> Self {
-        let main = Sequence { track: None, now: Time(u64::MAX), fixed: 0, named: HashSet::new() };
-        Sequences { all: vec![main], of_track: Vec::new() }
+        Sequences { all: vec![Sequence::new(MAIN, None, Time(u64::MAX))], of_track: Vec::new() }
     }
 }
 
@@ -89,7 +117,7 @@ impl Sequences {
     /// Begins a sequence at a moment that none of its events should come before.
     pub fn begin(&mut self, track: Option<u64>, at: Time, out: &mut Wire) -> Place {
         let place = Place(self.all.len());
-        self.all.push(Sequence { track, now: at, fixed: 0, named: HashSet::new() });
+        self.all.push(Sequence::new(place, track, at));
         out.message(PACKET, |packet| {
             packet.number(packet::SEQUENCE, place.number());
             packet.number(packet::SEQUENCE_FLAGS, CLEARED);
@@ -130,34 +158,22 @@ impl Sequences {
         self.all.get(on.place.0).is_none_or(|sequence| sequence.track != Some(on.uuid))
     }
 
-    /// Writes a packet of an event at `at`, of which `tail` has all other fields.
-    pub fn packet(&mut self, on: On, at: Time, tail: &[u8], out: &mut Wire) {
-        if let Some(head) = self.head(on, at) {
-            out.joined(PACKET, head, tail);
-        }
+    /// Writes a packet of an event at `at`, of which `rest` writes all other fields.
+    pub fn packet(&mut self, on: On, at: Time, out: &mut Wire, rest: impl FnOnce(&mut Wire)) {
+        let Some(sequence) = self.all.get_mut(on.place.0) else { return };
+        let since = sequence.since(at);
+        sequence.packet((at, since), out, rest);
     }
 
     /// The same of one that comes often.
     #[inline]
-    pub fn often(&mut self, on: On, at: Time, tail: &Tail, out: &mut Wire) {
-        if let Some(head) = self.head(on, at) {
-            out.often(PACKET, head, tail);
+    pub fn often(&mut self, on: On, at: Time, tail: Short, out: &mut Wire) {
+        let Some(sequence) = self.all.get_mut(on.place.0) else { return };
+        let since = sequence.since(at);
+        match since.and_then(|ns| Short::field(packet::TIMESTAMP, ns).then(sequence.number)) {
+            Some(head) => out.joined(PACKET, head, tail),
+            None => sequence.packet((at, since), out, |packet| packet.short(tail)),
         }
-    }
-
-    #[inline]
-    fn head(&mut self, on: On, at: Time) -> Option<Head> {
-        let sequence = self.all.get_mut(on.place.0)?;
-        let mut head = Head::default();
-        if at >= sequence.now {
-            head.number(packet::TIMESTAMP, at.since(sequence.now));
-            sequence.now = at;
-        } else {
-            head.number(packet::TIMESTAMP, at.0);
-            head.number(packet::TIMESTAMP_CLOCK, clock::BOOTTIME);
-        }
-        head.number(packet::SEQUENCE, on.place.number());
-        Some(head)
     }
 
     /// Whether the name with the number `iid` has yet to be written in a sequence: from now on it counts as written.

@@ -14,88 +14,63 @@ const VARINT: u64 = 0;
 const FIXED64: u64 = 1;
 const LENGTH: u64 = 2;
 
-/// `value` in groups of seven bits, and how many bytes that takes. Times take eight: all groups are put in their
-/// places at once, since a loop over them is mispredicted where it ends.
-#[inline(always)]
-fn varint(mut value: u64) -> ([u8; 10], usize) {
-    let mut bytes = [0; 10];
-    if value >> 56 == 0 {
-        let count = (64 - (value | 1).leading_zeros()).div_ceil(7);
-        value = value & 0x0000_0000_0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
-        value = value & 0x0000_3fff_0000_3fff | (value & 0x0fff_c000_0fff_c000) << 2;
-        value = value & 0x007f_007f_007f_007f | (value & 0x3f80_3f80_3f80_3f80) << 1;
-        let go_on = 0x8080_8080_8080_8080 & !(u64::MAX << (8 * (count - 1)));
-        bytes[..8].copy_from_slice(&(value | go_on).to_le_bytes());
-        return (bytes, count as usize);
-    }
-    let mut last = 0;
-    while value >= 0x80 {
-        bytes[last] = value as u8 | 0x80;
-        value >>= 7;
-        last += 1;
-    }
-    bytes[last] = value as u8;
-    (bytes, last + 1)
+/// At most sixteen bytes, the first lowest: they are made in a register. What is written byte by byte and then copied as a
+/// whole waits until each of them is in the cache.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Short {
+    bytes: u128,
+    count: usize,
 }
 
-/// A few numbers at the beginning of a message, with room for that message's own tag and length before them. They are
-/// made on the stack: each of them would else ask whether there is room for it.
-pub(super) struct Head {
-    bytes: [u8; Head::ROOM],
-    length: usize,
-}
-
-/// The rest of a short message, that comes often: it is copied whole, since a copy of so many bytes as there are is
-/// a call.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Tail {
-    bytes: [u8; Tail::ROOM],
-    length: usize,
-}
-
-impl Tail {
+impl Short {
     const ROOM: usize = 16;
 
-    /// Of fields that are made already; `None`: they are too many.
-    pub fn of(fields: &Wire) -> Option<Tail> {
-        let mut bytes = [0; Tail::ROOM];
+    /// Of bytes that are made already; `None`: they are too many.
+    pub fn of(fields: &Wire) -> Option<Short> {
+        let mut bytes = [0; Short::ROOM];
         bytes.get_mut(..fields.bytes.len())?.copy_from_slice(&fields.bytes);
-        Some(Tail { bytes, length: fields.bytes.len() })
-    }
-}
-
-impl Default for Head {
-    fn default() -> Self {
-        Head { bytes: [0; Head::ROOM], length: Head::FIRST }
-    }
-}
-
-impl Head {
-    const FIRST: usize = 2;
-    /// Of three numbers that take ten bytes each, with tags of two; and what is written and counts for nothing.
-    const ROOM: usize = Head::FIRST + 3 * (2 + 10) + Tail::ROOM;
-
-    /// An unsigned field. What there is no room for is left out.
-    #[inline]
-    pub fn number(&mut self, field: u32, value: u64) {
-        self.varint(u64::from(field) << 3 | VARINT);
-        self.varint(value);
+        Some(Short { bytes: u128::from_le_bytes(bytes), count: fields.bytes.len() })
     }
 
-    #[inline]
-    fn varint(&mut self, value: u64) {
-        if value < 0x80 {
-            if let Some(place) = self.bytes.get_mut(self.length) {
-                *place = value as u8;
-                self.length += 1;
-            }
-            return;
+    /// `value` in groups of seven bits. Times take eight: all groups are put in their places at once, since a loop over
+    /// them is mispredicted where it ends.
+    #[inline(always)]
+    fn varint(mut value: u64) -> Short {
+        if value >> 56 == 0 {
+            let count = (64 - (value | 1).leading_zeros()).div_ceil(7);
+            value = value & 0x0000_0000_0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
+            value = value & 0x0000_3fff_0000_3fff | (value & 0x0fff_c000_0fff_c000) << 2;
+            value = value & 0x007f_007f_007f_007f | (value & 0x3f80_3f80_3f80_3f80) << 1;
+            let go_on = 0x8080_8080_8080_8080 & !(u64::MAX << (8 * (count - 1)));
+            return Short { bytes: (value | go_on).into(), count: count as usize };
         }
-        let (bytes, count) = varint(value);
-        if let Some(place) = self.bytes.get_mut(self.length..self.length + bytes.len()) {
-            place.copy_from_slice(&bytes);
-            self.length += count;
+        let mut all = Short::default();
+        while value >= 0x80 {
+            (all.bytes, all.count) = (all.bytes | u128::from(value as u8 | 0x80) << (8 * all.count), all.count + 1);
+            value >>= 7;
         }
+        Short { bytes: all.bytes | u128::from(value) << (8 * all.count), count: all.count + 1 }
+    }
+
+    /// A field of which both parts take a byte.
+    const fn small(field: u32, kind: u64, value: u64) -> Short {
+        debug_assert!(field < 16 && value < 0x80, "each takes a byte");
+        Short { bytes: ((field as u64) << 3 | kind | value << 8) as u128, count: 2 }
+    }
+
+    /// An unsigned field with a tag of one or two bytes: at most twelve in all.
+    #[inline(always)]
+    pub fn field(field: u32, value: u64) -> Short {
+        debug_assert!(field < 1 << 11, "its tag takes two bytes");
+        let (tag, value) = (Short::varint(u64::from(field) << 3 | VARINT), Short::varint(value));
+        Short { bytes: tag.bytes | value.bytes << (8 * tag.count), count: tag.count + value.count }
+    }
+
+    /// With `next` after it; `None`: they are too many.
+    #[inline(always)]
+    pub fn then(self, next: Short) -> Option<Short> {
+        let count = self.count + next.count;
+        (count <= Short::ROOM).then(|| Short { bytes: self.bytes | next.bytes << (8 * self.count), count })
     }
 }
 
@@ -108,16 +83,18 @@ impl Wire {
         self.bytes.clear();
     }
 
+    /// Bytes that are made already.
+    #[inline(always)]
+    pub fn short(&mut self, short: Short) {
+        // All sixteen, and the surplus off again: a copy of so many as there are is a call.
+        let end = self.bytes.len() + short.count;
+        self.bytes.extend_from_slice(&short.bytes.to_le_bytes());
+        self.bytes.truncate(end);
+    }
+
     #[inline]
     fn varint(&mut self, value: u64) {
-        if value < 0x80 {
-            return self.bytes.push(value as u8);
-        }
-        // All ten bytes, and the surplus off again: a check of the room for each byte costs more.
-        let (bytes, count) = varint(value);
-        let end = self.bytes.len() + count;
-        self.bytes.extend_from_slice(&bytes);
-        self.bytes.truncate(end);
+        self.short(Short::varint(value));
     }
 
     #[inline]
@@ -126,13 +103,9 @@ impl Wire {
     }
 
     /// An unsigned field.
-    #[inline]
+    #[inline(always)]
     pub fn number(&mut self, field: u32, value: u64) {
-        if field < 16 && value < 0x80 {
-            return self.bytes.extend_from_slice(&[(field << 3) as u8, value as u8]);
-        }
-        self.tag(field, VARINT);
-        self.varint(value);
+        self.short(Short::field(field, value));
     }
 
     /// A signed field.
@@ -159,50 +132,29 @@ impl Wire {
         self.bytes.extend_from_slice(&fields.bytes);
     }
 
-    /// A message of two parts of which the second comes often.
-    #[inline]
-    pub fn often(&mut self, field: u32, mut head: Head, tail: &Tail) {
-        let length = head.length - Head::FIRST + tail.length;
-        let place = head.bytes.get_mut(head.length..head.length + Tail::ROOM);
-        let (true, Some(place)) = (field < 16 && length < 0x80, place) else {
-            return self.joined(field, head, tail.bytes.get(..tail.length).unwrap_or_default());
-        };
-        place.copy_from_slice(&tail.bytes);
-        (head.bytes[0], head.bytes[1]) = ((u64::from(field) << 3 | LENGTH) as u8, length as u8);
-        let end = self.bytes.len() + Head::FIRST + length;
-        self.bytes.extend_from_slice(&head.bytes);
-        self.bytes.truncate(end);
+    /// A message of two parts.
+    #[inline(always)]
+    pub fn joined(&mut self, field: u32, head: Short, tail: Short) {
+        let length = (head.count + tail.count) as u64;
+        match Short::small(field, LENGTH, length).then(head) {
+            Some(head) => self.short(head),
+            None => {
+                self.short(Short::small(field, LENGTH, length));
+                self.short(head);
+            }
+        }
+        self.short(tail);
     }
 
     /// A message of two numbers, of which the first is small, as are all three fields.
     #[inline]
     pub fn two(&mut self, field: u32, (first, small): (u32, u64), (second, value): (u32, u64)) {
-        debug_assert!(small < 0x80 && field < 16 && first < 16 && second < 16, "each takes a byte");
-        let (number, count) = varint(value);
-        let tag = |field: u32, kind| (u64::from(field) << 3 | kind) as u8;
-        let mut bytes = [0; 5 + 10];
-        let begin = [tag(field, LENGTH), (3 + count) as u8, tag(first, VARINT), small as u8, tag(second, VARINT)];
-        bytes[..5].copy_from_slice(&begin);
-        bytes[5..].copy_from_slice(&number);
-        let end = self.bytes.len() + 5 + count;
-        self.bytes.extend_from_slice(&bytes);
-        self.bytes.truncate(end);
-    }
-
-    /// A message of two parts that are made already.
-    #[inline]
-    pub fn joined(&mut self, field: u32, mut head: Head, tail: &[u8]) {
-        let length = head.length - Head::FIRST + tail.len();
-        let mut from = Head::FIRST;
-        if field < 16 && length < 0x80 {
-            (head.bytes[0], head.bytes[1]) = ((u64::from(field) << 3 | LENGTH) as u8, length as u8);
-            from = 0;
-        } else {
-            self.tag(field, LENGTH);
-            self.varint(length as u64);
-        }
-        self.bytes.extend_from_slice(&head.bytes[from..head.length]);
-        self.bytes.extend_from_slice(tail);
+        debug_assert!(second < 16, "it takes a byte");
+        let number = Short::varint(value);
+        let tag = u128::from(second << 3) << 16;
+        let first = Short::small(first, VARINT, small);
+        let first = Short { bytes: first.bytes | tag, count: 3 };
+        self.joined(field, first, number);
     }
 
     /// A message, made by `fill`. Its length takes one byte in most: where it takes more,
@@ -217,9 +169,10 @@ impl Wire {
             *byte = length as u8;
             return;
         }
-        let (prefix, count) = varint(length as u64);
+        let Short { bytes: prefix, count } = Short::varint(length as u64);
         self.bytes.resize(place + count + length, 0);
         self.bytes.copy_within(place + 1..place + 1 + length, place + count);
+        let prefix = prefix.to_le_bytes();
         self.bytes.iter_mut().skip(place).zip(&prefix).take(count).for_each(|(byte, prefix)| *byte = *prefix);
     }
 }
@@ -261,50 +214,39 @@ mod tests {
     }
 
     #[test]
-    fn a_head_and_a_tail_are_one_message_however_long() {
-        for (field, length) in [(1, 0), (1, 100), (1, 121), (1, 122), (1, 5_000), (16, 3)] {
-            let mut head = Head::default();
-            head.number(8, 300);
-            head.number(58, u64::MAX);
-            let mut by_hand = Wire::default();
-            by_hand.number(8, 300);
-            by_hand.number(58, u64::MAX);
-            by_hand.bytes.extend(vec![7; length]);
-            let (mut joined, mut expected) = (Wire::default(), Wire::default());
-            joined.joined(field, head, &vec![7; length]);
-            expected.text(field, by_hand.bytes());
-            assert_eq!(joined.bytes(), expected.bytes(), "{field} {length}");
+    fn what_is_joined_is_as_if_made_anew() {
+        for (value, length) in [(0, 0), (300, 3), (u64::MAX, 2), (u64::MAX, 16)] {
+            let mut rest = Wire::default();
+            rest.bytes.extend(vec![7; length]);
+            let head = Short::field(8, value);
+            let (mut joined, mut anew) = (Wire::default(), Wire::default());
+            joined.joined(1, head, Short::of(&rest).unwrap());
+            anew.message(1, |message| {
+                message.number(8, value);
+                message.append(&rest);
+            });
+            assert_eq!(joined.bytes(), anew.bytes(), "{value} {length}");
+        }
+        for value in [0, 127, 128, u64::MAX] {
+            let (mut two, mut anew) = (Wire::default(), Wire::default());
+            two.two(4, (1, 5), (3, value));
+            anew.message(4, |message| {
+                message.number(1, 5);
+                message.number(3, value);
+            });
+            assert_eq!(two.bytes(), anew.bytes(), "{value}");
         }
     }
 
     #[test]
-    fn what_comes_often_is_as_if_made_anew() {
-        for (field, at, length) in [(1, 300, 0), (1, u64::MAX, 16), (16, 3, 3)] {
-            let mut rest = Wire::default();
-            rest.bytes.extend(vec![7; length]);
-            let tail = Tail::of(&rest).unwrap();
-            let head = || {
-                let mut head = Head::default();
-                [8, 10, 58].iter().for_each(|field| head.number(*field, at));
-                head
-            };
-            let (mut often, mut joined) = (Wire::default(), Wire::default());
-            often.often(field, head(), &tail);
-            joined.joined(field, head(), rest.bytes());
-            assert_eq!(often.bytes(), joined.bytes(), "{field} {at} {length}");
-            for value in [0, 127, 128, u64::MAX] {
-                let (mut two, mut anew) = (Wire::default(), Wire::default());
-                two.two(4, (1, 5), (3, value));
-                anew.message(4, |message| {
-                    message.number(1, 5);
-                    message.number(3, value);
-                });
-                assert_eq!(two.bytes(), anew.bytes(), "{value}");
-            }
-        }
-        let mut long = Wire::default();
-        long.bytes.extend([0; 17]);
-        assert!(Tail::of(&long).is_none());
+    fn what_is_short_has_sixteen_bytes() {
+        let mut wire = Wire::default();
+        wire.bytes.extend([0; 17]);
+        assert!(Short::of(&wire).is_none());
+        let long = Short::field(16, u64::MAX);
+        assert_eq!(long.count, 12);
+        assert!(long.then(Short::field(2, 1 << 20)).is_some());
+        assert!(long.then(Short::field(2, 1 << 21)).is_none());
     }
 
     #[test]

@@ -14,10 +14,11 @@ use rtscope_model::{CausePiece, Class, Classes, Event, Exported, LaneId, Loss, N
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-/// Events and pauses in a batch: all on their way fit a CPU's own cache.
+/// Events and pauses in a batch.
 const BATCH: usize = 1_024;
-/// Batches on their way.
-const BATCHES: usize = 8;
+/// Batches on their way: about a mebibyte, which stays in a CPU's own cache, and bridges the milliseconds for which the
+/// writer shares its CPU with a decoder.
+const BATCHES: usize = 16;
 
 /// A pause and its causes.
 type Blamed = Box<(Pause, Vec<CausePiece>)>;
@@ -115,7 +116,8 @@ pub fn write(format: Format, to: To<'_>, from: &Taken) -> io::Result<()> {
 }
 
 impl Hand {
-    #[inline]
+    /// Items are made where they lie in the batch.
+    #[inline(always)]
     fn put(&mut self, item: Item, tables: Tables<'_>) {
         news(tables.kernel, &mut self.kernel_known, &mut self.batch.kernel);
         news(tables.user, &mut self.user_known, &mut self.batch.user);

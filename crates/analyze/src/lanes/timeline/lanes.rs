@@ -119,7 +119,7 @@ impl LaneStates {
         wait: Option<Wait>,
         pauses: &[Recognised],
         until: Time,
-        out: &mut dyn FnMut(LaneId, Segment<Doing>),
+        out: &mut dyn FnMut(LaneId, &Segment<Doing>),
     ) {
         if let Some(wait) = wait.filter(|wait| wait.inferred)
             && let Some(lane) = find(&mut self.lanes, wait.lane)
@@ -128,13 +128,13 @@ impl LaneStates {
         }
         if pauses.is_empty() {
             if let Some(lane) = find(&mut self.lanes, event.lane) {
-                lane.line.flush(until, &mut |segment| out(event.lane, segment));
+                lane.line.flush(until, &mut |segment| out(event.lane, &segment));
             }
             return;
         }
         self.lay(pauses);
         for (id, lane) in each(&mut self.lanes) {
-            lane.line.flush(until, &mut |segment| out(id, segment));
+            lane.line.flush(until, &mut |segment| out(id, &segment));
         }
     }
 
@@ -145,10 +145,10 @@ impl LaneStates {
     }
 
     /// The stream is over at `end`.
-    pub(super) fn finish(&mut self, end: Time, pauses: &[Recognised], out: &mut dyn FnMut(LaneId, Segment<Doing>)) {
+    pub(super) fn finish(&mut self, end: Time, pauses: &[Recognised], out: &mut dyn FnMut(LaneId, &Segment<Doing>)) {
         self.lay(pauses);
         for (id, lane) in each(&mut self.lanes) {
-            lane.line.finish(end.max(lane.last), &mut |segment| out(id, segment));
+            lane.line.finish(end.max(lane.last), &mut |segment| out(id, &segment));
         }
     }
 

@@ -26,7 +26,7 @@ fn lanes(family: &str, detail: LaneDetail, end: u64) -> Analysis {
 
 fn told(mut analysis: Analysis, script: Script) -> [Vec<(u64, u64, LaneState)>; 2] {
     let mut lines: [Vec<(u64, u64, LaneState)>; 2] = [Vec::new(), Vec::new()];
-    let mut out = |lane: LaneId, segment: Segment<Doing>| {
+    let mut out = |lane: LaneId, segment: &Segment<Doing>| {
         lines[usize::from(lane.0)].push((segment.from.0, segment.to.0, segment.state.state));
     };
     script.events().iter().for_each(|event| analysis.take(event, &mut out));
@@ -132,7 +132,7 @@ fn a_lane_whose_beginning_is_lost_begins_with_a_gap() {
 fn parts_of_a_collection_hang_together_and_runs_have_their_thread() {
     let mut analysis = lanes("ghc", LaneDetail::Nested, 400);
     let mut out = Vec::new();
-    let mut take = |lane: LaneId, segment: Segment<Doing>| {
+    let mut take = |lane: LaneId, segment: &Segment<Doing>| {
         if lane == LaneId(1) {
             out.push((segment.from.0, segment.to.0, segment.state));
         }

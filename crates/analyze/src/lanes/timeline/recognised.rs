@@ -38,7 +38,7 @@ impl Timeline {
         event: &Event,
         body: Runtime,
         wait: Option<Wait>,
-        out: &mut dyn FnMut(LaneId, Segment<Doing>),
+        out: &mut dyn FnMut(LaneId, &Segment<Doing>),
     ) {
         if let Some(states) = &mut self.states
             && event.lane.is_some()
@@ -100,7 +100,7 @@ impl Timeline {
 
     /// The stream is over: its last event of the runtime came at `last`, the recording ended at `end`. Gives the
     /// loss of pauses that had only been asked for.
-    pub fn finish(&mut self, last: Time, end: Time, out: &mut dyn FnMut(LaneId, Segment<Doing>)) -> Option<Loss> {
+    pub fn finish(&mut self, last: Time, end: Time, out: &mut dyn FnMut(LaneId, &Segment<Doing>)) -> Option<Loss> {
         self.show();
         let loss = self.recogniser.finish(last, &mut self.over);
         if let Some(states) = &mut self.states {
