@@ -323,6 +323,14 @@ fn an_unjoined_clock_uses_no_kernel_event() {
         results.checked.iter().filter(|checked| checked.why.is_some()).map(|checked| checked.id).collect();
     assert!(["cpu-throttled", "preempted", "oversubscribed"].iter().all(|id| blind.contains(id)), "{blind:?}");
     assert!(results.kernel.notes.iter().any(|note| note.contains("clock")));
+    let evidence: Vec<&str> = results.findings[0].evidence.iter().map(|seen| seen.text.as_str()).collect();
+    assert!(evidence.iter().any(|text| text.starts_with("20 pauses, ")), "{evidence:?}");
+    let said =
+        |results: &Results, text| results.findings[0].remedies.iter().any(|remedy| remedy.text.words.contains(text));
+    assert!(said(&results, "rtscope tune") && !said(&results, "as many capabilities"));
+    // Two lanes on one CPU need no kernel to be too many.
+    let (results, _) = analyse(Context { clock: ClockMap::LOG_OWN, ..context(1) }, held(20, 77));
+    assert!(said(&results, "as many capabilities as there are CPUs (1)"));
 }
 
 #[test]

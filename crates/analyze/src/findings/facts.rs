@@ -144,3 +144,8 @@ pub fn others_held_ns(facts: &Facts<'_>) -> Option<u64> {
 pub(crate) fn recorder_ns(held: &Held, recorder: &BTreeSet<NameId>) -> u64 {
     held.by_name.iter().filter(|(name, _)| recorder.contains(*name)).map(|(_, (part, _))| part.ns()).sum()
 }
+
+/// The part of `ns` that `part` is of `whole`.
+pub fn scaled(ns: u64, part: u64, whole: u64) -> u64 {
+    (u128::from(ns) * u128::from(part) / u128::from(whole.max(1))) as u64
+}

@@ -2,8 +2,8 @@
 //! collections as data, and the plain cases: the collector, pauses, a want of CPUs or calls take much of the run and no
 //! rule says why. Refuses to know which purposes a runtime has, and its flags.
 
-use super::{Cost, Facts, Rule, Verdict, needs, sure};
-use rtscope_model::units::{bytes, duration, percent};
+use super::{Cost, Facts, Rule, Verdict, needs, oversubscribed, scaled, sure};
+use rtscope_model::units::{bytes, count as number, counted, duration, percent};
 use rtscope_model::{Account, Evidence, Node, Remedy, Setting};
 
 /// Below this many samples a share says nothing.
@@ -25,22 +25,15 @@ pub const COLLECTING_BASE: Rule = Rule {
     ..NODE
 };
 
-/// Lanes stand still until others have stopped or are back, and no rule says why.
-pub static STANDING_STILL: Rule = Rule {
+/// Lanes stand still until others have stopped or are back, and no rule says why; a runtime's own list names flags.
+pub static STANDING_STILL: Rule = STANDING_STILL_BASE;
+
+/// To be built on.
+pub const STANDING_STILL_BASE: Rule = Rule {
     id: "standing-still",
     order: 181,
     why: "stopping and starting again costs every program some",
-    // While others work, the world stands still for the collector.
-    check: |facts| {
-        Part {
-            id: "standing-still",
-            but: "others-work",
-            what: "Pauses waited until every {} had stopped, or was back at work, for ",
-            // The world waits for one.
-            ns: |facts, _| facts.sums.waited_ns,
-        }
-        .verdict(facts)
-    },
+    check: |facts| standing_still(facts, Vec::new()),
     ..NODE
 };
 
@@ -52,7 +45,7 @@ pub static NO_CPU: Rule = Rule {
     // A CPU that a sibling has does the program's work.
     check: |facts| {
         Part { id: "no-cpu", but: "siblings", what: "The average {} had work and no CPU for ", ns: |_, mean| mean }
-            .verdict(facts)
+            .verdict(facts, None, Vec::new())
     },
     ..NODE
 };
@@ -69,7 +62,7 @@ pub static KEPT: Rule = Rule {
             what: "The average {} was kept by its thread in a call or a fault for ",
             ns: |_, mean| mean,
         }
-        .verdict(facts)
+        .verdict(facts, None, Vec::new())
     },
     ..NODE
 };
@@ -94,7 +87,8 @@ impl Part {
         whole.map_or(Vec::new(), |whole| whole.parts.iter().filter(|part| part.id != self.but).collect())
     }
 
-    fn verdict(&self, facts: &Facts<'_>) -> Option<Verdict> {
+    /// With `more` evidence, and what to change whatever the cause.
+    fn verdict(&self, facts: &Facts<'_>, more: Option<Evidence>, remedies: Vec<Remedy>) -> Option<Verdict> {
         let (account, parts) = (facts.account?, self.parts(facts));
         let largest = parts.first()?;
         let ns = mean(account, parts.iter().map(|part| part.ns).sum());
@@ -117,8 +111,31 @@ impl Part {
             Some(_) => largest.why.as_ref().map(|why| format!("See who: {why}.")),
         };
         let unseen = unseen.map(|text| Remedy::new(text).verify("The next report names the cause."));
-        Some(verdict.then(format!(", most of it: {most}.")).seen([seen]).remedies(unseen))
+        let verdict = verdict.then(format!(", most of it: {most}.")).seen([seen].into_iter().chain(more));
+        Some(verdict.remedies(remedies.into_iter().chain(unseen)))
     }
+}
+
+/// That pauses waited so long until every lane had stopped, or was back. Each of them waits, so `fewer` pauses wait less,
+/// whoever is late; and lanes that have no CPU of their own are late in each.
+pub fn standing_still(facts: &Facts<'_>, fewer: Vec<Remedy>) -> Option<Verdict> {
+    // While others work, the world stands still for the collector. The world waits for one.
+    let (but, ns) = ("others-work", |facts: &Facts<'_>, _| facts.sums.waited_ns);
+    let what = "Pauses waited until every {} had stopped, or was back at work, for ";
+    let each = (facts.sums.count > 0).then(|| {
+        let (count, waited_ns) = (facts.sums.count, facts.sums.waited_ns);
+        facts.overall(format!(
+            "{}, {} a second, waited {} each on average.",
+            counted(count, "pause", "pauses"),
+            number((count as f64 * 1e9 / facts.span_ns.max(1) as f64) as u64),
+            duration(waited_ns / count)
+        ))
+    });
+    // Where the kernel was seen, such waits have a rule of their own.
+    let crowd = oversubscribed::more_lanes_than_cpus(facts).filter(|_| facts.held.is_none());
+    let crowd = crowd.map(|cpus| oversubscribed::one_for_each_cpu(facts, cpus));
+    let remedies = crowd.into_iter().chain(fewer).collect();
+    Part { id: "standing-still", but, what, ns }.verdict(facts, each, remedies)
 }
 
 /// Lane time as wall-clock time: the share of all lanes' time as one of the run.
@@ -270,11 +287,6 @@ impl<'a> Collecting<'a> {
         parts.sort_by(|one, other| other.1.total_cmp(&one.1));
         parts.into_iter().take(NAMED)
     }
-}
-
-/// The part of `ns` that `part` is of `whole`.
-pub fn scaled(ns: u64, part: u64, whole: u64) -> u64 {
-    (u128::from(ns) * u128::from(part) / u128::from(whole.max(1))) as u64
 }
 
 /// How much of what is allocated outlives its `area`: the end of a claim.

@@ -12,8 +12,7 @@
 //! enough; otherwise (threads of foreign calls) it has to be a tenth. The CPUs are those of
 //! the affinity mask: what a quota takes is `cpu-throttled`'s.
 
-use super::nodes::scaled;
-use super::{Cost, Facts, PAUSED, Rule, Verdict, evidence, longest, needs, sure};
+use super::{Cost, Facts, PAUSED, Rule, Verdict, evidence, longest, needs, scaled, sure};
 use rtscope_model::units::duration;
 use rtscope_model::{Cause, CodeKind, Remedy, Setting};
 
@@ -107,14 +106,8 @@ pub(crate) fn more_lanes_than_cpus(facts: &Facts<'_>) -> Option<usize> {
 /// more often.
 fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
     let noun = facts.runtime.lane.1;
-    let shorter = |text: String, sets: Option<Setting>| {
-        let remedy = Remedy::new(text).set(sets).falls(PAUSED);
-        remedy.shows("waits behind the program's own threads are gone and pauses are shorter")
-    };
     let fewer = match too_many {
-        Some(cpus) => {
-            shorter(format!("Use as many {noun} as there are CPUs ({cpus})."), facts.runtime.lanes_flag(cpus))
-        }
+        Some(cpus) => one_for_each_cpu(facts, cpus),
         None => shorter(
             format!("Use fewer {noun}: threads of foreign calls or of other parts of the program need CPUs, too."),
             facts.runtime.lanes_flag(facts.lanes.saturating_sub(1).max(1)),
@@ -128,4 +121,15 @@ fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
         shorter(text, Some(flag))
     });
     [fewer].into_iter().chain(sequential).collect()
+}
+
+/// As many lanes as there are CPUs.
+pub(crate) fn one_for_each_cpu(facts: &Facts<'_>, cpus: usize) -> Remedy {
+    let noun = facts.runtime.lane.1;
+    shorter(format!("Use as many {noun} as there are CPUs ({cpus})."), facts.runtime.lanes_flag(cpus))
+}
+
+fn shorter(text: String, sets: Option<Setting>) -> Remedy {
+    let remedy = Remedy::new(text).set(sets).falls(PAUSED);
+    remedy.shows("waits behind the program's own threads are gone and pauses are shorter")
 }

@@ -1,11 +1,11 @@
 //! What collections of GHC's runtime take, by what their work is for: `stacks`, `weak-pointers`, `survivors`; and
-//! `collecting`, where no rule says why.
+//! `collecting` and `standing-still`, where no rule says why.
 //!
 //! Cost: the account's part of it, as wall-clock time. Samples divide it, so these rules need them; but for `collecting`,
 //! which says how long the collector worked in any case.
 
 use super::small_nursery::{flag, larger};
-use crate::findings::nodes::{self, Work, collecting, outlives, tune};
+use crate::findings::nodes::{self, Work, collecting, outlives, standing_still, tune};
 use crate::findings::{COLLECT, Facts, PAUSED, Rule};
 use rtscope_model::Remedy;
 use rtscope_model::units::bytes;
@@ -32,7 +32,7 @@ static SCANNED: Work = Work {
              position, and a bounded number of worker threads instead of one for each piece of work.",
         );
         let fewer = fewer.falls(COLLECT).shows("the account's part `scanning threads' stacks` falls");
-        [fewer].into_iter().chain(less_often(facts)).collect()
+        [fewer].into_iter().chain(less_often(facts, DIE)).collect()
     },
 };
 
@@ -58,7 +58,7 @@ static LOOKED_AFTER: Work = Work {
              what has a clear end.",
         );
         let fewer = fewer.falls(COLLECT).shows("the account's parts for weak pointers and finalizers fall");
-        [fewer].into_iter().chain(less_often(facts)).collect()
+        [fewer].into_iter().chain(less_often(facts, DIE)).collect()
     },
 };
 
@@ -68,20 +68,28 @@ static COPIED: Work = Work {
     purposes: &["copying-young"],
     what: "Collections of the young copied objects that were still alive for ",
     because: |facts| outlives(facts, "allocation area"),
-    remedies: |facts| less_often(facts).into_iter().chain([tune()]).collect(),
+    remedies: |facts| less_often(facts, DIE).into_iter().chain([tune()]).collect(),
 };
 
 pub static COLLECTING: Rule = Rule {
-    check: |facts| collecting(facts, less_often(facts).into_iter().chain([tune()]).collect()),
+    check: |facts| collecting(facts, less_often(facts, DIE).into_iter().chain([tune()]).collect()),
     ..nodes::COLLECTING_BASE
 };
 
+pub static STANDING_STILL: Rule = Rule {
+    check: |facts| standing_still(facts, less_often(facts, WAIT).into_iter().chain([tune()]).collect()),
+    ..nodes::STANDING_STILL_BASE
+};
+
+/// Why a larger allocation area leaves less to do.
+const DIE: &str = "more objects die before they are looked at";
+const WAIT: &str = "fewer collections wait for every capability";
+
 /// A larger allocation area, where one would leave less to do.
-fn less_often(facts: &Facts<'_>) -> Option<Remedy> {
+fn less_often(facts: &Facts<'_>, because: &str) -> Option<Remedy> {
     let larger = larger(facts)?;
     let text = format!(
-        "Collect the young less often: with an allocation area of {} for each capability, {} for all, more objects die \
-         before they are looked at.",
+        "Collect the young less often: with an allocation area of {} for each capability, {} for all, {because}.",
         bytes(larger),
         bytes(larger.saturating_mul(facts.lanes.max(1) as u64))
     );

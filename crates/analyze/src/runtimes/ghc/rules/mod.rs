@@ -18,7 +18,7 @@ mod tracer_disturbance;
 use crate::findings::Rule;
 
 /// All of them.
-pub static RULES: [&Rule; 21] = [
+pub static RULES: [&Rule; 22] = [
     &late_safepoint::RULE,
     &tracer_disturbance::RULE,
     &parallel_gc_not_paying::RULE,
@@ -28,6 +28,7 @@ pub static RULES: [&Rule; 21] = [
     &collecting::WEAK_POINTERS,
     &collecting::SURVIVORS,
     &collecting::COLLECTING,
+    &collecting::STANDING_STILL,
     &idle_gc::RULE,
     &overhead::RULE,
     &explicit_gc::RULE,

@@ -15,7 +15,7 @@ mod small_minor_heap;
 use crate::findings::{Rule, oversubscribed};
 
 /// All of them.
-pub static RULES: [&Rule; 13] = [
+pub static RULES: [&Rule; 14] = [
     &late_release::RULE,
     &idle_domain::RULE,
     &domain_lock::RULE,
@@ -29,6 +29,7 @@ pub static RULES: [&Rule; 13] = [
     &collecting::EPHEMERONS,
     &collecting::MAJOR_WORK,
     &collecting::COLLECTING,
+    &collecting::STANDING_STILL,
 ];
 
 /// Where only idle domains are too many for the CPUs, they are what is to be told.

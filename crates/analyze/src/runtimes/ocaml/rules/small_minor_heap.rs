@@ -48,8 +48,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     // What survives only because the heap is so small would be dead in a larger one.
     let tiny = young < WORDS_MIN * WORD_BYTES / 2;
     let cost_ns = if little { minor.fixed_ns } else { minor.fixed_ns.max(minor.copying_ns) };
-    let felt = tiny || facts.share(cost_ns) >= SHARE_MIN_ORDINARY;
-    if !(little || tiny) || facts.minors_per_second() < PER_SECOND_MIN || !felt {
+    if !(little || tiny) || facts.minors_per_second() < PER_SECOND_MIN || !(tiny || saves(facts, cost_ns)) {
         return None;
     }
     let remedy = larger(facts)?.remedy(Remedy::new, "Give each domain a larger minor heap");
@@ -71,6 +70,11 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         facts.minors_per_second()
     );
     Some(Verdict::new(Cost::Time(cost_ns), Confidence::High, what).seen([seen]).remedies([remedy]))
+}
+
+/// Whether so much is saved by collecting less often that a heap which fits the cache less is worth it.
+pub(super) fn saves(facts: &Facts<'_>, cost_ns: u64) -> bool {
+    facts.share(cost_ns) >= SHARE_MIN_ORDINARY
 }
 
 /// A larger minor heap for each of the domains.
