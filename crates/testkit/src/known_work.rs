@@ -50,7 +50,8 @@ fn enough(runner: &Runner, toolchain: &Toolchain, language: Language, claim: &mu
         if missing_ns <= 0.0 {
             return so_far;
         }
-        let grows = (missing_ns / work_ns).clamp(GROWS.0, GROWS.1);
+        // A short pair may take no longer than the one without the work.
+        let grows = (missing_ns / work_ns.max(1.0)).clamp(GROWS.0, GROWS.1);
         claim.turns = (claim.turns as f64 * grows).ceil() as u64;
         sum = Some(so_far);
     }
