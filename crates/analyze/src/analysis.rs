@@ -119,7 +119,8 @@ impl Analysis {
         Analysis { account: Some(Sweep::new(every_run)), ..Analysis::made(context, detail) }
     }
 
-    /// For who looks at pauses and lanes only: figures besides those of pauses stay empty, and so findings mean nothing.
+    /// For who looks at pauses and lanes only: of figures there are the sums of pauses and of their causes, so findings mean
+    /// nothing.
     pub fn without_figures(context: Context, detail: LaneDetail) -> Self {
         let mut analysis = Analysis::made(context, detail);
         analysis.summary = Summary::only_sums();

@@ -26,9 +26,6 @@ Exit status:
   2  wrong usage
   3  done, but what was lost changes the answer, or FILE holds no log of a runtime";
 
-/// Bytes that are written at once. What a format hands over in pieces as large is not copied before.
-const BUFFER: usize = 1 << 20;
-
 /// What is exported, and whereto.
 #[derive(Args, Debug)]
 #[command(after_help = STATUS)]
@@ -100,7 +97,7 @@ fn to_stdout(input: &input::Input, options: &pipeline::Options, format: Format) 
 
 fn to_file(input: &input::Input, options: &pipeline::Options, format: Format, path: &Path) -> Result<Done, Trouble> {
     let file = File::create(path).map_err(|error| cannot(path, &error))?;
-    let mut out = Counted { out: BufWriter::with_capacity(BUFFER, file), bytes: 0 };
+    let mut out = Counted { out: BufWriter::with_capacity(1 << 20, file), bytes: 0 };
     let exit = whole(write(input, options, format, To::Stream(&mut out)), path, || {
         // A device or a pipe stays.
         if path.is_file() {

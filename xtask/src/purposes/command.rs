@@ -1,7 +1,7 @@
 //! `cargo xtask purposes`: its options and the pairs that are left of them.
 
 use super::claims::{PROGRAM, RIGHT_MIN, claims};
-use super::pair::{KNOWN_MIN_NS, Pair};
+use super::pair::Pair;
 use super::row::Row;
 use super::table;
 use crate::cache::cache;
@@ -74,8 +74,7 @@ fn kinds(
         }
         let claim = claim.drawn(seed);
         let pair = Pair { runner, toolchain, language, claim: &claim };
-        let scored = pair.scored().with_context(|| format!("{PROGRAM} {} on {}", claim.kind, toolchain.name))?;
-        ensure!(scored.known_ns >= KNOWN_MIN_NS, "{}: only {} ns of work", claim.kind, scored.known_ns);
+        let scored = pair.judged().with_context(|| format!("{PROGRAM} {} on {}", claim.kind, toolchain.name))?;
         let row = Row::of(seed, commit, toolchain.name, (&claim.kind, claim.amount), &scored);
         say(&format!(
             "seed {seed} {} {}: {:.1} % right of {:.0} ms; {} samples, {:.1} % with a purpose; {}",

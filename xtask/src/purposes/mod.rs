@@ -12,4 +12,4 @@ mod table;
 
 pub use claims::{Claim, RIGHT_MIN, claims};
 pub use command::WITH_MIN;
-pub use pair::{KNOWN_MIN_NS, Pair, Scored};
+pub use pair::Pair;

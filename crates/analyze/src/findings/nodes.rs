@@ -3,7 +3,7 @@
 //! rule says why. Refuses to know which purposes a runtime has, and its flags.
 
 use super::{Cost, Facts, Rule, Verdict, needs, oversubscribed, scaled, sure};
-use rtscope_model::units::{bytes, count as number, counted, duration, percent};
+use rtscope_model::units::{bytes, counted, duration, percent, rate};
 use rtscope_model::{Account, Evidence, Node, Remedy, Setting};
 
 /// Below this many samples a share says nothing.
@@ -127,7 +127,7 @@ pub fn standing_still(facts: &Facts<'_>, fewer: Vec<Remedy>) -> Option<Verdict> 
         facts.overall(format!(
             "{}, {} a second, waited {} each on average.",
             counted(count, "pause", "pauses"),
-            number((count as f64 * 1e9 / facts.span_ns.max(1) as f64) as u64),
+            rate(count as f64 * 1e9 / facts.span_ns.max(1) as f64),
             duration(waited_ns / count)
         ))
     });

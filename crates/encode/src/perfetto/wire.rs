@@ -146,15 +146,10 @@ impl Wire {
         self.short(tail);
     }
 
-    /// A message of two numbers, of which the first is small, as are all three fields.
+    /// A message of two numbers, of which the first is small, as is its field.
     #[inline]
     pub fn two(&mut self, field: u32, (first, small): (u32, u64), (second, value): (u32, u64)) {
-        debug_assert!(second < 16, "it takes a byte");
-        let number = Short::varint(value);
-        let tag = u128::from(second << 3) << 16;
-        let first = Short::small(first, VARINT, small);
-        let first = Short { bytes: first.bytes | tag, count: 3 };
-        self.joined(field, first, number);
+        self.joined(field, Short::small(first, VARINT, small), Short::field(second, value));
     }
 
     /// A message, made by `fill`. Its length takes one byte in most: where it takes more,
