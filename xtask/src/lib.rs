@@ -12,6 +12,7 @@ pub mod compiled;
 pub mod corpus;
 pub mod demo;
 pub mod dependencies;
+pub mod draw;
 pub mod effects;
 pub mod fixtures;
 pub mod guest;

@@ -35,7 +35,7 @@ pub fn bootstrap(values: &[f64]) -> Interval {
     let mut medians: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
             let sample: Vec<f64> =
-                values.iter().map(|_| values[(next(&mut state) % values.len() as u64) as usize]).collect();
+                values.iter().map(|_| values[(random(&mut state) % values.len() as u64) as usize]).collect();
             median(&sample)
         })
         .collect();
@@ -54,12 +54,12 @@ pub fn ratio(over: &[f64], under: &[f64]) -> Interval {
 pub fn shuffle<T>(items: &mut [T], seed: u64) {
     let mut state = seed.max(1);
     for last in (1..items.len()).rev() {
-        items.swap(last, (next(&mut state) % (last as u64 + 1)) as usize);
+        items.swap(last, (random(&mut state) % (last as u64 + 1)) as usize);
     }
 }
 
-/// xorshift64*.
-fn next(state: &mut u64) -> u64 {
+/// The next random number (xorshift64*); the state is not 0.
+pub fn random(state: &mut u64) -> u64 {
     *state ^= *state >> 12;
     *state ^= *state << 25;
     *state ^= *state >> 27;

@@ -2,6 +2,7 @@
 //! is built and run and which finding is true of it. Owns that file's shape and
 //! the build; running is `runner`'s.
 
+use crate::draw::{Draw, Drawing};
 use crate::ocaml;
 use crate::package::Packages;
 use crate::toolchain::Toolchain;
@@ -118,6 +119,8 @@ pub struct Workload {
     pub names: Option<String>,
     /// The finding's remedy as it is applied here.
     pub remedy: Option<Applied>,
+    /// What of it is drawn at random for each run of the truth suite: it is a family then.
+    pub draw: Option<Draw>,
     /// Whether the truth suite runs it (the churner only measures, servers do not end).
     #[serde(default = "yes")]
     pub judged: bool,
@@ -236,13 +239,20 @@ impl Workload {
             "{}: a server, and only a server, has {PORT} among its arguments, and it is not judged",
             self.name
         );
+        // Every template can be drawn.
+        let one = self.drawn(1).with_context(|| format!("{}: [draw]", self.name))?;
+        ensure!(
+            self.draw.as_ref().is_none_or(|draw| draw.remedy_args.is_none() || self.remedy.is_some()),
+            "{}: remedy_args of no remedy",
+            self.name
+        );
         let remedy = self.remedy.clone().unwrap_or_default();
         match self.language {
             Language::Haskell => {
-                ensure!(self.runparam.is_none() && remedy.runparam.is_none(), "{}: GHC has no runparam", self.name);
+                ensure!(one.runparam.is_none() && remedy.runparam.is_none(), "{}: GHC has no runparam", self.name);
             }
             Language::Ocaml => {
-                ensure!(self.rts.is_empty() && remedy.rts.is_none(), "{}: OCaml has no rts", self.name);
+                ensure!(one.rts.is_empty() && remedy.rts.is_none(), "{}: OCaml has no rts", self.name);
                 ensure!(self.packages.is_empty(), "{}: packages are GHC's", self.name);
                 ensure!(self.host.is_none(), "{}: guests run programs of GHC only", self.name);
             }
@@ -263,6 +273,44 @@ impl Workload {
     /// Compiles it below `into` unless that is newer than its sources; gives the binary.
     pub fn build(&self, toolchain: &Toolchain, into: &Path) -> Result<PathBuf> {
         build(self.language, self.program(), self.threaded, toolchain, into)
+    }
+
+    /// One of its family; itself where it is none.
+    pub fn drawn(&self, seed: u64) -> Result<Workload> {
+        let Some(draw) = &self.draw else { return Ok(self.clone()) };
+        let mut one = self.clone();
+        let mut drawing = Drawing::new(seed);
+        if let Some(args) = &draw.args {
+            one.args = drawing.words(args)?;
+        }
+        if let Some(rts) = &draw.rts {
+            one.rts = drawing.words(rts)?;
+        }
+        if let Some(runparam) = &draw.runparam {
+            one.runparam = Some(drawing.word(runparam)?);
+        }
+        if let Some(percent) = &draw.quota_percent {
+            one.quota_cpus = Some(drawing.word(percent)?.parse::<f64>()? / 100.0);
+        }
+        if let Some(remedy) = &mut one.remedy {
+            remedy.args = draw.remedy_args.as_ref().map(|args| drawing.words(args)).transpose()?.or(remedy.args.take());
+            // Where settings are drawn, the one to change is what the report prints.
+            remedy.rts = remedy.rts.take().filter(|_| draw.rts.is_none());
+            remedy.runparam = remedy.runparam.take().filter(|_| draw.runparam.is_none());
+        }
+        Ok(one)
+    }
+
+    /// How it is run, for people: its arguments and what its runtime is given.
+    pub fn given(&self) -> String {
+        let mut words = self.args.clone();
+        if !self.rts.is_empty() {
+            words.push("+RTS".to_owned());
+            words.extend(self.rts.iter().cloned());
+        }
+        words.extend(self.runparam.iter().map(|text| format!("OCAMLRUNPARAM={text}")));
+        words.extend(self.quota_cpus.iter().map(|quota| format!("of {quota} CPUs")));
+        words.join(" ")
     }
 
     /// The same with a remedy applied: what `change` leaves open stays.

@@ -567,7 +567,8 @@ impl Analysis {
             folds: &self.folds,
             quotas: self.evidence.counters.quota_totals().collect(),
         };
-        let rules = runtimes::rules_of(facts.runtime);
+        let mut rules = runtimes::rules_of(facts.runtime);
+        rules.retain(|rule| !self.context.rules_off.iter().any(|id| id == rule.id));
         results.findings = findings::run(&rules, &facts);
         results.checked = findings::checked(&rules, &facts, &results.findings);
         results.tracer.recorder_held_ns = findings::recorder_held_ns(&facts);

@@ -116,6 +116,9 @@ pub struct ReportArgs {
     /// Also write a drawing of latency, requests per second and pauses over time
     #[arg(long, value_name = "OUT.svg", requires = "requests")]
     pub svg: Option<PathBuf>,
+    /// Leave this rule out: what is found without it; may be given again
+    #[arg(long, value_name = "RULE")]
+    pub without: Vec<String>,
     /// Which log, where a capture holds several: the number in eventlog/N.eventlog or rings/N.ring
     #[arg(long, value_name = "N")]
     pub log: Option<usize>,

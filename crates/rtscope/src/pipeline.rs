@@ -33,6 +33,8 @@ pub struct Options {
     pub version: Option<String>,
     /// Requests of a load, to be joined with a capture.
     pub requests: Option<PathBuf>,
+    /// Ids of rules that are left out.
+    pub without: Vec<String>,
 }
 
 impl Options {
@@ -44,6 +46,7 @@ impl Options {
             threads: std::thread::available_parallelism().map_or(1, usize::from).min(8),
             version: None,
             requests: None,
+            without: Vec::new(),
         }
     }
 }
@@ -79,6 +82,12 @@ pub(crate) struct Opened {
 
 /// Opens the streams of `input`: of a log the events that the analysis wants, and those of `more`.
 pub(crate) fn open(input: &Input, options: &Options, more: Classes) -> Result<Opened, Trouble> {
+    let mut opened = opened(input, options, more)?;
+    opened.context.rules_off.clone_from(&options.without);
+    Ok(opened)
+}
+
+fn opened(input: &Input, options: &Options, more: Classes) -> Result<Opened, Trouble> {
     match input {
         Input::Log(_) if options.requests.is_some() => {
             Err(Trouble::new("requests can only be joined with a capture, which says on which clock it was made")

@@ -41,11 +41,16 @@ pub fn main() -> ExitCode {
 
 fn options(args: &ReportArgs, file: &Path) -> Result<pipeline::Options, Trouble> {
     let usual = pipeline::Options::new(file);
+    if let Some(unknown) = args.without.iter().find(|id| !rtscope_analyze::runtimes::is_rule(id)) {
+        let trouble = Trouble::new("wrong --without").because(format!("there is no rule `{unknown}`"));
+        return Err(trouble.next("`rtscope report --json` lists rules under checked").ends_with(WRONG));
+    }
     Ok(pipeline::Options {
         log: args.log,
         threads: args.threads.unwrap_or(usual.threads).max(1),
         version: args.version.checked()?,
         requests: args.requests.clone(),
+        without: args.without.clone(),
         ..usual
     })
 }

@@ -6,6 +6,7 @@ use super::score::Score;
 use super::suite::Suite;
 use super::table;
 use crate::cache::cache;
+use crate::commit::commit;
 use crate::runner::{Runner, target_folder};
 use crate::toolchain::{ALL, Spec, Toolchain};
 use crate::workload::{self, Workload};
@@ -30,9 +31,15 @@ pub struct Options {
     /// The order's seed (default: the time).
     #[arg(long)]
     pub seed: Option<u64>,
+    /// Run workloads as they are written; else each run of a family is another one.
+    #[arg(long)]
+    pub as_written: bool,
     /// Try the remedy after each N-th hit of a workload; 0: never.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub remedies_every: usize,
+    /// After each hit, report once more without its rule: a part of the account has to be named.
+    #[arg(long)]
+    pub rules_off: bool,
     /// Repeat a run up to so often while others keep the machine busy.
     #[arg(long, default_value_t = 2)]
     pub repeats: usize,
@@ -40,7 +47,7 @@ pub struct Options {
     #[arg(long, default_value_t = 0.05)]
     pub noise_max: f64,
     /// Go on with a suite that was killed; its plan holds.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "only", "ghc", "seed", "remedies_every", "repeats", "noise_max"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "only", "ghc", "seed", "as_written", "rules_off", "remedies_every", "repeats", "noise_max"])]
     pub resume: Option<PathBuf>,
     /// Run nothing; print the table of a file.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
@@ -93,9 +100,12 @@ fn begin(runner: &Runner, options: &Options, say: &mut dyn FnMut(&str)) -> Resul
         workloads,
         toolchains: toolchains.iter().map(|toolchain| toolchain.name.to_owned()).collect(),
         rtscope: version(&runner.rtscope)?,
+        commit: commit(&["crates", "workloads"]).unwrap_or_default(),
+        drawn: !options.as_written,
         noise_max: options.noise_max,
         repeats: options.repeats,
         remedies_every: options.remedies_every,
+        rules_off: options.rules_off,
     };
     let folder = target_folder().join("truth");
     let name = |number: usize| {
@@ -170,6 +180,7 @@ mod tests {
             noise_max: 0.05,
             repeats: 0,
             remedies_every: 1,
+            ..Plan::default()
         };
         let mut journal = Journal::begin(&path, &plan).unwrap();
         let table = || {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const SCHEMA: &str = "rtscope/truth/1";
 
 /// What was to be run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Always [`SCHEMA`].
     pub schema: String,
@@ -28,12 +28,21 @@ pub struct Plan {
     pub toolchains: Vec<String>,
     /// What `rtscope --version` says.
     pub rtscope: String,
+    /// The commit that it was built from, as far as the suite knows.
+    #[serde(default)]
+    pub commit: String,
+    /// Families are drawn, one anew for each place in the order; else workloads run as they are written.
+    #[serde(default)]
+    pub drawn: bool,
     /// From this share of all CPUs taken by others a run is dirty.
     pub noise_max: f64,
     /// How often a dirty run is repeated.
     pub repeats: usize,
     /// After each so-manieth hit the remedy is tried; 0: never.
     pub remedies_every: usize,
+    /// After each hit its rule is left out.
+    #[serde(default)]
+    pub rules_off: bool,
 }
 
 impl Plan {
@@ -52,6 +61,9 @@ pub struct Run {
     pub workload: String,
     /// Toolchain.
     pub on: String,
+    /// How it was run: its arguments, flags, quota.
+    #[serde(default)]
+    pub given: String,
     /// What is true of the workload: a finding's id or [`NOTHING`].
     pub expect: String,
     /// What is true as well.
@@ -61,6 +73,9 @@ pub struct Run {
     pub found: Vec<String>,
     /// Whether the first finding named the code that it had to; `None`: no name is asked.
     pub named: Option<bool>,
+    /// With the rule of a hit left out, whether what it cost has a name still; `None`: not asked.
+    #[serde(default)]
+    pub part_named: Option<bool>,
     /// What the remedy to be tried promises; `None`: no hit, or no remedy is told.
     pub promise: Option<Promise>,
     /// What else the machine did.
@@ -226,9 +241,12 @@ mod tests {
             workloads: vec!["a".into()],
             toolchains: vec!["g".into()],
             rtscope: "rtscope 0".into(),
+            commit: "0123".into(),
+            drawn: true,
             noise_max: 0.05,
             repeats: 2,
             remedies_every: 1,
+            rules_off: true,
         }
     }
 

@@ -48,13 +48,15 @@ fn about(read: &Read) -> String {
     let dirty = read.runs.iter().filter(|run| run.dirty).count() + read.cures.iter().filter(|cure| cure.dirty).count();
     let cut = if read.cut > 0 { format!(" {} lines were cut short.", read.cut) } else { String::new() };
     format!(
-        "{} runs of each of {} workloads on {}; {}; seed {}.{cut}\nOf all CPUs others took {foreign:.1} % in the median ({foreign_max:.0} % at \
+        "{} runs of each of {} workloads{} on {}; {} ({}); seed {}.{cut}\nOf all CPUs others took {foreign:.1} % in the median ({foreign_max:.0} % at \
          most), the host {steal:.1} % ({steal_max:.0} %);\nsome thread waited for a CPU during {waited:.0} % ({waited_max:.0} %); load average {load:.1} \
          ({load_max:.1}). From {:.0} % on a run is dirty: {dirty} of {} were.\n",
         plan.runs,
         plan.workloads.len(),
+        if plan.drawn { ", families drawn anew for each," } else { "" },
         plan.toolchains.join(", "),
         plan.rtscope,
+        plan.commit,
         plan.seed,
         plan.noise_max * 100.0,
         noise.len()
@@ -181,9 +183,11 @@ mod tests {
             workloads: vec!["slow".into(), "well".into()],
             toolchains: vec!["ghc-9.0".into(), "ghc-9.6".into()],
             rtscope: "rtscope 1".into(),
+            commit: "0123".into(),
             noise_max: 0.05,
             repeats: 1,
             remedies_every: 1,
+            ..Plan::default()
         };
         let run = |workload: &str, expect: &str, on: &str, found: &[&str]| Run {
             workload: workload.into(),

@@ -72,6 +72,8 @@ pub struct Context {
     pub stm: Option<Stm>,
     /// Looks at what its threads wait for; `None`: nothing looked.
     pub waits: Option<Waits>,
+    /// Ids of rules that are left out.
+    pub rules_off: Vec<String>,
 }
 
 impl Context {

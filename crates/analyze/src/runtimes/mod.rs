@@ -60,6 +60,11 @@ pub fn rules_of(runtime: &RuntimeInfo) -> Vec<&'static Rule> {
     rules
 }
 
+/// Whether any runtime has a rule of this id.
+pub fn is_rule(id: &str) -> bool {
+    ALL.iter().any(|info| rules_of(info).iter().any(|rule| rule.id == id))
+}
+
 /// The table of thresholds in `docs/findings/README.md`.
 pub fn thresholds() -> String {
     let mut rows: BTreeMap<(u16, &str), (&Rule, Vec<&str>)> = BTreeMap::new();

@@ -23,11 +23,10 @@ fn live_the_remedy_that_is_printed_improves_what_it_names() {
         runs: 2,
         workloads: vec!["oversubscribed".into()],
         toolchains: vec![toolchain.name.into()],
-        rtscope: String::new(),
         // Its siblings hold the program more than any neighbour: noise may stay.
         noise_max: 1.0,
-        repeats: 0,
         remedies_every: 1,
+        ..Plan::default()
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");

@@ -193,7 +193,7 @@ struct Between {
 impl Between {
     fn of(capture: &Path, from: Time, to: Time) -> Between {
         let path = capture.display().to_string();
-        let options = pipeline::Options { path, log: None, threads: 1, version: None, requests: None };
+        let options = pipeline::Options { path, threads: 1, ..pipeline::Options::new(Path::new("")) };
         let mut between = Between {
             moments: [from, to],
             analysis: None,
