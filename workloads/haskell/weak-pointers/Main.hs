@@ -1,30 +1,31 @@
 -- | Each small piece of work gets a finalizer of its own: collections of the young find thousands of weak
--- pointers and run what they have to. The arguments are the pieces at a time and seconds.
+-- pointers and run what they have to. The arguments are the pieces at a time, seconds, and 1 where pieces have a
+-- finalizer, 0 where they have none.
 module Main (main) where
 
-import Control.Monad (forM_, replicateM)
+import Control.Monad (forM_, replicateM, void, when)
 import Data.IORef (IORef, mkWeakIORef, newIORef, readIORef)
 import GHC.Clock (getMonotonicTime)
 import System.Environment (getArgs)
 
 main :: IO ()
 main = do
-  [pieces, seconds] <- map read <$> getArgs
+  [pieces, seconds, finalized] <- map read <$> getArgs
   start <- getMonotonicTime
-  rounds pieces (start + fromIntegral seconds) 0 >>= print
+  rounds (finalized == 1) pieces (start + fromIntegral seconds) 0 >>= print
 
-rounds :: Int -> Double -> Int -> IO Int
-rounds pieces deadline count = do
+rounds :: Bool -> Int -> Double -> Int -> IO Int
+rounds finalized pieces deadline count = do
   now <- getMonotonicTime
   if now >= deadline
     then pure count
     else do
-      references <- replicateM pieces piece
+      references <- replicateM pieces (piece finalized)
       forM_ references readIORef
-      rounds pieces deadline (count + 1)
+      rounds finalized pieces deadline (count + 1)
 
-piece :: IO (IORef Int)
-piece = do
+piece :: Bool -> IO (IORef Int)
+piece finalized = do
   reference <- newIORef 1
-  _ <- mkWeakIORef reference (pure ())
+  when finalized $ void $ mkWeakIORef reference (pure ())
   pure reference

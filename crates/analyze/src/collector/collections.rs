@@ -36,6 +36,8 @@ pub struct Kind {
     pub count: u64,
     /// All stopped to work done, without what threads were kept off their CPUs.
     pub collect_ns: u64,
+    /// What stopping and going on took where nothing was in the way.
+    pub waited_ns: u64,
     /// What stopping, collecting and going on took without copying, and where nothing was
     /// in the way: what a collection costs because there is one.
     pub fixed_ns: u64,
@@ -168,6 +170,7 @@ impl Kind {
         let fixed_ns = waited_ns.saturating_add(collect_ns.min(usual_ns).saturating_sub(copying_ns_min));
         self.count += 1;
         self.collect_ns = self.collect_ns.saturating_add(collect_ns);
+        self.waited_ns = self.waited_ns.saturating_add(waited_ns);
         self.copying_ns = self.copying_ns.saturating_add(collect_ns.min(usual_ns));
         self.fixed_ns = self.fixed_ns.saturating_add(fixed_ns);
         self.beyond_ns = self.beyond_ns.saturating_add(collect_ns.saturating_sub(usual_ns));

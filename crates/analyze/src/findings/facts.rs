@@ -16,6 +16,18 @@ use rtscope_model::heap::Heap;
 use rtscope_model::{Account, Cause, Confidence, Evidence, GroupId, NameId, Names, RuntimeInfo, Symbols, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Causes of waits that rules of their own name.
+const NAMED: [Cause; 8] = [
+    Cause::HostSteal,
+    Cause::LateSafepoint,
+    Cause::ForeignCall,
+    Cause::InKernel,
+    Cause::Throttled,
+    Cause::Preempted,
+    Cause::Oversubscribed,
+    Cause::BlockedInKernel,
+];
+
 /// What rules look at.
 pub struct Facts<'a> {
     /// What is known of the recording as a whole.
@@ -100,6 +112,12 @@ impl<'a> Facts<'a> {
     /// scheduler at work from a lane at rest.
     pub fn idle_wall_ns(&self) -> Option<u64> {
         self.held.and(self.account)?.part("idle").map_or(Some(0), |idle| idle.wall_ns)
+    }
+
+    /// Pause time waited for where no cause that a rule names is known: it comes with each pause, whoever is late.
+    pub fn waited_unnamed_ns(&self) -> u64 {
+        let named: u64 = NAMED.iter().map(|cause| self.paused_ns(*cause)).sum();
+        self.sums.waited_ns.saturating_sub(named)
     }
 
     /// Pause time waited for because of `cause`.

@@ -19,7 +19,7 @@ const SHARE_MIN: f64 = 0.10;
 pub(super) static RULE: Rule = Rule {
     id: "hand-over",
     order: 268,
-    explains: &["no-cpu"],
+    explains: &["idle", "no-cpu"],
     needs: Some(&needs::LOOKS),
     yields_to: &["lock-convoy", "blackhole-or-lock", "domain-lock", "stm-contention"],
     share_min: SHARE_MIN,
@@ -32,20 +32,34 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let waits = facts.context.waits.as_ref().filter(|waits| waits.looks >= LOOKS_MIN)?;
     let most = waits.by.iter().find(|wait| among_threads(wait.kind))?;
+    let Stood { least_ns, ns, waking_ns } = stood(facts, waits)?;
+    if facts.share(least_ns) < SHARE_MIN {
+        return None;
+    }
+    let verdict = Verdict::new(Cost::Time(ns), Confidence::Medium, "Handing over from thread to thread took ");
+    let rest = format!(": no {} worked until the next thread was awake.", facts.runtime.lane.0);
+    let seen = seen(facts).into_iter().chain(woken(facts, waking_ns)).chain([waited(facts, most)]);
+    Some(verdict.then(rest).explaining("no-cpu", waking_ns).seen(seen).remedies(remedies(facts)))
+}
+
+/// Wall-clock time in which threads waited for each other only, and for a CPU that was idle.
+pub(super) struct Stood {
+    /// At least, as few looks tell.
+    pub least_ns: u64,
+    /// Most likely,
+    pub ns: u64,
+    /// of which on the way to a CPU.
+    waking_ns: u64,
+}
+
+pub(super) fn stood(facts: &Facts<'_>, waits: &Waits) -> Option<Stood> {
     let account = facts.account?;
-    let waking = waking(account).map_or(0, |waking| mean(account, waking.ns));
-    let stood = account.no_work_briefly_ns.saturating_add(waking);
+    let waking_ns = waking(account).map_or(0, |waking| mean(account, waking.ns));
+    let stood = account.no_work_briefly_ns.saturating_add(waking_ns);
     let looked = account.part("idle")?.wall_ns? as f64 / stood.max(1) as f64;
     let without = |share: f64| (stood as f64 * (1.0 - share * looked).max(0.0)) as u64;
     let share = from_elsewhere(waits);
-    if facts.share(without(at_most(share, waits.looks))) < SHARE_MIN {
-        return None;
-    }
-    let verdict =
-        Verdict::new(Cost::Time(without(share)), Confidence::Medium, "Handing over from thread to thread took ");
-    let rest = format!(": no {} worked until the next thread was awake.", facts.runtime.lane.0);
-    let seen = seen(facts).into_iter().chain(woken(facts, waking)).chain([waited(facts, most)]);
-    Some(verdict.then(rest).explaining(waking).seen(seen).remedies(remedies(facts)))
+    Some(Stood { least_ns: without(at_most(share, waits.looks)), ns: without(share), waking_ns })
 }
 
 /// Lane time in which a thread had work, and a CPU that was idle.
@@ -60,7 +74,7 @@ fn woken(facts: &Facts<'_>, ns: u64) -> Option<Evidence> {
 }
 
 /// Whether another thread has something to do first, from what on this one works. The end of a thread is no hand-over.
-fn among_threads(kind: WaitKind) -> bool {
+pub(super) fn among_threads(kind: WaitKind) -> bool {
     kind.is_for_each_other() && kind != WaitKind::Child
 }
 
@@ -78,7 +92,7 @@ fn at_most(share: f64, looks: u64) -> f64 {
     (share + 2.0 * each + 2.0 * off) / (1.0 + 4.0 * each)
 }
 
-fn waited(facts: &Facts<'_>, most: &Wait) -> Evidence {
+pub(super) fn waited(facts: &Facts<'_>, most: &Wait) -> Evidence {
     let at = most.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"));
     let looks = percent(most.looks_share);
     facts.overall(format!("Most waits at looks: for a {}{at}, at {looks} of them.", most.kind.word()))

@@ -45,6 +45,7 @@ const FROM_OUTSIDE: [&str; 22] = [
 
 pub(super) static RULE: Rule = Rule {
     id: "lock-convoy",
+    explains: &["idle"],
     order: 265,
     needs: Some(&LOOKS),
     yields_to: &["blackhole-or-lock", "stm-contention"],

@@ -15,6 +15,7 @@ mod facts;
 mod foreign_call;
 mod hand_over;
 mod host_steal;
+mod idle;
 mod lock_convoy;
 mod long_major_gc;
 pub(crate) mod needs;
@@ -37,7 +38,7 @@ pub use table::table;
 pub(crate) use words::*;
 
 /// The rules that hold for every runtime that stops the world, also for one that is not known.
-pub static RULES: [&Rule; 15] = [
+pub static RULES: [&Rule; 16] = [
     &cpu_throttled::RULE,
     &preempted::RULE,
     &oversubscribed::RULE,
@@ -52,5 +53,6 @@ pub static RULES: [&Rule; 15] = [
     &nodes::STANDING_STILL,
     &nodes::NO_CPU,
     &nodes::KEPT,
+    &idle::RULE,
     &overhead::RULE,
 ];

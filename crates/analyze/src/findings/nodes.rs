@@ -153,11 +153,11 @@ pub const WORK: Rule = Rule {
 };
 
 /// Without its `check`: collections of the young copy what is alive. It yields to what makes them come too early, or one
-/// after the other: that changes how much is alive in each.
+/// after the other: that changes how much is alive in each; and to threads that are in each other's way while they copy.
 pub const SURVIVORS: Rule = Rule {
     id: "survivors",
     order: 143,
-    yields_to: &["explicit-gc", "idle-gc", "oversubscribed", "small-minor-heap"],
+    yields_to: &["explicit-gc", "idle-gc", "oversubscribed", "small-minor-heap", "parallel-gc-not-paying"],
     share_min: 0.10,
     why: "copying what is alive is the work of a collector",
     ..WORK
@@ -198,7 +198,8 @@ pub fn collecting(facts: &Facts<'_>, remedies: Vec<Remedy>) -> Option<Verdict> {
     Some(verdict.then(most).seen([collections(facts)].into_iter().chain(work)).remedies(remedies))
 }
 
-/// Wall-clock time that collections took for these purposes; `None` where too few samples tell.
+/// Wall-clock time that collections took for these purposes, or parts of the kernel's by their ids; `None` where too few
+/// samples tell.
 pub fn measured(facts: &Facts<'_>, purposes: &[&str]) -> Option<u64> {
     let took = Collecting::of(facts)?.summed(purposes);
     (took.of >= SAMPLES_MANY).then_some(took.ns)
@@ -208,11 +209,11 @@ pub fn measured(facts: &Facts<'_>, purposes: &[&str]) -> Option<u64> {
 fn collections(facts: &Facts<'_>) -> Evidence {
     let (minor, major) = (&facts.collections.minor, &facts.collections.major);
     facts.overall(format!(
-        "{} collections of the young, {:.0} a second, copied {} in all; {} of the old copied {}.",
-        minor.count,
-        facts.minors_per_second(),
+        "{} of the young, {} a second, copied {} in all; {} of the old copied {}.",
+        counted(minor.count, "collection", "collections"),
+        rate(facts.minors_per_second()),
         bytes(minor.copied_bytes),
-        major.count,
+        counted(major.count, "collection", "collections"),
         bytes(major.copied_bytes)
     ))
 }
@@ -257,7 +258,7 @@ impl<'a> Collecting<'a> {
     }
 
     fn summed(&self, purposes: &[&str]) -> Took {
-        let is = |node: &&Node| node.id.strip_prefix("purpose:").is_some_and(|id| purposes.contains(&id));
+        let is = |node: &&Node| purposes.contains(&node.id.strip_prefix("purpose:").unwrap_or(&node.id));
         let mut took = Took { ns: 0, samples: 0, of: 0 };
         for (whole, wall_ns) in &self.parts {
             let own: Vec<&Node> = whole.parts.iter().filter(is).collect();

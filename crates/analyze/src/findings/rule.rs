@@ -114,14 +114,16 @@ pub struct Verdict {
     what: String,
     says: Says,
     rest: String,
-    /// Of its cost, what parts of the account that it explains have of it.
-    explains_ns: u64,
+    /// What single parts of the account that it explains have of its cost; others have all of it.
+    explains_ns: Vec<(&'static str, u64)>,
     evidence: Vec<Evidence>,
     remedies: Vec<Remedy>,
     /// The longest that it took at once.
     longest_ns: u64,
     /// It comes before all others, whatever they cost.
     first: bool,
+    /// Ids of findings that follow from it.
+    covers: &'static [&'static str],
 }
 
 impl Verdict {
@@ -133,11 +135,12 @@ impl Verdict {
             what: what.into(),
             says: Says::Share,
             rest: ".".to_owned(),
-            explains_ns: u64::MAX,
+            explains_ns: Vec::new(),
             evidence: Vec::new(),
             remedies: Vec::new(),
             longest_ns: 0,
             first: false,
+            covers: &[],
         }
     }
 
@@ -146,9 +149,10 @@ impl Verdict {
         Verdict { rest: rest.into(), ..self }
     }
 
-    /// The parts of the account that its rule explains have so much of its cost; all of it where this is not said.
-    pub fn explaining(self, explains_ns: u64) -> Verdict {
-        Verdict { explains_ns, ..self }
+    /// This part of the account, which its rule explains, has so much of its cost; all of it where this is not said.
+    pub fn explaining(mut self, part: &'static str, ns: u64) -> Verdict {
+        self.explains_ns.push((part, ns));
+        self
     }
 
     /// Says its cost in another way.
@@ -174,6 +178,11 @@ impl Verdict {
     /// Whether it comes before all others, whatever they cost.
     pub fn first(self, first: bool) -> Verdict {
         Verdict { first, ..self }
+    }
+
+    /// These findings follow from it and are part of its cost, so they are not findings of their own.
+    pub fn covering(self, covers: &'static [&'static str]) -> Verdict {
+        Verdict { covers, ..self }
     }
 
     /// Without what others explain.
@@ -221,7 +230,9 @@ struct Found {
     /// In nanoseconds or bytes.
     cost: u64,
     /// See [`Verdict::explaining`].
-    explains_ns: u64,
+    explains_ns: Vec<(&'static str, u64)>,
+    /// See [`Verdict::covering`].
+    covers: &'static [&'static str],
     finding: Finding,
 }
 
@@ -253,9 +264,16 @@ impl Found {
             first: verdict.first,
             rank: share,
             cost,
-            explains_ns: verdict.explains_ns.min(cost_ns),
+            explains_ns: verdict.explains_ns,
+            covers: verdict.covers,
             finding,
         })
+    }
+
+    /// What of its cost the part `id` of the account has.
+    fn explains_of(&self, id: &str) -> u64 {
+        let told = self.explains_ns.iter().find(|(part, _)| *part == id);
+        told.map_or(self.finding.cost_ns, |(_, ns)| (*ns).min(self.finding.cost_ns))
     }
 
     /// Whether a rule that this one yields to covers at least half of its cost.
@@ -272,9 +290,11 @@ pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
     let mut found: Vec<Found> = causes.into_iter().filter_map(|rule| Found::by(rule, facts, 0)).collect();
     let costs: Vec<(&str, u64)> = found.iter().map(|one| (one.rule.id, one.cost)).collect();
     found.retain(|one| !one.explained(&costs));
+    let covered: Vec<&str> = found.iter().flat_map(|one| one.covers).copied().collect();
+    found.retain(|one| !covered.contains(&one.rule.id));
     for rule in rests {
         let causes: Vec<&Found> = found.iter().filter(|one| one.rule.explains.contains(&rule.id)).collect();
-        let explained: u64 = causes.iter().map(|one| one.explains_ns).sum();
+        let explained: u64 = causes.iter().map(|one| one.explains_of(rule.id)).sum();
         let last = causes.iter().map(|one| one.rank).fold(1.0, f64::min);
         let rest = Found::by(rule, facts, explained).map(|rest| match explained.saturating_mul(2) >= rest.cost {
             // What explains a good part of it says more than the rest.

@@ -4,17 +4,16 @@
 //! their work evenly would save, at most. Each thread that waits for time, for input or for a call explains one lane
 //! without work, and a program in which one lane at a time ever worked may be sequential on purpose: both are no findings.
 
-use super::with_work::{WithWork, outside, seen};
+use super::with_work::{TWO_MIN, WithWork, seen};
 use super::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
 use rtscope_model::{Confidence, Remedy};
 
 /// Of the wall clock outside pauses: with more in which no lane had work, the program waits for some.
 const NONE_MAX: f64 = 0.05;
-/// The same: with less in which two lanes had work, it is not meant to.
-const TWO_MIN: f64 = 0.05;
 
 pub(super) static RULE: Rule = Rule {
     id: "too-little-parallelism",
+    explains: &["idle"],
     order: 267,
     needs: Some(&needs::LOOKS),
     yields_to: &["sparks", "overhead", "lock-convoy", "blackhole-or-lock", "domain-lock", "stm-contention"],
@@ -31,8 +30,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     if with_work.none > NONE_MAX || with_work.two < TWO_MIN {
         return None;
     }
-    let explained = outside(waits) / with_work.without.max(f64::EPSILON);
-    let ns = (with_work.lost_ns as f64 * (1.0 - explained).max(0.0)) as u64;
+    let ns = with_work.lost_to_waits_ns(waits);
     let what = format!("Too few {} had work, which cost up to ", facts.runtime.lane.1);
     // A quota need not be of whole CPUs.
     let could = format!("{:.1}", with_work.could).trim_end_matches(".0").to_owned();

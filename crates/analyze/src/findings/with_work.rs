@@ -63,8 +63,20 @@ pub(crate) fn at_work(with_work_ns: &[u64]) -> Option<f64> {
     (all > 0).then(|| lanes / all as f64)
 }
 
+/// Of the wall clock outside pauses: with less in which two lanes had work, a program is not meant to be parallel.
+pub(crate) const TWO_MIN: f64 = 0.05;
+
+impl WithWork {
+    /// Wall clock that even division would save, without what threads explain that wait for time, for input or for a call:
+    /// each of them is why one lane has no work.
+    pub fn lost_to_waits_ns(&self, waits: &Waits) -> u64 {
+        let explained = outside(waits) / self.without.max(f64::EPSILON);
+        (self.lost_ns as f64 * (1.0 - explained).max(0.0)) as u64
+    }
+}
+
 /// Threads at a look that wait for what no other thread could bring.
-pub(crate) fn outside(waits: &Waits) -> f64 {
+fn outside(waits: &Waits) -> f64 {
     waits.kinds.iter().filter(|kind| kind.kind.is_for_outside()).map(|kind| kind.threads_mean).sum()
 }
 

@@ -19,6 +19,7 @@ const NAMED_SHARE: f64 = 0.8;
 
 pub static RULE: Rule = Rule {
     id: "blackhole-or-lock",
+    explains: &["idle"],
     order: 260,
     needs: Some(&RUNS),
     share_min: 0.10,

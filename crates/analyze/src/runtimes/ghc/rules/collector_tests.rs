@@ -95,8 +95,17 @@ pub(super) fn one(results: &Results, id: &str) -> Finding {
     results.findings[0].clone()
 }
 
+/// Of a program whose allocation area is as large as it gets.
+fn roomy() -> Context {
+    Context { nursery_bytes: Some(64 << 20), ..context() }
+}
+
 fn found(gc: Gc) -> Vec<String> {
-    let (results, _) = analyse(context(), script(gc));
+    found_in(context(), gc)
+}
+
+fn found_in(context: Context, gc: Gc) -> Vec<String> {
+    let (results, _) = analyse(context, script(gc));
     results.findings.into_iter().map(|finding| finding.id).collect()
 }
 
@@ -108,7 +117,7 @@ pub(super) fn outcome(results: &Results, id: &str) -> Outcome {
 fn a_small_nursery_is_found_with_the_area_that_would_do() {
     let (results, _) = analyse(context(), script(GC));
     let finding = one(&results, "small-nursery");
-    assert_eq!(finding.cost_ns, 990 * (85 * US - 409), "without what copying 1 KiB takes at least");
+    assert_eq!(finding.cost_ns, 990 * 85 * US - (990.0 * 1024.0 * 0.4) as u64, "without what copying 1 KiB takes at least");
     assert!(finding.claim.contains("256 KiB is used up 990 times a second"), "{}", finding.claim);
     assert!(finding.evidence[1].text.contains("0.4 %"), "{}", finding.evidence[1].text);
     // 990 a second of 256 KiB: 31 MiB leave eight.
@@ -120,16 +129,38 @@ fn a_small_nursery_is_found_with_the_area_that_would_do() {
 #[test]
 fn a_small_nursery_is_not_said_where_a_larger_one_would_not_help() {
     assert!(found(Gc { collect_ns: 40 * US, ..GC }).is_empty(), "4.5 % of the wall clock");
-    assert!(found(Gc { copied: 30 * KIB, ..GC }).is_empty(), "12 % survives");
     let copies = Gc { every_ns: 2 * MS, count: 490, copied: 300 * KIB, allocated: 4 << 20, ..GC };
     assert!(
         found(Gc { collect_ns: 180 * US, ..copies }).is_empty(),
         "9 % of the wall clock, but two thirds are copying"
     );
     assert_eq!(found(Gc { allocated: 100 * KIB, ..GC }), ["explicit-gc"], "not due: somebody asks for them");
-    let large = Context { nursery_bytes: Some(64 << 20), ..context() };
-    let (results, _) = analyse(large, script(Gc { allocated: 64 << 20, ..GC }));
-    assert!(ids(&results).is_empty(), "large already");
+    assert!(found_in(roomy(), Gc { allocated: 64 << 20, ..GC }).is_empty(), "large already");
+}
+
+/// Every 10 ms one that copies two fifths of what was allocated; `old` of 95 are of the old generation.
+fn ageing(old: u64) -> Results {
+    let young = Gc { every_ns: 10 * MS, collect_ns: MS, copied: 200 * KIB, allocated: 512 * KIB, count: 0, ..GC };
+    let script = (1..=95).fold(script(young), |script, n| {
+        let is_old = old > 0 && n % (95 / old) == 0;
+        let gc = if is_old { Gc { generation: 1, copied: 400 * KIB, collect_ns: 2 * MS, ..young } } else { young };
+        collection(script, gc, n * 10 * MS, n)
+    });
+    analyse(context(), script).0
+}
+
+#[test]
+fn a_small_nursery_explains_what_dies_after_it_got_old() {
+    let finding = one(&ageing(19), "small-nursery");
+    let says = "used up 76 times a second, while 31 % of it is still alive: copying what is dead soon after, and 19 \
+                collections of the old generation that it fills, took ";
+    assert!(finding.claim.contains(says), "{}", finding.claim);
+    assert_eq!(finding.cost_ns, 76 * MS + 19 * 2 * MS + 95 * 5 * US);
+    // 47 MiB in areas of 4 MiB for two lanes are six collections.
+    assert_eq!(finding.remedies[0].flag.as_deref(), Some("+RTS -A4m"));
+    let finding = one(&ageing(0), "small-nursery");
+    assert!(finding.claim.contains("copying what is dead soon after took"), "{}", finding.claim);
+    assert_eq!(ids(&ageing(5)), ["collecting"], "a larger area may leave as many collections of the old");
 }
 
 #[test]
@@ -166,14 +197,14 @@ const ONE_WORKS: Gc = Gc {
     collect_ns: 10 * MS,
     copied: 8_000 * KIB,
     other_ns: 100 * US,
-    allocated: 32_000 * KIB,
+    allocated: 64_000 * KIB,
     parallel: true,
     ..GC
 };
 
 #[test]
 fn collector_threads_without_work_are_found() {
-    let (results, _) = analyse(context(), script(ONE_WORKS));
+    let (results, _) = analyse(roomy(), script(ONE_WORKS));
     let finding = one(&results, "parallel-gc-not-paying");
     // Half of what one of two threads had no work for.
     assert!(finding.cost_ns.abs_diff(19 * 4_950 * US) < 19 * US, "{}", finding.cost_ns);
@@ -184,11 +215,11 @@ fn collector_threads_without_work_are_found() {
 
 #[test]
 fn collector_threads_that_share_the_work_are_left_alone() {
-    let (results, _) = analyse(context(), script(Gc { other_ns: 3 * MS, ..ONE_WORKS }));
+    let (results, _) = analyse(roomy(), script(Gc { other_ns: 3 * MS, ..ONE_WORKS }));
     assert_eq!(ids(&results), ["collecting"], "a fifth of the run");
     assert_eq!(outcome(&results, "parallel-gc-not-paying"), Outcome::Clear);
-    assert!(found(Gc { collect_ns: 4 * MS, ..ONE_WORKS }).is_empty(), "3.7 % of the wall clock");
-    assert_eq!(found(Gc { parallel: false, ..ONE_WORKS }), ["collecting"], "one thread collects");
+    assert!(found_in(roomy(), Gc { collect_ns: 4 * MS, ..ONE_WORKS }).is_empty(), "3.7 % of the wall clock");
+    assert_eq!(found_in(roomy(), Gc { parallel: false, ..ONE_WORKS }), ["collecting"], "one thread collects");
 }
 
 #[test]
@@ -278,7 +309,7 @@ fn a_frequent_walk_is_no_small_nursery() {
 #[test]
 fn the_remembered_set_is_not_said_where_copying_explains_the_time() {
     assert!(found(Gc { collect_ns: 600 * US, ..WALKS }).is_empty(), "4.4 % of the wall clock");
-    assert_eq!(found(Gc { copied: 500 * KIB, ..WALKS }), ["collecting"], "4 ns per byte");
+    assert_eq!(found(Gc { copied: 500 * KIB, ..WALKS }), ["small-nursery"], "4 ns per byte");
     // Slow, but twice the bytes take twice the time.
     let slow = (1..=99).fold(script(Gc { count: 0, ..WALKS }), |script, n| {
         let gc = Gc { copied: n * KIB, collect_ns: n * 40 * US, ..WALKS };
@@ -323,7 +354,8 @@ fn collections_say_what_they_work_on() {
         assert!(finding.claim.contains(says), "{}", finding.claim);
         assert!(finding.cost_ns.abs_diff(120 * MS) < MS, "{id}: {}", finding.cost_ns);
         assert_eq!(finding.confidence, Confidence::High);
-        assert!(finding.remedies.iter().any(|remedy| remedy.flag.as_deref() == Some("+RTS -A4m")));
+        let larger = finding.remedies.iter().any(|remedy| remedy.flag.as_deref() == Some("+RTS -A4m"));
+        assert_eq!(larger, id != "weak-pointers", "what has a finalizer outlives any area");
     }
 }
 
@@ -344,5 +376,5 @@ fn a_collector_that_no_rule_explains_is_a_finding() {
     let most = "most of it for starting and ending collections (76 %) and scanning roots (24 %).";
     assert!(finding.claim.contains(most), "{}", finding.claim);
     // A tenth is what allocation costs.
-    assert!(found(Gc { collect_ns: 900 * US, copied: 150 * KIB, ..WALKS }).is_empty());
+    assert!(found(Gc { collect_ns: 900 * US, copied: 100 * KIB, ..WALKS }).is_empty());
 }

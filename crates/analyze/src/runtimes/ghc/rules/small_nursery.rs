@@ -1,14 +1,22 @@
-//! `small-nursery`: the allocation area is so small that the world stops all the time.
+//! `small-nursery`: the allocation area is so small that the world stops all the time, or that what dies soon gets old
+//! first.
 //!
-//! Cost: what the collections of the young took to stop, to collect and to go on, without
-//! copying, and of each no more than such a one takes (see `collections`): what goes
-//! beyond has another name. A collection is due whenever a lane has used up its area, however little
-//! of it is alive, so twice the area is half the collections. Held back where much is
-//! alive (then each collection has work to do and a larger area gives it more), where
-//! allocation does not explain the collections, and where the area is large already.
+//! A collection is due whenever a lane has used up its area, however little of it is alive, so twice the area is half the
+//! collections. Cost: what comes with each collection, whatever it copies. Of the waits, those without a cause that another
+//! rule names. Of the work, what samples found at something that each collection does anew. Without kernel events or
+//! samples it is told by the time of collections and the bytes that they copied: see [`by_bytes`].
+//!
+//! What outlives its area is copied, copied once more, and then fills the old generation, which is collected once it has
+//! grown by a factor. So many collections of the old may be a young area that is too small, too. That is certain in two
+//! cases. Where there is none, nothing got old: what was copied was dead soon after. Where larger areas would leave fewer
+//! than half as many collections of any kind as there are of the old now, at least half of these are gone. Then (but not where
+//! finalizers keep alive what is dead) all of both is the cost, but for the share of what has to be copied anyhow, because it is alive for good.
+//!
+//! Held back where allocation does not explain the collections, and where the area is large already.
 
-use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Verdict};
-use rtscope_model::units::{bytes, duration, percent};
+use crate::findings::nodes::measured;
+use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Verdict, scaled};
+use rtscope_model::units::{bytes, counted, duration, percent, rate};
 use rtscope_model::{Evidence, Remedy, Setting};
 
 /// Collections a second: at fewer, 5 % of the wall clock are collections of half a
@@ -17,6 +25,30 @@ const PER_SECOND_MIN: f64 = 100.0;
 /// Bytes copied, of those allocated. What survives one collection is copied again in the
 /// next, so at more than this copying is the larger part of the work.
 const SURVIVAL_MAX: f64 = 0.10;
+/// What copying takes, nanoseconds per byte: at least, and at most. See `collections`.
+const BYTE_NS: [f64; 2] = [0.4, 6.0];
+/// With so many bytes copied by collections of the old generation, their time says how fast copying is.
+const COPIED_MIN: u64 = 16 << 20;
+/// Work that each collection does anew, however little of the young is alive and whatever the program keeps; with the
+/// kernel's for collectors that wait for each other.
+const EACH_TIME: [&str; 11] = [
+    "roots",
+    "stable-names",
+    "threads",
+    "block-allocation",
+    "heap-sizing",
+    "collection-control",
+    "statistics",
+    "waiting-for-collectors",
+    "stopping",
+    "kernel:sched_yield",
+    "kernel:futex",
+];
+/// Collections of the old generation, for each one of any kind that larger areas would leave.
+const OLD_FOR_EACH_LEFT: f64 = 2.0;
+/// How often what lives for good is copied, whatever the area: twice until it is old, and about twice by
+/// collections of a generation that doubles until it holds it.
+const COPIES_OF_THE_LIVING: u64 = 4;
 /// Collections a second to aim at.
 const PER_SECOND_AIM: f64 = 8.0;
 /// Beyond this an area saves little and its memory is not in any cache.
@@ -30,9 +62,9 @@ pub static RULE: Rule = Rule {
     explains: &["collecting", "standing-still"],
     order: 150,
     needs: Some(&SIZES),
-    yields_to: &["remembered-set", "stacks", "weak-pointers", "explicit-gc"],
+    yields_to: &["remembered-set", "stacks", "weak-pointers", "explicit-gc", "idle-gc", "oversubscribed"],
     share_min: 0.05,
-    also: ", from 100 collections a second",
+    also: ", from 100 collections a second, or where what dies soon gets old",
     why: "fewer do not come from a small area",
     check,
     ..Rule::BLANK
@@ -50,20 +82,110 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let nursery = facts.context.nursery_bytes?;
     let allocated = facts.allocated_bytes()?;
     let due = minor.count as f64 * nursery as f64 / 2.0 <= allocated;
+    let larger = larger(facts).filter(|_| due)?;
     let little = minor.copied_bytes as f64 <= allocated * SURVIVAL_MAX;
-    if !due || !little || facts.minors_per_second() < PER_SECOND_MIN {
-        return None;
+    let fixed = Fixed::of(facts, little);
+    let ageing = cost_of_ageing(facts, allocated, larger).filter(|cost_ns| !little && *cost_ns > fixed.ns());
+    let verdict = match ageing {
+        Some(cost_ns) => ages(facts, nursery, cost_ns),
+        None if facts.minors_per_second() >= PER_SECOND_MIN => stops(facts, nursery, &fixed, little),
+        None => return None,
+    };
+    let seen = seen(facts, nursery, allocated, &fixed);
+    Some(verdict.seen(seen).remedies([remedy(facts, nursery, larger)]))
+}
+
+/// What came with each collection.
+struct Fixed {
+    waited_ns: u64,
+    worked_ns: u64,
+}
+
+impl Fixed {
+    fn of(facts: &Facts<'_>, little: bool) -> Fixed {
+        let waited_ns = match facts.held {
+            Some(_) => facts.waited_unnamed_ns(),
+            None => facts.collections.minor.waited_ns,
+        };
+        Fixed { waited_ns, worked_ns: measured(facts, &EACH_TIME).unwrap_or_else(|| by_bytes(facts, little)) }
     }
-    let larger = larger(facts)?;
+
+    fn ns(&self) -> u64 {
+        self.waited_ns.saturating_add(self.worked_ns)
+    }
+}
+
+/// What collections of the young worked besides copying, and of each no more than such a one takes: what goes beyond has
+/// another name. Collections of the old generation, which do little else, tell how fast copying is. Where there are none it
+/// counts as what it takes at least where little survives, and at most where much does.
+fn by_bytes(facts: &Facts<'_>, little: bool) -> u64 {
+    let (minor, major) = (&facts.collections.minor, &facts.collections.major);
+    let [least, most] = BYTE_NS;
+    let byte_ns = match major.copied_bytes >= COPIED_MIN {
+        true => (major.collect_ns as f64 / major.copied_bytes as f64).clamp(least, most),
+        false if little => least,
+        false => most,
+    };
+    minor.copying_ns.saturating_sub((minor.copied_bytes as f64 * byte_ns) as u64)
+}
+
+/// That there are too many collections, whatever they copy.
+fn stops(facts: &Facts<'_>, nursery: u64, fixed: &Fixed, little: bool) -> Verdict {
+    let minor = &facts.collections.minor;
+    let each = copied_share(facts).map(|_| bytes(minor.copied_bytes / minor.count.max(1)));
+    let each = each.map_or(String::new(), |each| format!(" that copy {each} each"));
     let what = format!(
-        "The allocation area of {} is used up {:.0} times a second: stopping the world for collections that copy {} \
-         each took ",
+        "The allocation area of {} is used up {} times a second: stopping the world for collections{each} took ",
         bytes(nursery),
-        facts.minors_per_second(),
-        bytes(minor.copied_bytes / minor.count.max(1))
+        rate(facts.minors_per_second()),
     );
-    let verdict = Verdict::new(Cost::Time(minor.fixed_ns), facts.sure_with_kernel(), what);
-    Some(verdict.seen(seen(facts, nursery, allocated)).remedies([remedy(facts, nursery, larger)]))
+    let rest = if little { "." } else { ", without copying." };
+    let verdict = Verdict::new(Cost::Time(fixed.ns()), facts.sure_with_kernel(), what).then(rest);
+    verdict.explaining("standing-still", fixed.waited_ns).explaining("collecting", fixed.worked_ns)
+}
+
+/// Of what was allocated, the share that collections of the young copied. `None`: with many collector threads some releases
+/// of GHC count what was copied several times.
+fn copied_share(facts: &Facts<'_>) -> Option<f64> {
+    let share = facts.collections.minor.copied_bytes as f64 / facts.allocated_bytes()?.max(1.0);
+    (share <= 1.0).then_some(share)
+}
+
+/// That collections copy what a larger area would have let die.
+fn ages(facts: &Facts<'_>, nursery: u64, cost_ns: u64) -> Verdict {
+    let old = match facts.collections.major.count {
+        0 => "copying what is dead soon after".to_owned(),
+        count => format!(
+            "copying what is dead soon after, and {} of the old generation that it fills,",
+            counted(count, "collection", "collections")
+        ),
+    };
+    let alive = copied_share(facts).map(|share| format!(", while {} of it is still alive", percent(share)));
+    let alive = alive.unwrap_or_default();
+    let what = format!(
+        "The allocation area of {} is used up {} times a second{alive}: {old} took ",
+        bytes(nursery),
+        rate(facts.minors_per_second()),
+    );
+    Verdict::new(Cost::Time(cost_ns), facts.sure_with_kernel(), what).covering(&["survivors", "long-major-gc"])
+}
+
+/// What looks after weak pointers, and the least share of the run from which that counts.
+const FINALIZED: [&str; 2] = ["weak-pointers", "finalisers"];
+const FINALIZED_MIN: f64 = 0.05;
+
+/// What collections took that larger areas would spare, copying included, where that is certain.
+fn cost_of_ageing(facts: &Facts<'_>, allocated: f64, larger: u64) -> Option<u64> {
+    let (minor, major) = (&facts.collections.minor, &facts.collections.major);
+    let left = allocated / (larger as f64 * facts.lanes.max(1) as f64);
+    let copied = minor.copied_bytes.saturating_add(major.copied_bytes);
+    let living = facts.lines.levels(facts.end).live_bytes.map_or(0, |live| live.max);
+    let dead = copied.saturating_sub(living.saturating_mul(COPIES_OF_THE_LIVING));
+    // What a finalizer is waiting for outlives any area.
+    let finalized = measured(facts, &FINALIZED).is_some_and(|ns| facts.share(ns) >= FINALIZED_MIN);
+    let rare = major.count > 0 && (major.count as f64) < left * OLD_FOR_EACH_LEFT;
+    let copying = scaled(minor.copying_ns.saturating_add(major.copying_ns), dead, copied);
+    (!finalized && !rare).then(|| minor.waited_ns.saturating_add(major.waited_ns).saturating_add(copying))
 }
 
 /// The area that leaves some collections a second; `None` where that is not at least
@@ -87,22 +209,29 @@ pub(super) fn flag(bytes: u64) -> Setting {
     Setting::option(format!("-A{}m", bytes / MIB))
 }
 
-fn seen(facts: &Facts<'_>, nursery: u64, allocated: f64) -> [Evidence; 2] {
+fn seen(facts: &Facts<'_>, nursery: u64, allocated: f64, fixed: &Fixed) -> [Evidence; 2] {
     let minor = &facts.collections.minor;
     let count = minor.count.max(1);
+    let copied = |share| {
+        format!(
+            "copied {} on average, {} of what had been allocated, and ",
+            bytes(minor.copied_bytes / count),
+            percent(share)
+        )
+    };
+    let copied = copied_share(facts).map(copied).unwrap_or_default();
     [
         facts.overall(format!(
-            "{} collections of the young, {:.0} a second; the program allocates {} a second into areas of {}.",
-            minor.count,
-            facts.minors_per_second(),
+            "{} of the young, {} a second, and {} of the old; the program allocates {} a second into areas of {}.",
+            counted(minor.count, "collection", "collections"),
+            rate(facts.minors_per_second()),
+            facts.collections.major.count,
             bytes((allocated * 1e9 / facts.span_ns.max(1) as f64) as u64),
             bytes(nursery)
         )),
         facts.overall(format!(
-            "Each copied {} on average, {} of what had been allocated, and cost {} to stop, collect and go on.",
-            bytes(minor.copied_bytes / count),
-            percent(minor.copied_bytes as f64 / allocated.max(1.0)),
-            duration(minor.fixed_ns / count)
+            "Each of the young {copied}cost {} to stop, collect and go on, without copying.",
+            duration(fixed.ns() / count)
         )),
     ]
 }

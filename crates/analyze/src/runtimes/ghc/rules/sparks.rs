@@ -15,6 +15,7 @@ const OFFERED_MIN: u64 = 10;
 
 pub static RULE: Rule = Rule {
     id: "sparks",
+    explains: &["idle"],
     order: 266,
     needs: Some(&COUNTS),
     share_min: 0.20,

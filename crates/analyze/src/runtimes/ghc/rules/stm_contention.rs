@@ -31,6 +31,7 @@ const NAME_LOST_MIN: u64 = 10;
 
 pub static RULE: Rule = Rule {
     id: "stm-contention",
+    explains: &["idle"],
     order: 270,
     needs: Some(&COUNTS),
     share_min: 0.05,

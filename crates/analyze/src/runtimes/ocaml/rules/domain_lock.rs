@@ -11,6 +11,7 @@ use rtscope_model::{Confidence, Doing, Evidence, Remedy, Setting, WaitKind};
 
 pub static RULE: Rule = Rule {
     id: "domain-lock",
+    explains: &["idle"],
     order: 45,
     needs: Some(&needs::LOOKS),
     share_min: 0.10,

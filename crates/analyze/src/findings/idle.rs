@@ -1,0 +1,49 @@
+//! `idle`: lanes had nothing to run although the program was not done, and no rule says why.
+//!
+//! Cost: wall clock that even division of the work would save, where two lanes ever worked at once or several threads wait
+//! for each other; and that in which threads waited for each other only. Threads that wait for time, for input or for a call
+//! explain what they can: see `with_work` and `hand_over`.
+
+use super::hand_over::{among_threads, stood, waited};
+use super::with_work::{TWO_MIN, WithWork, seen};
+use super::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
+use crate::results::waits::Waits;
+use rtscope_model::{Confidence, Remedy};
+
+/// Threads at a look that wait for each other: one may wait for the end of the others, as a main thread does.
+const WAITERS_MIN: f64 = 1.5;
+
+pub(super) static RULE: Rule = Rule {
+    id: "idle",
+    order: 186,
+    needs: Some(&needs::LOOKS),
+    rest: true,
+    share_min: 0.20,
+    also: " beyond what other rules explain",
+    why: "it is what even division would save, at most, and no work divides evenly",
+    check,
+    ..Rule::BLANK
+};
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let waits = facts.context.waits.as_ref().filter(|waits| waits.looks >= LOOKS_MIN)?;
+    let with_work = WithWork::of(facts)?;
+    let divided = with_work.two >= TWO_MIN || waiters(waits) >= WAITERS_MIN;
+    let lost_ns = if divided { with_work.lost_to_waits_ns(waits) } else { 0 };
+    let ns = lost_ns.saturating_add(stood(facts, waits).map_or(0, |stood| stood.least_ns));
+    let what = format!("Some {} had nothing to run although the program was not done: up to ", facts.runtime.lane.1);
+    let most = waits.by.iter().find(|wait| among_threads(wait.kind));
+    let rest = most.map_or(".".to_owned(), |most| {
+        let at = most.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"));
+        format!(", while threads waited for a {}{at}.", most.kind.word())
+    });
+    let seen = seen(facts).into_iter().chain(most.map(|most| waited(facts, most)));
+    let remedy = Remedy::new("See what each thread waits for, and who has it: `rtscope report -v`.");
+    let remedy = remedy.verify("The list of waits names the thread that the others wait for.");
+    Some(Verdict::new(Cost::Time(ns), Confidence::Medium, what).then(rest).seen(seen).remedies([remedy]))
+}
+
+/// Threads at a look that wait for one another, on average.
+fn waiters(waits: &Waits) -> f64 {
+    waits.kinds.iter().filter(|kind| among_threads(kind.kind)).map(|kind| kind.threads_mean).sum()
+}
