@@ -308,6 +308,8 @@ counters! {
     SparksRemaining Sparks "sparks_remaining" "Still in the pool.";
     YoungBytes Figures "minor_allocated" "Bytes that one lane's young heap held when it was collected.";
     PromotedBytes Figures "minor_promoted" "Of these, bytes that stayed alive.";
+    MajorWork Figures "major_allocated_work" "Words of work on its old heap that one lane's own allocation asks for, since its last slice.";
+    OutsideWork Figures "major_extra_work" "The same for memory outside the heap that its blocks hold.";
     OldFreeBytes Heap "old_free_bytes" "Bytes of an old heap kept for lanes' small blocks but not in use.";
     LargeBytes Heap "large_bytes" "Bytes of blocks that are too large for those; they are in the live bytes too.";
 }

@@ -109,7 +109,7 @@ impl ForeignCall {
 pub struct Change {
     /// What to do, in words.
     pub text: &'static str,
-    /// It is an alternative to the one before it.
+    /// It is an alternative to one that is listed before it.
     pub or: bool,
     /// The option of the runtime.
     pub option: Option<&'static str>,
@@ -118,10 +118,13 @@ pub struct Change {
 }
 
 impl Change {
-    /// As a remedy, with `fill` where the text has `{}`.
-    pub fn remedy(&self, fill: &str) -> Remedy {
+    /// As a remedy, with `fill` where the text has `{}`; `first`: none is listed before it.
+    pub fn remedy(&self, fill: &str, first: bool) -> Remedy {
         let text = self.text.replace("{}", fill);
-        let remedy = if self.or { Remedy::or(text) } else { Remedy::new(text) };
+        let remedy = match text.char_indices().nth(1) {
+            Some((second, _)) if self.or && !first => Remedy::or(text[..second].to_lowercase() + &text[second..]),
+            _ => Remedy::new(text),
+        };
         remedy.set(self.option.map(Setting::option)).falls(self.falls)
     }
 }

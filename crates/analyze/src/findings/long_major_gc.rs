@@ -7,7 +7,7 @@
 //! takes a tenth of a second: that is a wait which a person, or a client with a
 //! deadline, notices, however seldom it comes.
 
-use super::{Cost, Facts, Need, Rule, Verdict, evidence};
+use super::{COLLECT, Cost, Facts, Need, Rule, Verdict, evidence};
 use rtscope_model::units::{bytes, duration};
 use rtscope_model::{Evidence, Remedy};
 
@@ -83,5 +83,10 @@ fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
         0 => String::new(),
         live => format!(" ({} more of memory at this size)", bytes(live.saturating_mul(2))),
     };
-    facts.runtime.knobs.old_heap.iter().map(|change| change.remedy(&more)).collect()
+    let mut changes: Vec<_> = facts.runtime.knobs.old_heap.iter().collect();
+    if facts.share(facts.collections.major.copying_ns) >= RULE.share_min {
+        // Of much time, fewer of them spare more than shorter ones, which need a CPU and slow down the others.
+        changes.sort_by_key(|change| change.option.is_none() || change.falls.path != COLLECT.path);
+    }
+    changes.iter().enumerate().map(|(place, change)| change.remedy(&more, place == 0)).collect()
 }

@@ -205,6 +205,11 @@ pub fn measured(facts: &Facts<'_>, purposes: &[&str]) -> Option<u64> {
     (took.of >= SAMPLES_MANY).then_some(took.ns)
 }
 
+/// The same where a few samples found it.
+pub fn found(facts: &Facts<'_>, purposes: &[&str]) -> Option<u64> {
+    Some(Collecting::of(facts)?.took(purposes)?.ns)
+}
+
 /// How many there were, and what they copied.
 fn collections(facts: &Facts<'_>) -> Evidence {
     let (minor, major) = (&facts.collections.minor, &facts.collections.major);

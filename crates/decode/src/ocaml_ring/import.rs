@@ -92,6 +92,7 @@ impl Importer {
         let (figures, heap) = (self.classes.has(Class::Figures), self.classes.has(Class::Heap));
         if figures {
             want(kind::COUNTER, counter::MINOR_PROMOTED);
+            (counter::ALLOCATED_WORK..=counter::EXTRA_WORK).for_each(|id| want(kind::COUNTER, id));
         }
         if figures || heap {
             want(kind::COUNTER, counter::MINOR_ALLOCATED);
@@ -199,6 +200,10 @@ impl Importer {
                 }
             }
             counter::HEAP_WORDS => self.heap(lane, bytes, more),
+            counter::ALLOCATED_WORK => return Some(Runtime::Count(Counter::MajorWork, figure)),
+            counter::DEPENDENT_WORK | counter::EXTRA_WORK => {
+                return Some(Runtime::Count(Counter::OutsideWork, figure));
+            }
             _ => {}
         }
         None

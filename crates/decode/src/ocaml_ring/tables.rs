@@ -174,6 +174,11 @@ pub(super) mod counter {
     /// The last of the six that come together.
     pub const LARGE_BLOCKS: u16 = 16;
     pub const HEAP_WORDS: u16 = 17;
+    /// Work that a slice is to do, in words, by what asks for it: allocation in the old heap, memory that blocks of it
+    /// depend on, and resources that they hold.
+    pub const ALLOCATED_WORK: u16 = 19;
+    pub const DEPENDENT_WORK: u16 = 20;
+    pub const EXTRA_WORK: u16 = 21;
 }
 
 /// Names of lifecycle events, by number, the same in all versions.

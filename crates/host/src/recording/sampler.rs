@@ -5,7 +5,9 @@
 //! wake-up is written down, not made up for. The format of its lines is
 //! `decode::capture::samples`. Threads are looked at every 100 ms, or less
 //! often where there are so many that it would cost more than its share. A
-//! wake-up alone is most of the cost at 10 ms, so everything shares one.
+//! wake-up alone is most of the cost at 10 ms, so everything shares one, and
+//! where no quota can run out and no transaction ends with the program there
+//! are fewer of them.
 
 use crate::capture::folder::Folder;
 use crate::capture::store::is_disk_full;
@@ -52,6 +54,8 @@ pub struct Config {
     pub levels: Vec<Level>,
     /// Period of RSS and throttle counters.
     pub period_ns: u64,
+    /// The same where no group has a quota and no transactions are counted.
+    pub calm_period_ns: u64,
     /// How counts of transactions are kept (who takes the lines by hand needs no folder); `None`:
     /// nobody looks at them.
     pub transactions: Option<stm::Kept>,
@@ -247,7 +251,7 @@ impl State {
                 self.note_gap(deadline, now);
             }
             self.sample(now);
-            deadline = deadline.plus(self.config.period_ns).max(now);
+            deadline = deadline.plus(self.period_ns(now)).max(now);
         }
         let now = clock::monotonic();
         self.sample_rare(now);
@@ -257,6 +261,13 @@ impl State {
             transactions.finish();
         }
         self.write();
+    }
+
+    /// Until the next wake-up.
+    fn period_ns(&self, now: Time) -> u64 {
+        let counts = self.transactions.as_ref().is_some_and(Watcher::counts);
+        let calm = self.quota_files.is_empty() && !counts && now.since(self.started) >= STARTING_NS;
+        if calm { self.config.calm_period_ns } else { self.config.period_ns }
     }
 
     fn told(&self) -> Option<MutexGuard<'_, Told>> {
@@ -452,17 +463,20 @@ impl State {
             return;
         }
         (thread.last, thread.seen) = (figures, true);
-        let read = |name: &str| std::fs::read_to_string(path(name)).ok();
-        let Some(stat) = read("stat").and_then(|text| Stat::parse(&text)) else { return };
-        let status = read("status").unwrap_or_default();
+        let told = text.is_some();
+        // One read each: such a file has no size, and would be read piece by piece.
+        let stat = Reread::open(path("stat")).and_then(|file| Stat::parse(file.read(&mut self.buffer)?));
+        let Some(stat) = stat else { return };
+        let status = Reread::open(path("status"));
+        let status = status.as_ref().and_then(|file| file.read(&mut self.buffer)).unwrap_or_default();
         let [cpu_ns, wait_ns, _] = figures;
         let sample = Sample::Thread {
             tid: Tid(tid),
-            voluntary: procfs::number(&status, "voluntary_ctxt_switches").unwrap_or(0),
-            involuntary: procfs::number(&status, "nonvoluntary_ctxt_switches").unwrap_or(0),
+            voluntary: procfs::number(status, "voluntary_ctxt_switches").unwrap_or(0),
+            involuntary: procfs::number(status, "nonvoluntary_ctxt_switches").unwrap_or(0),
             minor_faults: stat.minor_faults,
             major_faults: stat.major_faults,
-            cpu_ns: if text.is_some() { cpu_ns } else { stat.cpu_ticks.saturating_mul(self.tick_ns) },
+            cpu_ns: if told { cpu_ns } else { stat.cpu_ticks.saturating_mul(self.tick_ns) },
             wait_ns,
         };
         write_line(&mut self.lines, now, &sample);
@@ -498,7 +512,7 @@ mod tests {
         let pid = std::process::id();
         let levels = crate::machine::cgroup::of_process(&host, pid).levels;
         let path = folder.path().join("samples.jsonl");
-        let config = Config { host, pid, levels, period_ns: 2_000_000, transactions: None };
+        let config = Config { host, pid, levels, period_ns: 2_000_000, calm_period_ns: 2_000_000, transactions: None };
         let capture = Folder::open(folder.path()).unwrap();
         let sampler = Sampler::start(&capture, config).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(150));
@@ -530,7 +544,7 @@ mod tests {
         // Large beside what other tests take and give back meanwhile.
         let held = vec![1u8; 256 << 20];
         let config =
-            Config { host: Host::default(), pid, levels: Vec::new(), period_ns: 2_000_000, transactions: None };
+            Config { host: Host::default(), pid, levels: Vec::new(), period_ns: 2_000_000, calm_period_ns: 2_000_000, transactions: None };
         let sampler = Sampler::start(&Folder::open(folder.path()).unwrap(), config).unwrap();
         let mut said = Vec::new();
         for _ in 0..15 {

@@ -211,6 +211,11 @@ pub struct Triggers {
 }
 
 impl Triggers {
+    /// The most that the heap may have; `None`: there is no limit.
+    pub fn limit_bytes(&self) -> Option<u64> {
+        (self.limit_bytes > 0).then_some(self.limit_bytes)
+    }
+
     /// The fold over the recording that `context` describes.
     pub fn new(context: &Context) -> Self {
         Triggers {

@@ -1,8 +1,9 @@
 //! The runtime of OCaml 5: how its stop-the-world sections are recognised, which threads serve a
-//! domain, waits to lead, slices of the old heap, what single domains cost the others.
+//! domain, waits to lead, slices of the old heap and what asks for them, what single domains cost the others.
 
 pub mod answers;
 pub mod domains;
+pub mod drive;
 pub mod leadership;
 pub mod pauses;
 pub mod rules;
@@ -35,7 +36,7 @@ impl Support for Ocaml {
     }
 
     fn folds(&self, _: &Context) -> Vec<Box<dyn Fold>> {
-        vec![Box::<sections::Sections>::default()]
+        vec![Box::<sections::Sections>::default(), Box::<drive::Drive>::default()]
     }
 
     fn rules(&self) -> &'static [&'static Rule] {

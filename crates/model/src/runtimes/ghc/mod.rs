@@ -54,7 +54,7 @@ static OLD_HEAP: [Change; 3] = [
         },
     },
     Change {
-        text: "let it grow further before it is collected: half as many collections, each as long as before{}.",
+        text: "Let it grow further before it is collected: half as many collections, each as long as before{}.",
         or: true,
         option: Some("-F4"),
         falls: Figure {

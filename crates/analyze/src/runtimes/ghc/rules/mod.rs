@@ -6,6 +6,7 @@ mod explicit_gc;
 mod heap;
 mod idle_gc;
 mod late_safepoint;
+mod memory_limit;
 mod overhead;
 mod parallel_gc_not_paying;
 mod remembered_set;
@@ -18,9 +19,10 @@ mod tracer_disturbance;
 use crate::findings::Rule;
 
 /// All of them.
-pub static RULES: [&Rule; 22] = [
+pub static RULES: [&Rule; 23] = [
     &late_safepoint::RULE,
     &tracer_disturbance::RULE,
+    &memory_limit::RULE,
     &parallel_gc_not_paying::RULE,
     &remembered_set::RULE,
     &small_nursery::RULE,

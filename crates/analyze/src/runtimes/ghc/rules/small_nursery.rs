@@ -14,7 +14,7 @@
 //!
 //! Held back where allocation does not explain the collections, and where the area is large already.
 
-use crate::findings::nodes::measured;
+use crate::findings::nodes::{measured, tune};
 use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Verdict, scaled};
 use rtscope_model::units::{bytes, counted, duration, percent, rate};
 use rtscope_model::{Evidence, Remedy, Setting};
@@ -53,6 +53,8 @@ const COPIES_OF_THE_LIVING: u64 = 4;
 const PER_SECOND_AIM: f64 = 8.0;
 /// Beyond this an area saves little and its memory is not in any cache.
 const NURSERY_MAX: u64 = 64 << 20;
+/// This spares most collections, and costs the program's own use of caches less.
+const NURSERY_MODEST: u64 = 16 << 20;
 /// Share of a memory limit that all areas together may take.
 const MEMORY_SHARE_MAX: u64 = 5;
 const MIB: u64 = 1 << 20;
@@ -92,7 +94,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         None => return None,
     };
     let seen = seen(facts, nursery, allocated, &fixed);
-    Some(verdict.seen(seen).remedies([remedy(facts, nursery, larger)]))
+    Some(verdict.seen(seen).remedies(remedies(facts, nursery, larger)))
 }
 
 /// What came with each collection.
@@ -236,16 +238,23 @@ fn seen(facts: &Facts<'_>, nursery: u64, allocated: f64, fixed: &Fixed) -> [Evid
     ]
 }
 
-fn remedy(facts: &Facts<'_>, nursery: u64, larger: u64) -> Remedy {
+/// A modest area first.
+fn remedies(facts: &Facts<'_>, nursery: u64, larger: u64) -> Vec<Remedy> {
+    let modest = larger.min(NURSERY_MODEST.max(nursery.saturating_mul(2)));
+    let sizes: &[u64] = if modest < larger { &[modest, larger] } else { &[larger] };
+    let each = sizes.iter().enumerate().map(|(number, size)| remedy(facts, nursery, *size, number == 0));
+    each.chain([tune()]).collect()
+}
+
+fn remedy(facts: &Facts<'_>, nursery: u64, size: u64, first: bool) -> Remedy {
     let text = format!(
-        "Give each capability a larger allocation area: {} each, {} for all; at this rate of allocation about {:.0} \
-         collections a second are left. It is rounded up to a power of two and goes up to {}, or a fifth of the \
-         memory limit for all: more saves little. A larger area fits no cache, which costs some programs a few \
-         per cent: measure.",
-        bytes(larger),
-        bytes(larger.saturating_mul(facts.lanes.max(1) as u64)),
-        (facts.minors_per_second() * nursery as f64 / larger as f64).max(1.0),
-        bytes(NURSERY_MAX)
+        "{} each capability a larger allocation area: {} each, {} for all; at this rate of allocation {} collections a \
+         second are left. A larger area fits no cache, which slows some programs down: measure.",
+        if first { "Give" } else { "give" },
+        bytes(size),
+        bytes(size.saturating_mul(facts.lanes.max(1) as u64)),
+        rate(facts.minors_per_second() * nursery as f64 / size as f64),
     );
-    Remedy::new(text).set(flag(larger)).falls(PAUSED).shows("collections a second and the time in pauses fall")
+    let remedy = if first { Remedy::new(text) } else { Remedy::or(text) };
+    remedy.set(flag(size)).falls(PAUSED).shows("collections a second and the time in pauses fall")
 }

@@ -78,5 +78,5 @@ fn less_often(facts: &Facts<'_>) -> Option<Remedy> {
 }
 
 fn rarer_cycles(facts: &Facts<'_>) -> impl Iterator<Item = Remedy> {
-    facts.runtime.knobs.old_heap.iter().map(|change| change.remedy(""))
+    facts.runtime.knobs.old_heap.iter().map(|change| change.remedy("", false))
 }

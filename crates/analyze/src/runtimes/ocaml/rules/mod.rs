@@ -2,6 +2,7 @@
 //! Owns their list. Refuses what holds for any runtime: see `findings`.
 
 mod collecting;
+mod custom_memory;
 mod domain_lock;
 mod explicit_gc;
 mod fork_pause;
@@ -15,7 +16,7 @@ mod small_minor_heap;
 use crate::findings::{Rule, oversubscribed};
 
 /// All of them.
-pub static RULES: [&Rule; 14] = [
+pub static RULES: [&Rule; 15] = [
     &late_release::RULE,
     &idle_domain::RULE,
     &domain_lock::RULE,
@@ -27,6 +28,7 @@ pub static RULES: [&Rule; 14] = [
     &overhead::RULE,
     &collecting::SURVIVORS,
     &collecting::EPHEMERONS,
+    &custom_memory::RULE,
     &collecting::MAJOR_WORK,
     &collecting::COLLECTING,
     &collecting::STANDING_STILL,

@@ -1,0 +1,68 @@
+//! `custom-memory`: memory outside the heap, which blocks such as bigarrays hold, drives the old heap's collector.
+//!
+//! The runtime cannot free such memory before it has found the block dead, so it works faster on the old heap the more of
+//! it is asked for. Cost: what marking and sweeping took, the share of it that such memory asked for.
+
+use crate::findings::nodes::found;
+use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Verdict, needs, scaled};
+use crate::runtimes::ocaml::drive::Drive;
+use rtscope_model::units::percent;
+use rtscope_model::{Confidence, Remedy};
+
+/// With a smaller share, allocation drives it.
+const SHARE_MIN: f64 = 0.5;
+/// What the collector does at that speed.
+const DRIVEN: [&str; 5] = ["marking", "sweeping", "custom-memory", "ephemerons", "finalisers"];
+
+pub static RULE: Rule = Rule {
+    id: "custom-memory",
+    explains: &["collecting"],
+    order: 146,
+    needs: Some(&WORK),
+    yields_to: &["explicit-gc"],
+    share_min: 0.05,
+    also: ", where it asks for half of the work",
+    why: "memory outside the heap has to be freed some time",
+    check,
+    ..Rule::BLANK
+};
+
+static WORK: Need = Need { name: "samples of the code, OCaml 5.3", optional: false, missing };
+
+fn missing(facts: &Facts<'_>) -> Option<String> {
+    let share = facts.fold::<Drive>().and_then(Drive::outside_share);
+    let untold = || "the runtime does not say what asks for its work (OCaml 5.3 and later do).".to_owned();
+    share.map_or_else(|| Some(untold()), |_| (needs::CODE.missing)(facts))
+}
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let drive = facts.fold::<Drive>()?;
+    let share = drive.outside_share().filter(|share| *share >= SHARE_MIN)?;
+    let took = found(facts, &DRIVEN)?;
+    let ns = scaled(took, drive.outside, drive.allocated.saturating_add(drive.outside));
+    let what = "Memory outside the heap, such as that of bigarrays, made the major collector work for ";
+    let verdict = Verdict::new(Cost::Time(ns), Confidence::Medium, what);
+    let rest = format!(": it asked for {} of that collector's work, allocation in the heap for the rest.", percent(share));
+    let live = facts.lines.levels(facts.end).live_bytes;
+    let live = live.map_or(String::new(), |live| {
+        format!(" Each cycle marks what is alive: {} on average.", rtscope_model::units::bytes(live.mean as u64))
+    });
+    let seen = format!("Slices were to do {} words of work for it, {} for allocation.{live}", drive.outside, drive.allocated);
+    Some(verdict.then(rest).covering(&["major-work"]).seen([facts.overall(seen)]).remedies(remedies()))
+}
+
+fn remedies() -> [Remedy; 2] {
+    let verify = "the account's parts for marking and sweeping fall";
+    [
+        Remedy::new("Use such blocks again: keep buffers and bigarrays of a size in a pool, in place of one for each use.")
+            .falls(PAUSED)
+            .shows(verify),
+        Remedy::or(
+            "let the collector lag behind more of it, which takes more memory: a ratio of 200 in place of the usual 44 \
+             per cent of the heap.",
+        )
+        .option("M=200")
+        .falls(PAUSED)
+        .shows(verify),
+    ]
+}
