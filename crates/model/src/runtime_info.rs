@@ -19,6 +19,8 @@ pub struct RuntimeInfo {
     pub lane: (&'static str, &'static str),
     /// What its threads wait to take, one and many: "MVar", "MVars".
     pub lock: (&'static str, &'static str),
+    /// Parts of names of its library's functions in which a thread waits until it can write.
+    pub writing: &'static [&'static str],
     /// What it writes its events to: "eventlog".
     pub log: &'static str,
     /// Of a program of it that writes none: why, and how one is made to.
@@ -148,6 +150,7 @@ pub static UNKNOWN: RuntimeInfo = RuntimeInfo {
     language: "the program's language",
     lane: ("lane", "lanes"),
     lock: ("lock", "locks"),
+    writing: &[],
     log: "log",
     log_is_off: "it writes no log",
     followed: "",

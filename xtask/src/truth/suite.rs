@@ -290,7 +290,11 @@ fn sentence(run: &Run) -> String {
         None => format!("{}: [{}]", if run.hit() { "hit" } else { "MISS" }, run.found.join(", ")),
     };
     let unnamed = if run.named == Some(false) { ", name NOT told" } else { "" };
-    let unnamed = if run.part_named == Some(false) { format!("{unnamed}, without its rule NO part named") } else { unnamed.to_owned() };
+    let unnamed = if run.part_named == Some(false) {
+        format!("{unnamed}, without its rule NO part named")
+    } else {
+        unnamed.to_owned()
+    };
     let given = if run.given.is_empty() { String::new() } else { format!(" ({})", run.given) };
     format!("{}{given} on {}: {what}{unnamed}{}", run.workload, run.on, dirt(run.dirty, run.noise.taken()))
 }

@@ -7,7 +7,7 @@
 //! Of runtimes that are looked at at any time this says less than there is, as a lane is not idle at every look.
 
 use super::nodes::mean;
-use super::{Cost, Facts, LOOKS_MIN, Need, Rule, Verdict, needs};
+use super::{Cost, Facts, IDLE, LOOKS_MIN, Need, Rule, Verdict, needs};
 use crate::results::waits::{HolderDoes, Wait};
 use rtscope_model::units::counted;
 use rtscope_model::{Confidence, Doing, Evidence, Remedy, WaitKind};
@@ -176,7 +176,7 @@ impl<'w> Queue<'w> {
 
     fn remedies(&self, facts: &Facts<'_>) -> Vec<Remedy> {
         let noun = facts.runtime.lane.1;
-        let verify = format!("Record again: threads no longer queue there while {noun} have nothing to run.");
+        let shows = format!("threads no longer queue there while {noun} have nothing to run");
         let texts: &[&str] = match (self.wait.kind, self.holder.doing) {
             (WaitKind::Value, _) => &[
                 "Evaluate shared values before they are shared (deepseq, strict fields), or let each thread compute its \
@@ -189,7 +189,7 @@ impl<'w> Queue<'w> {
                 "If it is a channel, let several threads fill it.",
             ],
         };
-        texts.iter().map(|text| Remedy::new(*text).verify(verify.clone())).collect()
+        texts.iter().map(|text| Remedy::new(*text).falls(IDLE).shows(&shows)).collect()
     }
 }
 

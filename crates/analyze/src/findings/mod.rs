@@ -9,6 +9,7 @@
 //! `blame`), with a quota before a neighbour.
 
 mod blocked_in_kernel;
+mod blocked_output;
 mod cpu_throttled;
 pub(crate) mod explicit_gc;
 mod facts;
@@ -38,7 +39,7 @@ pub use table::table;
 pub(crate) use words::*;
 
 /// The rules that hold for every runtime that stops the world, also for one that is not known.
-pub static RULES: [&Rule; 16] = [
+pub static RULES: [&Rule; 17] = [
     &cpu_throttled::RULE,
     &preempted::RULE,
     &oversubscribed::RULE,
@@ -49,6 +50,7 @@ pub static RULES: [&Rule; 16] = [
     &lock_convoy::RULE,
     &too_little_parallelism::RULE,
     &hand_over::RULE,
+    &blocked_output::RULE,
     &nodes::COLLECTING,
     &nodes::STANDING_STILL,
     &nodes::NO_CPU,

@@ -22,6 +22,10 @@ pub const PAUSED: Figure =
 /// The sum of collection work.
 pub const COLLECT: Figure = Figure { path: "pauses.collect_ns.sum", shows: "collections take less time" };
 
+/// Lane time in which there was nothing to run.
+pub const IDLE: Figure =
+    Figure { path: "account.parts.idle.ns", shows: "lanes have something to run for more of the run" };
+
 /// One diagnosis.
 pub struct Rule {
     /// Its stable name, unique among the rules of a runtime.

@@ -5,7 +5,7 @@
 //! without work, and a program in which one lane at a time ever worked may be sequential on purpose: both are no findings.
 
 use super::with_work::{TWO_MIN, WithWork, seen};
-use super::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
+use super::{Cost, Facts, IDLE, LOOKS_MIN, Rule, Verdict, needs};
 use rtscope_model::{Confidence, Remedy};
 
 /// Of the wall clock outside pauses: with more in which no lane had work, the program waits for some.
@@ -41,12 +41,12 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 
 fn remedies(facts: &Facts<'_>) -> [Remedy; 2] {
     let many = facts.runtime.lane.1;
-    let verify = format!("Record again: more {many} have work at once.");
+    let shows = format!("more {many} have work at once");
     [
         format!(
             "Divide the work into several times as many pieces as there are {many}, which they take from one queue."
         ),
         "Let what runs alone at the beginning or the end, such as reading or merging, run in pieces too.".to_owned(),
     ]
-    .map(|text| Remedy::new(text).verify(verify.clone()))
+    .map(|text| Remedy::new(text).falls(IDLE).shows(&shows))
 }

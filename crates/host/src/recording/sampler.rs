@@ -543,8 +543,14 @@ mod tests {
         let pid = std::process::id();
         // Large beside what other tests take and give back meanwhile.
         let held = vec![1u8; 256 << 20];
-        let config =
-            Config { host: Host::default(), pid, levels: Vec::new(), period_ns: 2_000_000, calm_period_ns: 2_000_000, transactions: None };
+        let config = Config {
+            host: Host::default(),
+            pid,
+            levels: Vec::new(),
+            period_ns: 2_000_000,
+            calm_period_ns: 2_000_000,
+            transactions: None,
+        };
         let sampler = Sampler::start(&Folder::open(folder.path()).unwrap(), config).unwrap();
         let mut said = Vec::new();
         for _ in 0..15 {

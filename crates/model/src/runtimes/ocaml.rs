@@ -11,6 +11,16 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
     language: "OCaml",
     lane: ("domain", "domains"),
     lock: ("mutex", "mutexes"),
+    writing: &[
+        "Stdlib.output",
+        "Stdlib.print",
+        "Stdlib.flush",
+        "Stdlib.close_out",
+        "Out_channel.",
+        "Unix.write",
+        "Unix.single_write",
+        "Unix.send",
+    ],
     log: "ring",
     log_is_off: "its runtime events are off and cannot be switched on from outside; \
                  start it with OCAML_RUNTIME_EVENTS_START=1",

@@ -31,8 +31,9 @@ truths! {
         live_9_0_short_major_gc "short-major-gc";
     "ghc-9.6":
         live_9_6_small_nursery "small-nursery", live_9_6_long_major_gc "long-major-gc",
-        live_9_6_stacks "stacks";
+        live_9_6_stacks "stacks", live_9_6_memory_limit "memory-limit";
     "ghc-9.10":
+        live_5_4_custom_memory "custom-memory",
         live_9_10_remembered_set "remembered-set", live_9_10_survivors "survivors",
         live_9_10_weak_pointers "weak-pointers";
 }
@@ -46,7 +47,8 @@ truths! {
     "ghc-9.6":
         live_9_6_lock_convoy_striped "lock-convoy-striped", live_9_6_uneven_even "uneven-even",
         live_9_6_sparks_fizzle "sparks-fizzle", live_9_6_at_rest "at-rest", live_5_3_domain_lock "domain-lock",
-        live_5_3_comparing "comparing", live_5_3_hand_over_domains "hand-over-domains";
+        live_5_3_comparing "comparing", live_5_3_hand_over_domains "hand-over-domains",
+        live_5_3_slow_reader "slow-reader";
     "ghc-9.10":
         live_9_10_pool_in_turn "pool-in-turn", live_9_10_uneven "uneven",
         live_9_10_sparks_lazy "sparks-lazy",

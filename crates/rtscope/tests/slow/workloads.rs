@@ -8,7 +8,8 @@ truths! {
         live_9_0_at_rest "at-rest", live_9_0_foreign_call "foreign-call", live_9_0_foreign_sleep "foreign-sleep",
         live_9_0_idle_capabilities "idle-capabilities",
         live_9_0_late_safepoint_yields "late-safepoint-yields",
-        live_9_0_long_major_gc "long-major-gc", live_9_0_non_moving "non-moving",
+        live_9_0_long_major_gc "long-major-gc", live_9_0_memory_limit "memory-limit",
+        live_9_0_non_moving "non-moving",
         live_9_0_non_threaded "non-threaded", live_9_0_oversubscribed "oversubscribed",
         live_9_0_remembered_set "remembered-set", live_9_0_small_nursery "small-nursery",
         live_9_0_stacks "stacks", live_9_0_survivors "survivors",
@@ -16,7 +17,8 @@ truths! {
         live_9_0_uneven "uneven", live_9_0_weak_pointers "weak-pointers";
     "ghc-9.6":
         live_9_6_foreign_call "foreign-call", live_9_6_foreign_call_safe "foreign-call-safe",
-        live_9_6_hand_over "hand-over",
+        live_9_6_hand_over "hand-over", live_5_3_custom_memory "custom-memory",
+        live_5_3_slow_reader_none "slow-reader-none",
         live_9_6_late_safepoint "late-safepoint", live_9_6_lock_convoy "lock-convoy",
         live_9_6_neighbour "neighbour", live_9_6_non_threaded "non-threaded",
         live_9_6_oversubscribed "oversubscribed", live_9_6_page_faults "page-faults",
@@ -25,7 +27,8 @@ truths! {
     "ghc-9.10":
         live_9_10_at_rest "at-rest", live_9_10_foreign_call_safe "foreign-call-safe",
         live_9_10_foreign_sleep "foreign-sleep",
-        live_9_10_hand_over "hand-over",
+        live_9_10_hand_over "hand-over", live_9_10_memory_limit "memory-limit",
+        live_5_4_custom_memory_pooled "custom-memory-pooled",
         live_9_10_idle_capabilities "idle-capabilities", live_9_10_late_safepoint "late-safepoint",
         live_9_10_late_safepoint_yields "late-safepoint-yields",
         live_9_10_lock_convoy "lock-convoy", live_9_10_long_major_gc "long-major-gc",

@@ -12,6 +12,7 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
     language: "Haskell",
     lane: ("capability", "capabilities"),
     lock: ("MVar", "MVars"),
+    writing: &["writeRawBufferPtr", "threadWaitWrite", "hPutBuf"],
     log: "eventlog",
     log_is_off: "it writes no eventlog, which cannot be switched on from outside; start it with `+RTS -l`",
     followed: "a GHC program that writes an eventlog (+RTS -l) and was not stripped",

@@ -117,7 +117,11 @@ pub(super) fn outcome(results: &Results, id: &str) -> Outcome {
 fn a_small_nursery_is_found_with_the_area_that_would_do() {
     let (results, _) = analyse(context(), script(GC));
     let finding = one(&results, "small-nursery");
-    assert_eq!(finding.cost_ns, 990 * 85 * US - (990.0 * 1024.0 * 0.4) as u64, "without what copying 1 KiB takes at least");
+    assert_eq!(
+        finding.cost_ns,
+        990 * 85 * US - (990.0 * 1024.0 * 0.4) as u64,
+        "without what copying 1 KiB takes at least"
+    );
     assert!(finding.claim.contains("256 KiB is used up 990 times a second"), "{}", finding.claim);
     assert!(finding.evidence[1].text.contains("0.4 %"), "{}", finding.evidence[1].text);
     // 990 a second of 256 KiB: 31 MiB leave eight.

@@ -58,8 +58,12 @@ static MARKED: Work = Work {
     remedies: |facts| rarer_cycles(facts).chain([tune()]).collect(),
 };
 
+/// One domain that collects for 11 % of the time is slower by 6 % with a minor heap four times as large as the default.
 pub static COLLECTING: Rule = Rule {
-    check: |facts| collecting(facts, less_often(facts).into_iter().chain([tune()]).collect()),
+    check: |facts| {
+        let fewer = less_often(facts).filter(|_| saves(facts, facts.collections.minor.collect_ns));
+        collecting(facts, fewer.into_iter().chain([tune()]).collect())
+    },
     ..nodes::COLLECTING_BASE
 };
 

@@ -42,21 +42,25 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let ns = scaled(took, drive.outside, drive.allocated.saturating_add(drive.outside));
     let what = "Memory outside the heap, such as that of bigarrays, made the major collector work for ";
     let verdict = Verdict::new(Cost::Time(ns), Confidence::Medium, what);
-    let rest = format!(": it asked for {} of that collector's work, allocation in the heap for the rest.", percent(share));
+    let rest =
+        format!(": it asked for {} of that collector's work, allocation in the heap for the rest.", percent(share));
     let live = facts.lines.levels(facts.end).live_bytes;
     let live = live.map_or(String::new(), |live| {
         format!(" Each cycle marks what is alive: {} on average.", rtscope_model::units::bytes(live.mean as u64))
     });
-    let seen = format!("Slices were to do {} words of work for it, {} for allocation.{live}", drive.outside, drive.allocated);
+    let seen =
+        format!("Slices were to do {} words of work for it, {} for allocation.{live}", drive.outside, drive.allocated);
     Some(verdict.then(rest).covering(&["major-work"]).seen([facts.overall(seen)]).remedies(remedies()))
 }
 
 fn remedies() -> [Remedy; 2] {
     let verify = "the account's parts for marking and sweeping fall";
     [
-        Remedy::new("Use such blocks again: keep buffers and bigarrays of a size in a pool, in place of one for each use.")
-            .falls(PAUSED)
-            .shows(verify),
+        Remedy::new(
+            "Use such blocks again: keep buffers and bigarrays of a size in a pool, in place of one for each use.",
+        )
+        .falls(PAUSED)
+        .shows(verify),
         Remedy::or(
             "let the collector lag behind more of it, which takes more memory: a ratio of 200 in place of the usual 44 \
              per cent of the heap.",
