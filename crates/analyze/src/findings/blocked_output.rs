@@ -65,8 +65,8 @@ mod tests {
             ..Wait::default()
         };
         assert!(writes(&wait("Stdlib.output_string", Some("write")), &[]));
-        assert!(writes(&wait("Pebble.put", None), &["Pebble.put"]));
-        assert!(!writes(&wait("Stdlib.input_line", Some("read")), &["Pebble.put"]));
-        assert!(!writes(&Wait { kind: WaitKind::Time, ..wait("Pebble.put", Some("write")) }, &["Pebble.put"]));
+        assert!(writes(&wait("Log.put", None), &["Log.put"]));
+        assert!(!writes(&wait("Stdlib.input_line", Some("read")), &["Log.put"]));
+        assert!(!writes(&Wait { kind: WaitKind::Time, ..wait("Log.put", Some("write")) }, &["Log.put"]));
     }
 }

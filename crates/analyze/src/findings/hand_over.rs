@@ -15,6 +15,8 @@ use rtscope_model::units::{duration, percent};
 use rtscope_model::{Account, Confidence, Evidence, Node, Remedy, WaitKind};
 
 const SHARE_MIN: f64 = 0.10;
+/// One lane takes as long as all were on CPUs, at least: with less to gain it is not offered.
+const GAIN_MIN: f64 = 0.2;
 
 pub(super) static RULE: Rule = Rule {
     id: "hand-over",
@@ -98,15 +100,30 @@ pub(super) fn waited(facts: &Facts<'_>, most: &Wait) -> Evidence {
     facts.overall(format!("Most waits at looks: for a {}{at}, at {looks} of them.", most.kind.word()))
 }
 
-fn remedies(facts: &Facts<'_>) -> [Remedy; 2] {
+fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
     let lane = facts.runtime.lane.0;
     let verify = "Record again: handing over takes less of the run.";
-    [
+    let words = [
         "Hand over many items at a time, through a queue with room for several: then both sides work at once."
             .to_owned(),
         format!("Where one side always waits for the other's answer, let one thread do both, or both on one {lane}."),
-    ]
-    .map(|text| Remedy::new(text).verify(verify))
+    ];
+    let words = words.map(|text| Remedy::new(text).verify(verify));
+    words.into_iter().chain(one_lane(facts).map(|one| one.verify(verify))).collect()
+}
+
+/// One lane for all, where what they do fits into it: threads of a lane hand over without waking a CPU.
+fn one_lane(facts: &Facts<'_>) -> Option<Remedy> {
+    let (account, flag) = (facts.account?, facts.runtime.knobs.lanes?);
+    let on_cpus_ns: u64 = ["program", "collecting"].iter().filter_map(|id| account.part(id)).map(|part| part.ns).sum();
+    let fits = facts.lanes > 1 && on_cpus_ns as f64 <= account.wall_ns as f64 * (1.0 - GAIN_MIN);
+    let (one, many) = facts.runtime.lane;
+    let text = format!(
+        "run on one {one}: what all {many} did on CPUs, {}, fits into one, whose threads hand over without waking another \
+         CPU. A thread that is bound to a kernel thread is switched to all the same: measure.",
+        duration(on_cpus_ns)
+    );
+    fits.then(|| Remedy::or(text).option(format!("{flag}1")))
 }
 
 #[cfg(test)]

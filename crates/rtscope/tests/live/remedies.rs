@@ -61,10 +61,11 @@ let () = Printf.printf "%d\n" (work 0)
 const LINKED_IN: &str = "-N2 -A64k -T";
 
 /// Every option that a rule recommends.
-const OPTIONS: [&str; 13] = [
+const OPTIONS: [&str; 14] = [
     "-N1",
     "-A64m",
     "-H64m",
+    "-M512m",
     "-qg",
     "-qg1",
     "-qn2",

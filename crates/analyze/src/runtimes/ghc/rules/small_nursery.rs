@@ -9,8 +9,9 @@
 //! What outlives its area is copied, copied once more, and then fills the old generation, which is collected once it has
 //! grown by a factor. So many collections of the old may be a young area that is too small, too. That is certain in two
 //! cases. Where there is none, nothing got old: what was copied was dead soon after. Where larger areas would leave fewer
-//! than half as many collections of any kind as there are of the old now, at least half of these are gone. Then (but not where
-//! finalizers keep alive what is dead) all of both is the cost, but for the share of what has to be copied anyhow, because it is alive for good.
+//! than half as many collections of any kind as there are of the old now, at least half of these are gone. Then all of both
+//! is the cost, but for the share of what has to be copied anyhow, because it is alive for good; but not where finalizers
+//! keep alive what is dead.
 //!
 //! Held back where allocation does not explain the collections, and where the area is large already.
 
