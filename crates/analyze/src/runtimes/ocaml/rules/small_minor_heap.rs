@@ -46,9 +46,9 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let little = minor.copied_bytes as f64 <= allocated * SURVIVAL_MAX;
     let young = facts.allocation.young_bytes_max;
     // What survives only because the heap is so small would be dead in a larger one.
-    let tiny = young < WORDS_MIN * WORD_BYTES / 2;
+    let tiny = tiny(facts);
     let cost_ns = if little { minor.fixed_ns } else { minor.fixed_ns.max(minor.copying_ns) };
-    if !(little || tiny) || facts.minors_per_second() < PER_SECOND_MIN || !(tiny || saves(facts, cost_ns)) {
+    if !(little || tiny) || facts.minors_per_second() < PER_SECOND_MIN || !saves(facts, cost_ns) {
         return None;
     }
     let remedy = larger(facts)?.remedy(Remedy::new, "Give each domain a larger minor heap");
@@ -72,9 +72,14 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::new(Cost::Time(cost_ns), Confidence::High, what).seen([seen]).remedies([remedy]))
 }
 
-/// Whether so much is saved by collecting less often that a heap which fits the cache less is worth it.
+/// Whether a larger heap is worth what it costs the cache: so much is saved by collecting less often, or it fits all the same.
 pub(super) fn saves(facts: &Facts<'_>, cost_ns: u64) -> bool {
-    facts.share(cost_ns) >= SHARE_MIN_ORDINARY
+    tiny(facts) || facts.share(cost_ns) >= SHARE_MIN_ORDINARY
+}
+
+/// Less than half of the default.
+fn tiny(facts: &Facts<'_>) -> bool {
+    facts.allocation.young_bytes_max < WORDS_MIN * WORD_BYTES / 2
 }
 
 /// A larger minor heap for each of the domains.
