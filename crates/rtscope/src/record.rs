@@ -49,9 +49,9 @@ pub struct RecordArgs {
     /// Do not look at what the program's threads wait for.
     #[arg(long)]
     pub no_waits: bool,
-    /// Period of memory and throttle samples (default: 10ms, or 50ms where there is neither a quota nor a transaction)
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub sample_every: Option<Duration>,
+    /// Period of memory and throttle samples.
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
+    pub sample_every: Duration,
     /// Keep a snapshot of a GHC program's heap so often; one is followed by none for ten times the CPU time it took.
     #[arg(long, value_name = "TIME", value_parser = every)]
     pub heap_every: Option<Duration>,

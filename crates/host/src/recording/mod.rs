@@ -59,8 +59,8 @@ pub struct Options {
     pub kernel: Option<Tier>,
     /// CPU time of a thread between two looks at where its code is; `None`: no looks.
     pub code_period: Option<Duration>,
-    /// Period of RSS and throttle counters; `None`: as short as is needed.
-    pub sample_period: Option<Duration>,
+    /// Period of RSS and throttle counters.
+    pub sample_period: Duration,
     /// Whether to look at what the program's threads wait for.
     pub waits: bool,
     /// When to keep a snapshot of the heap.

@@ -5,9 +5,7 @@
 //! wake-up is written down, not made up for. The format of its lines is
 //! `decode::capture::samples`. Threads are looked at every 100 ms, or less
 //! often where there are so many that it would cost more than its share. A
-//! wake-up alone is most of the cost at 10 ms, so everything shares one, and
-//! where no quota can run out and no transaction ends with the program there
-//! are fewer of them.
+//! wake-up alone is most of the cost at 10 ms, so everything shares one.
 
 use crate::capture::folder::Folder;
 use crate::capture::store::is_disk_full;
@@ -54,8 +52,6 @@ pub struct Config {
     pub levels: Vec<Level>,
     /// Period of RSS and throttle counters.
     pub period_ns: u64,
-    /// The same where no group has a quota and no transactions are counted.
-    pub calm_period_ns: u64,
     /// How counts of transactions are kept (who takes the lines by hand needs no folder); `None`:
     /// nobody looks at them.
     pub transactions: Option<stm::Kept>,
@@ -251,7 +247,7 @@ impl State {
                 self.note_gap(deadline, now);
             }
             self.sample(now);
-            deadline = deadline.plus(self.period_ns(now)).max(now);
+            deadline = deadline.plus(self.config.period_ns).max(now);
         }
         let now = clock::monotonic();
         self.sample_rare(now);
@@ -261,13 +257,6 @@ impl State {
             transactions.finish();
         }
         self.write();
-    }
-
-    /// Until the next wake-up.
-    fn period_ns(&self, now: Time) -> u64 {
-        let counts = self.transactions.as_ref().is_some_and(Watcher::counts);
-        let calm = self.quota_files.is_empty() && !counts && now.since(self.started) >= STARTING_NS;
-        if calm { self.config.calm_period_ns } else { self.config.period_ns }
     }
 
     fn told(&self) -> Option<MutexGuard<'_, Told>> {
@@ -512,7 +501,7 @@ mod tests {
         let pid = std::process::id();
         let levels = crate::machine::cgroup::of_process(&host, pid).levels;
         let path = folder.path().join("samples.jsonl");
-        let config = Config { host, pid, levels, period_ns: 2_000_000, calm_period_ns: 2_000_000, transactions: None };
+        let config = Config { host, pid, levels, period_ns: 2_000_000, transactions: None };
         let capture = Folder::open(folder.path()).unwrap();
         let sampler = Sampler::start(&capture, config).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(150));
@@ -543,14 +532,8 @@ mod tests {
         let pid = std::process::id();
         // Large beside what other tests take and give back meanwhile.
         let held = vec![1u8; 256 << 20];
-        let config = Config {
-            host: Host::default(),
-            pid,
-            levels: Vec::new(),
-            period_ns: 2_000_000,
-            calm_period_ns: 2_000_000,
-            transactions: None,
-        };
+        let config =
+            Config { host: Host::default(), pid, levels: Vec::new(), period_ns: 2_000_000, transactions: None };
         let sampler = Sampler::start(&Folder::open(folder.path()).unwrap(), config).unwrap();
         let mut said = Vec::new();
         for _ in 0..15 {

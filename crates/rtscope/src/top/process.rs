@@ -59,8 +59,6 @@ impl Running {
             pid,
             levels: groups.levels.clone(),
             period_ns: period_ns(&groups),
-            // Whoever has it says when to look.
-            calm_period_ns: 0,
             transactions: Some(stm::Kept { capture: None, redact: false }),
         });
         // Looking at a large binary takes a while, in which nothing is counted.

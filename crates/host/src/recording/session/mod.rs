@@ -41,11 +41,6 @@ use std::process::Child;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Period of RSS and throttle counters where none is asked for: a quota of the usual period of 100 ms is seen to run out within
-/// a tenth of it.
-const SAMPLE_PERIOD_NS: u64 = 10_000_000;
-/// The same where there is nothing to miss.
-const CALM_PERIOD_NS: u64 = 50_000_000;
 /// Period of looks at the program's descendants: with perf's records of forks, and without.
 const FAMILY_PERIOD_NS: u64 = 2_000_000_000;
 const FAMILY_PERIOD_BLIND_NS: u64 = 50_000_000;
@@ -135,7 +130,7 @@ impl<'a> Session<'a> {
             binary: inspected.binary,
             groups: groups.manifest(),
             machine: machine::snapshot(&host, pid),
-            sample_period_ns: options.sample_period.map_or(SAMPLE_PERIOD_NS, nanoseconds),
+            sample_period_ns: u64::try_from(options.sample_period.as_nanos()).unwrap_or(u64::MAX),
             notes: groups.notes.clone(),
             ..empty_manifest()
         };
@@ -284,7 +279,6 @@ impl<'a> Session<'a> {
             pid: self.pid,
             levels: self.groups.levels.clone(),
             period_ns: self.manifest.sample_period_ns.max(1_000_000),
-            calm_period_ns: self.options.sample_period.map_or(CALM_PERIOD_NS, nanoseconds).max(1_000_000),
             transactions: Some(stm::Kept { capture: Some(self.store.folder().clone()), redact: self.options.redact }),
         };
         let sampler = Sampler::start(self.store.folder(), config);
@@ -757,8 +751,4 @@ fn oom_kills(host: &Host, groups: &Groups) -> u64 {
 fn late_loss(from: Time, to: Time) -> Loss {
     let note = format!("the sampler did not get to run for {} ms: no samples in between", to.since(from) / 1_000_000);
     Loss { from: Some(from), to: Some(to), ..loss("samples", LossKind::RecorderLate, 1, note) }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -144,19 +144,6 @@ impl Watcher {
         }
     }
 
-    /// Whether any may be missed: of a program that has begun none, the package is not linked in and the runtime counts none.
-    pub fn counts(&self) -> bool {
-        let counts = |process: &Process| match &process.state {
-            State::Finding(_) => true,
-            State::Refused => false,
-            State::Counting(counting) => {
-                let look = counting.last.as_ref().map(|last| &last.1);
-                look.is_none_or(|look| look.outcomes.is_some() || look.attempts.is_some_and(|attempts| attempts > 0))
-            }
-        };
-        self.processes.values().any(counts)
-    }
-
     /// One look at each, to be kept until the next.
     pub fn look(&mut self, now: Time) {
         for process in self.processes.values_mut() {
