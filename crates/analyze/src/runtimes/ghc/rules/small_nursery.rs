@@ -4,7 +4,7 @@
 //! A collection is due whenever a lane has used up its area, however little of it is alive, so twice the area is half the
 //! collections. Cost: what comes with each collection, whatever it copies. Of the waits, those without a cause that another
 //! rule names. Of the work, what samples found at something that each collection does anew. Without kernel events or
-//! samples it is told by the time of collections and the bytes that they copied: see [`by_bytes`].
+//! samples, it follows from how long collections took and what they copied: see [`by_bytes`].
 //!
 //! What outlives its area is copied, copied once more, and then fills the old generation, which is collected once it has
 //! grown by a factor. So many collections of the old may be a young area that is too small, too. That is certain in two
@@ -65,7 +65,18 @@ pub static RULE: Rule = Rule {
     explains: &["collecting", "standing-still"],
     order: 150,
     needs: Some(&SIZES),
-    yields_to: &["remembered-set", "stacks", "weak-pointers", "explicit-gc", "idle-gc", "oversubscribed"],
+    // A collector without a CPU makes the others wait and spin in each collection.
+    yields_to: &[
+        "remembered-set",
+        "stacks",
+        "weak-pointers",
+        "explicit-gc",
+        "idle-gc",
+        "oversubscribed",
+        "cpu-throttled",
+        "preempted",
+        "host-steal",
+    ],
     share_min: 0.05,
     also: ", from 100 collections a second, or where what dies soon gets old",
     why: "fewer do not come from a small area",

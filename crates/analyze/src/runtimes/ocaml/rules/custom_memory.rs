@@ -6,7 +6,7 @@
 use crate::findings::nodes::found;
 use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Verdict, needs, scaled};
 use crate::runtimes::ocaml::drive::Drive;
-use rtscope_model::units::percent;
+use rtscope_model::units::{bytes, count, percent};
 use rtscope_model::{Confidence, Remedy};
 
 /// With a smaller share, allocation drives it.
@@ -46,10 +46,10 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         format!(": it asked for {} of that collector's work, allocation in the heap for the rest.", percent(share));
     let live = facts.lines.levels(facts.end).live_bytes;
     let live = live.map_or(String::new(), |live| {
-        format!(" Each cycle marks what is alive: {} on average.", rtscope_model::units::bytes(live.mean as u64))
+        format!(" Each cycle marks what is alive: {} on average.", bytes(live.mean as u64))
     });
-    let seen =
-        format!("Slices were to do {} words of work for it, {} for allocation.{live}", drive.outside, drive.allocated);
+    let [outside, allocated] = [drive.outside, drive.allocated].map(count);
+    let seen = format!("Slices were to do {outside} words of work for it, {allocated} for allocation.{live}");
     Some(verdict.then(rest).covering(&["major-work"]).seen([facts.overall(seen)]).remedies(remedies()))
 }
 
