@@ -224,13 +224,16 @@ impl Runner {
 
     /// `rtscope report --json` of a capture or log. Losses (status 3) are an answer too.
     pub fn report(&self, file: &Path) -> Result<Value> {
-        self.report_without(file, &[])
+        self.report_with(file, &[])
     }
 
-    /// The same without these rules.
-    pub fn report_without(&self, file: &Path, rules: &[&str]) -> Result<Value> {
-        let off = rules.iter().flat_map(|rule| ["--without", *rule]);
-        let done = Command::new(&self.rtscope).args(["report", "--json"]).args(off).arg(file).output()?;
+    /// The same without this rule.
+    pub fn report_without(&self, file: &Path, rule: &str) -> Result<Value> {
+        self.report_with(file, &["--without", rule])
+    }
+
+    fn report_with(&self, file: &Path, options: &[&str]) -> Result<Value> {
+        let done = Command::new(&self.rtscope).args(["report", "--json"]).args(options).arg(file).output()?;
         let said = String::from_utf8_lossy(&done.stderr);
         ensure!(matches!(done.status.code(), Some(0 | 3)), "report ended with {}: {said}", done.status);
         serde_json::from_slice(&done.stdout).context("report --json printed no JSON")

@@ -75,7 +75,7 @@ pub struct Run {
     pub named: Option<bool>,
     /// With the rule of a hit left out, whether what it cost has a name still; `None`: not asked.
     #[serde(default)]
-    pub part_named: Option<bool>,
+    pub named_without: Option<bool>,
     /// What the remedy to be tried promises; `None`: no hit, or no remedy is told.
     pub promise: Option<Promise>,
     /// What else the machine did.

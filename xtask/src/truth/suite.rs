@@ -3,7 +3,7 @@
 //! judging is `score`'s.
 
 use super::journal::{Cure, Journal, Promise, Read, Run};
-use super::{journal, order, remedy};
+use super::{journal, off, order, remedy};
 use crate::runner::{Outcome, Runner, keeps_captures};
 use crate::toolchain::Toolchain;
 use crate::workload::{NOTHING, Workload};
@@ -19,11 +19,6 @@ const OVERHEAD_SECONDS: f64 = 1.0;
 const TOLD_MAX: usize = 60;
 /// So often progress is told.
 const PROGRESS_EVERY: usize = 25;
-
-/// From this share on something has to be found without the rule. What costs memory is no part of the account, and these
-/// name a part themselves, or what threads wait for that no lane stands for.
-const OFF_MIN: f64 = 0.15;
-const NO_PART: [&str; 2] = ["overhead", "domain-lock"];
 
 /// A suite that runs.
 pub struct Suite<'a> {
@@ -165,13 +160,14 @@ impl<'a> Suite<'a> {
                     run.promise = Some(remedy::promise(&outcome.report, change.number).unwrap_or_default());
                 }
                 if self.seen.plan.rules_off && run.hit() && run.expect != NOTHING {
-                    run.part_named = self.part_named(&outcome)?;
+                    let without = |rule: &str| self.runner.report_without(&outcome.capture, rule);
+                    run.named_without = off::named(&outcome.report, without)?;
                 }
                 capture = Some(outcome.capture);
             }
             Err(error) => run.error = Some(format!("{error:#}")),
         }
-        let wrong = !run.hit() || run.named == Some(false) || run.part_named == Some(false);
+        let wrong = !run.hit() || run.named == Some(false) || run.named_without == Some(false);
         if wrong || self.order.len() <= TOLD_MAX {
             (self.say)(&sentence(&run));
         }
@@ -180,19 +176,6 @@ impl<'a> Suite<'a> {
         let dirty = run.dirty;
         self.seen.runs.push(run);
         Ok(dirty)
-    }
-
-    /// Whether the time of the first finding has a name where its rule is left out: a part of the account, or what another
-    /// rule finds there. `None`: not to be asked.
-    fn part_named(&self, outcome: &Outcome) -> Result<Option<bool>> {
-        let first = &outcome.report["findings"][0];
-        let share = first["share"].as_f64().unwrap_or(0.0);
-        if share < OFF_MIN || first["cost_ns"] == 0 || NO_PART.contains(&outcome.first()) {
-            return Ok(None);
-        }
-        let report = self.runner.report_without(&outcome.capture, &[outcome.first()])?;
-        let mut left = report["findings"].as_array().map_or(&[][..], Vec::as_slice).iter();
-        Ok(Some(left.any(|finding| finding["cost_ns"] != 0)))
     }
 
     /// One run with the remedy; gives whether it was dirty.
@@ -290,8 +273,8 @@ fn sentence(run: &Run) -> String {
         None => format!("{}: [{}]", if run.hit() { "hit" } else { "MISS" }, run.found.join(", ")),
     };
     let unnamed = if run.named == Some(false) { ", name NOT told" } else { "" };
-    let unnamed = if run.part_named == Some(false) {
-        format!("{unnamed}, without its rule NO part named")
+    let unnamed = if run.named_without == Some(false) {
+        format!("{unnamed}, without its rule NOTHING named")
     } else {
         unnamed.to_owned()
     };

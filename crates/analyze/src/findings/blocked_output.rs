@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let writes: Vec<&Wait> = waits.by.iter().filter(|wait| writes(wait, facts.runtime.writing)).collect();
     let share: f64 = writes.iter().map(|wait| wait.share).sum();
     let most = writes.iter().max_by(|one, other| one.share.total_cmp(&other.share))?;
-    let at = most.place.as_ref().or(most.callee.as_ref()).map_or(String::new(), |place| format!(" in `{place}`"));
+    let at = most.at();
     let what = format!("The average {} had nothing to run for ", facts.runtime.lane.0);
     let cost = Cost::Time(mean(account, (idle.ns as f64 * share.min(1.0)) as u64));
     let rest = format!(", while threads waited{at} until they could write: what they write is taken too slowly.");

@@ -95,7 +95,7 @@ fn at_most(share: f64, looks: u64) -> f64 {
 }
 
 pub(super) fn waited(facts: &Facts<'_>, most: &Wait) -> Evidence {
-    let at = most.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"));
+    let at = most.at();
     let looks = percent(most.looks_share);
     facts.overall(format!("Most waits at looks: for a {}{at}, at {looks} of them.", most.kind.word()))
 }

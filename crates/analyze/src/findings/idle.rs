@@ -33,10 +33,8 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let ns = lost_ns.saturating_add(stood(facts, waits).map_or(0, |stood| stood.least_ns));
     let what = format!("Some {} had nothing to run although the program was not done: up to ", facts.runtime.lane.1);
     let most = waits.by.iter().find(|wait| among_threads(wait.kind));
-    let rest = most.map_or(".".to_owned(), |most| {
-        let at = most.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"));
-        format!(", while threads waited for a {}{at}.", most.kind.word())
-    });
+    let rest =
+        most.map_or(".".to_owned(), |most| format!(", while threads waited for a {}{}.", most.kind.word(), most.at()));
     let seen = seen(facts).into_iter().chain(most.map(|most| waited(facts, most)));
     let remedy = Remedy::new("See what each thread waits for, and who has it: `rtscope report -v`.");
     let remedy = remedy.verify("The list of waits names the thread that the others wait for.");

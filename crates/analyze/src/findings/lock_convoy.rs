@@ -142,7 +142,7 @@ impl<'w> Queue<'w> {
 
     /// The end of the claim.
     fn because(&self, facts: &Facts<'_>) -> String {
-        let at = self.wait.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"));
+        let at = self.wait.at();
         let within = self.holder.place.as_ref().map_or(String::new(), |place| format!(" `{place}`"));
         let did = match (self.holder.doing, &self.holder.callee) {
             (Doing::Waits(_), Some(callee)) if self.holder.place.as_ref() != Some(callee) => {

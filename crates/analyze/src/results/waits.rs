@@ -93,6 +93,13 @@ pub struct Wait {
     pub share: f64,
 }
 
+impl Wait {
+    /// Where they waited, to go on with: " in `take`"; nothing where the place has no name.
+    pub fn at(&self) -> String {
+        self.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"))
+    }
+}
+
 /// Whoever has what others wait for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HolderDoes {

@@ -143,29 +143,45 @@ fn a_small_nursery_is_not_said_where_a_larger_one_would_not_help() {
     assert!(found_in(roomy(), Gc { allocated: 64 << 20, ..GC }).is_empty(), "large already");
 }
 
-/// Every 10 ms one that copies two fifths of what was allocated; `old` of 95 are of the old generation.
-fn ageing(old: u64) -> Results {
+/// Every 10 ms one that copies two fifths of what was allocated; `old` of 95 are of the old generation, of so many
+/// nanoseconds and bytes.
+fn ageing(old: u64, long: (u64, u64)) -> Results {
+    ageing_in(context(), old, long)
+}
+
+fn ageing_in(context: Context, old: u64, (collect_ns, copied): (u64, u64)) -> Results {
     let young = Gc { every_ns: 10 * MS, collect_ns: MS, copied: 200 * KIB, allocated: 512 * KIB, count: 0, ..GC };
     let script = (1..=95).fold(script(young), |script, n| {
         let is_old = old > 0 && n % (95 / old) == 0;
-        let gc = if is_old { Gc { generation: 1, copied: 400 * KIB, collect_ns: 2 * MS, ..young } } else { young };
+        let gc = if is_old { Gc { generation: 1, copied, collect_ns, ..young } } else { young };
         collection(script, gc, n * 10 * MS, n)
     });
-    analyse(context(), script).0
+    analyse(context, script).0
+}
+
+const SHORT: (u64, u64) = (2 * MS, 400 * KIB);
+/// Long enough for a finding of their own.
+const LONG: (u64, u64) = (6 * MS, 1_024 * KIB);
+
+#[test]
+fn what_follows_from_a_cause_is_no_finding_of_its_own() {
+    assert_eq!(ids(&ageing(19, LONG)), ["small-nursery"]);
+    let off = Context { rules_off: vec!["small-nursery".to_owned()], ..context() };
+    assert_eq!(ids(&ageing_in(off, 19, LONG)), ["long-major-gc"]);
 }
 
 #[test]
 fn a_small_nursery_explains_what_dies_after_it_got_old() {
-    let finding = one(&ageing(19), "small-nursery");
+    let finding = one(&ageing(19, SHORT), "small-nursery");
     let says = "used up 76 times a second, while 31 % of it is still alive: copying what is dead soon after, and 19 \
                 collections of the old generation that it fills, took ";
     assert!(finding.claim.contains(says), "{}", finding.claim);
     assert_eq!(finding.cost_ns, 76 * MS + 19 * 2 * MS + 95 * 5 * US);
     // 47 MiB in areas of 4 MiB for two lanes are six collections.
     assert_eq!(finding.remedies[0].flag.as_deref(), Some("+RTS -A4m"));
-    let finding = one(&ageing(0), "small-nursery");
+    let finding = one(&ageing(0, SHORT), "small-nursery");
     assert!(finding.claim.contains("copying what is dead soon after took"), "{}", finding.claim);
-    assert_eq!(ids(&ageing(5)), ["collecting"], "a larger area may leave as many collections of the old");
+    assert_eq!(ids(&ageing(5, SHORT)), ["collecting"], "a larger area may leave as many collections of the old");
 }
 
 #[test]
