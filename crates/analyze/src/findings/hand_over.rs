@@ -7,7 +7,7 @@
 //! idle, so their share with such a thread is a larger one of the time that counts here. They are few: what they may have
 //! missed by chance is left out where it is decided whether there is anything to find.
 
-use super::nodes::mean;
+use super::collected::mean;
 use super::with_work::{MENTIONED_MIN, seen};
 use super::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
 use crate::results::waits::{Wait, Waits};

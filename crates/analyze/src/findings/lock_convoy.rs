@@ -6,7 +6,7 @@
 //! thing that a running thread took is not always known: those waits count as the others at their place do.
 //! Of runtimes that are looked at at any time this says less than there is, as a lane is not idle at every look.
 
-use super::nodes::mean;
+use super::collected::mean;
 use super::{Cost, Facts, IDLE, LOOKS_MIN, Need, Rule, Verdict, needs};
 use crate::results::waits::{HolderDoes, Wait};
 use rtscope_model::units::counted;

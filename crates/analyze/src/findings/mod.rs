@@ -10,6 +10,7 @@
 
 mod blocked_in_kernel;
 mod blocked_output;
+pub(crate) mod collected;
 mod cpu_throttled;
 pub(crate) mod explicit_gc;
 mod facts;

@@ -1,15 +1,12 @@
-//! Findings that are parts of the account. Owns how lane time of a part becomes wall-clock time, kinds of work of
-//! collections as data, and the plain cases: the collector, pauses, a want of CPUs or calls take much of the run and no
-//! rule says why. Refuses to know which purposes a runtime has, and its flags.
+//! Findings that are parts of the account. Owns kinds of work of collections as data, and the plain cases: the
+//! collector, pauses, a want of CPUs or calls take much of the run and no rule says why. Refuses to know which purposes
+//! a runtime has, and its flags.
 
-use super::{Cost, Facts, Rule, Verdict, needs, oversubscribed, scaled, sure};
+use super::collected::{Collecting, SAMPLES_MANY, mean};
+use super::{Cost, Facts, Rule, Verdict, needs, oversubscribed, sure};
 use rtscope_model::units::{bytes, counted, duration, percent, rate};
-use rtscope_model::{Account, Evidence, Node, Remedy, Setting};
+use rtscope_model::{Evidence, Node, Remedy, Setting};
 
-/// Below this many samples a share says nothing.
-const SAMPLES_MIN: u64 = 10;
-/// A share of so many is good to a few per cent.
-const SAMPLES_MANY: u64 = 100;
 /// Parts of collections that a claim names.
 const NAMED: usize = 2;
 
@@ -138,11 +135,6 @@ pub fn standing_still(facts: &Facts<'_>, fewer: Vec<Remedy>) -> Option<Verdict> 
     Part { id: "standing-still", but, what, ns }.verdict(facts, each, remedies)
 }
 
-/// Lane time as wall-clock time: the share of all lanes' time as one of the run.
-pub fn mean(account: &Account, ns: u64) -> u64 {
-    scaled(account.wall_ns, ns, account.lanes_ns)
-}
-
 /// What rules about one kind of work of collections have in common.
 pub const WORK: Rule = Rule {
     explains: &["collecting"],
@@ -190,24 +182,12 @@ impl Work {
 pub fn collecting(facts: &Facts<'_>, remedies: Vec<Remedy>) -> Option<Verdict> {
     let collecting = Collecting::of(facts)?;
     let largest: Vec<String> =
-        collecting.largest().map(|(name, share)| format!("{name} ({})", percent(share))).collect();
+        collecting.largest().take(NAMED).map(|(name, share)| format!("{name} ({})", percent(share))).collect();
     let largest = (!largest.is_empty()).then(|| largest.join(" and "));
     let most = largest.as_ref().map_or(".".to_owned(), |largest| format!(", most of it for {largest}."));
     let work = largest.map(|largest| facts.overall(format!("Most of all its work: {largest}.")));
     let verdict = Verdict::new(Cost::Time(collecting.ns()), facts.sure_with_kernel(), "The collector worked for ");
     Some(verdict.then(most).seen([collections(facts)].into_iter().chain(work)).remedies(remedies))
-}
-
-/// Wall-clock time that collections took for these purposes, or parts of the kernel's by their ids; `None` where too few
-/// samples tell.
-pub fn measured(facts: &Facts<'_>, purposes: &[&str]) -> Option<u64> {
-    let took = Collecting::of(facts)?.summed(purposes);
-    (took.of >= SAMPLES_MANY).then_some(took.ns)
-}
-
-/// The same where a few samples found it.
-pub fn found(facts: &Facts<'_>, purposes: &[&str]) -> Option<u64> {
-    Some(Collecting::of(facts)?.took(purposes)?.ns)
 }
 
 /// How many there were, and what they copied.
@@ -221,78 +201,6 @@ fn collections(facts: &Facts<'_>) -> Evidence {
         counted(major.count, "collection", "collections"),
         bytes(major.copied_bytes)
     ))
-}
-
-/// The part `collecting` of an account, as wall-clock time.
-struct Collecting<'a> {
-    /// What is divided by samples, with the wall-clock time that it comes to: in pauses, and between them.
-    parts: Vec<(&'a Node, u64)>,
-}
-
-/// What collections took for some purposes.
-struct Took {
-    ns: u64,
-    samples: u64,
-    /// Samples of collections.
-    of: u64,
-}
-
-impl<'a> Collecting<'a> {
-    fn of(facts: &Facts<'a>) -> Option<Collecting<'a>> {
-        let account = facts.account?;
-        let whole = account.part("collecting")?;
-        // Between pauses a lane collects while others run: it counts as much of the run as of lane time. In pauses the
-        // world stands still, however few lanes work.
-        let slices = whole.parts.iter().filter(|part| part.id == "slices").map(|part| mean(account, part.ns)).sum();
-        // A collector that waits for one that has no CPU works, by the account; its time has another name.
-        let collections = [&facts.collections.minor, &facts.collections.major];
-        let undisturbed = collections.iter().any(|kind| kind.count > 0);
-        let undisturbed = undisturbed.then(|| collections.iter().map(|kind| kind.collect_ns).sum::<u64>());
-        let in_pauses = whole.wall_ns.unwrap_or(0).saturating_sub(slices).min(undisturbed.unwrap_or(u64::MAX));
-        let wall = |part: &Node| if part.id == "slices" { mean(account, part.ns) } else { in_pauses };
-        Some(Collecting { parts: whole.parts.iter().map(|part| (part, wall(part))).collect() })
-    }
-
-    fn ns(&self) -> u64 {
-        self.parts.iter().map(|part| part.1).sum()
-    }
-
-    /// `None`: there are too few samples of it.
-    fn took(&self, purposes: &[&str]) -> Option<Took> {
-        Some(self.summed(purposes)).filter(|took| took.samples >= SAMPLES_MIN)
-    }
-
-    fn summed(&self, purposes: &[&str]) -> Took {
-        let is = |node: &&Node| purposes.contains(&node.id.strip_prefix("purpose:").unwrap_or(&node.id));
-        let mut took = Took { ns: 0, samples: 0, of: 0 };
-        for (whole, wall_ns) in &self.parts {
-            let own: Vec<&Node> = whole.parts.iter().filter(is).collect();
-            let ns: u64 = own.iter().map(|node| node.ns).sum();
-            took.ns += scaled(*wall_ns, ns, whole.ns);
-            took.samples += own.iter().filter_map(|node| node.samples).sum::<u64>();
-            took.of += whole.parts.iter().filter_map(|node| node.samples).sum::<u64>();
-        }
-        took
-    }
-
-    /// The largest parts of all that samples tell, with their shares.
-    fn largest(&self) -> impl Iterator<Item = (&'a str, f64)> {
-        let all = self.ns().max(1) as f64;
-        let mut parts: Vec<(&str, f64)> = Vec::new();
-        for (node, ns) in self
-            .parts
-            .iter()
-            .flat_map(|(whole, ns)| whole.parts.iter().map(move |node| (node, scaled(*ns, node.ns, whole.ns))))
-        {
-            let name = node.name.strip_prefix("the runtime: ").unwrap_or(&node.name);
-            match parts.iter_mut().find(|(known, _)| *known == name) {
-                Some(known) => known.1 += ns as f64 / all,
-                None => parts.push((name, ns as f64 / all)),
-            }
-        }
-        parts.sort_by(|one, other| other.1.total_cmp(&one.1));
-        parts.into_iter().take(NAMED)
-    }
 }
 
 /// How much of what is allocated outlives its `area`: the end of a claim.

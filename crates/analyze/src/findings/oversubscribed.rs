@@ -1,17 +1,21 @@
 //! `oversubscribed`: more lanes than CPUs, so that the program's threads
 //! queue behind each other when the world has to stop.
 //!
-//! Cost: wall-clock time inside pauses in which a thread of the program waited
-//! for a CPU on which another thread of the program ran, and none stood idle; each moment
-//! once. With more lanes than CPUs also what pauses waited for a lane on its way to a CPU; for one that
-//! samples found in the runtime's code (it spins for one that has no CPU); and for one
-//! that still slept, or changed threads, when the work was done (who wakes it had to wait
-//! for a turn). A lane that does so before all have stopped may be in a call or in a
-//! loop: that has other names. Outside pauses sharing a CPU loses nothing: the CPU does the program's
-//! work either way. With more lanes than CPUs a fiftieth of the wall clock is
-//! enough; otherwise (threads of foreign calls) it has to be a tenth. The CPUs are those of
+//! Cost: wall-clock time inside pauses in which a thread of the program waited for a CPU on which another thread of the
+//! program ran, and none stood idle; each moment once. With more lanes than CPUs also:
+//!
+//! - what pauses waited for a lane on its way to a CPU, and for one that samples found in the runtime's code (it spins for
+//!   one that has no CPU);
+//! - what they waited, when the work was done, for a lane that still slept, changed threads or had no thread that is known:
+//!   who wakes it had to wait for a turn, and so has it. A lane that does so before all have stopped may be in a call or in
+//!   a loop: that has other names;
+//! - what collectors work at waiting for each other: one of them at least has no CPU.
+//!
+//! Outside pauses sharing a CPU loses nothing: the CPU does the program's work either way. With more lanes than CPUs a
+//! fiftieth of the wall clock is enough; otherwise (threads of foreign calls) it has to be a tenth. The CPUs are those of
 //! the affinity mask: what a quota takes is `cpu-throttled`'s.
 
+use super::collected::measured;
 use super::{Cost, Facts, PAUSED, Rule, Verdict, evidence, longest, needs, scaled, sure};
 use rtscope_model::units::duration;
 use rtscope_model::{Cause, CodeKind, Remedy, Setting};
@@ -20,7 +24,10 @@ const SHARE_MIN_OTHERS: f64 = 0.10;
 /// What a lane does that is late because others of the program have the CPUs.
 const FOR_EACH_OTHER: [Cause; 2] = [Cause::Oversubscribed, Cause::WakeLatency];
 /// The same only when the work is done, with their parts in the account: before, such a lane may be in a call.
-const AFTER_THE_WORK: [(Cause, &str); 2] = [(Cause::Asleep, "asleep"), (Cause::HandedOver, "handed-over")];
+const AFTER_THE_WORK: [(Cause, &str); 3] =
+    [(Cause::Asleep, "asleep"), (Cause::HandedOver, "handed-over"), (Cause::Unknown, "unknown")];
+/// What collectors do that wait for each other.
+const SPINNING: [&str; 2] = ["waiting-for-collectors", "kernel:sched_yield"];
 /// What a lane is late by that has a CPU, as far as samples tell.
 const ON_A_CPU: [Cause; 4] = [Cause::Running, Cause::LateSafepoint, Cause::ForeignCall, Cause::InKernel];
 
@@ -33,7 +40,7 @@ pub(crate) const BASE: Rule = Rule {
     explains: &["collecting", "standing-still", "no-cpu"],
     order: 60,
     needs: Some(&needs::RUNNERS),
-    yields_to: &["late-safepoint", "unsafe-foreign-call", "blocked-in-kernel", "late-release"],
+    yields_to: &["late-safepoint", "unsafe-foreign-call", "blocked-in-kernel"],
     share_min: 0.02,
     also: " with more lanes than CPUs, else 10 %",
     why: "two threads meet on one CPU now and then also where there are enough",
@@ -49,7 +56,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         return None;
     }
     let noun = facts.runtime.lane.1;
-    let lanes = too_many.map(|cpus| facts.overall(format!("{} {noun} run on {cpus} CPUs.", facts.lanes)));
     let behind = evidence(
         format!(
             "Inside pauses a thread of the program waited for a CPU behind a sibling during {}, over the whole \
@@ -66,7 +72,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     };
     let what = format!("{who} pauses the program's threads waited for each other's CPUs for ");
     let verdict = Verdict::new(Cost::Time(cost_ns), sure(too_many.is_some()), what);
-    Some(verdict.seen([lanes, longest, Some(behind)].into_iter().flatten()).remedies(remedies(facts, too_many)))
+    Some(verdict.seen(longest.into_iter().chain([behind])).remedies(remedies(facts, too_many)))
 }
 
 /// Wall-clock time that pauses waited for lanes of which there are too many.
@@ -77,7 +83,8 @@ fn waited_ns(facts: &Facts<'_>) -> u64 {
     let spinning = hit_ns(facts, Cause::Running, |kind| kind == CodeKind::Runtime);
     let spun = scaled(facts.paused_ns(Cause::Running), spinning, all);
     let after: u64 = AFTER_THE_WORK.map(|(cause, part)| after_ns(facts, cause, part)).iter().sum();
-    queued.saturating_add(spun).saturating_add(after)
+    let collectors = measured(facts, &SPINNING).unwrap_or(0);
+    queued.saturating_add(spun).saturating_add(after).saturating_add(collectors)
 }
 
 /// Waits for a lane with this cause in which a sample found code that `is` asked for.

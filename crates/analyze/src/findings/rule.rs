@@ -169,6 +169,18 @@ impl Verdict {
         Verdict { evidence: evidence.into_iter().collect(), ..self }
     }
 
+    /// And this, after what was seen before.
+    pub fn and_seen(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Verdict {
+        self.evidence.extend(evidence);
+        self
+    }
+
+    /// And these, after those before.
+    pub fn or_else(mut self, remedies: impl IntoIterator<Item = Remedy>) -> Verdict {
+        self.remedies.extend(remedies);
+        self
+    }
+
     /// What to change, best first.
     pub fn remedies(self, remedies: impl IntoIterator<Item = Remedy>) -> Verdict {
         Verdict { remedies: remedies.into_iter().collect(), ..self }

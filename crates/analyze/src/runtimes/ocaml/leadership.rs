@@ -215,6 +215,11 @@ impl Leadership {
         !self.posted
     }
 
+    /// What is to be added where waits are told.
+    pub fn inference(&self) -> &'static str {
+        if self.posted { "" } else { " (inferred from how fast they allocate: this OCaml does not post it)" }
+    }
+
     /// Waits of `lane`; `None`: nothing of it was seen.
     pub fn of(&self, lane: LaneId) -> Option<Waited> {
         self.lanes.get(&lane).map(|lane| lane.waited)

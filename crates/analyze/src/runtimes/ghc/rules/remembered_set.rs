@@ -11,7 +11,7 @@
 
 use super::small_nursery;
 use crate::collector::collections::Point;
-use crate::findings::nodes::measured;
+use crate::findings::collected::measured;
 use crate::findings::{COLLECT, Cost, Facts, Need, Rule, Verdict, evidence, sure};
 use rtscope_model::units::{bytes, duration};
 use rtscope_model::{Evidence, Remedy};

@@ -15,7 +15,8 @@
 //!
 //! Held back where allocation does not explain the collections, and where the area is large already.
 
-use crate::findings::nodes::{measured, tune};
+use crate::findings::collected::measured;
+use crate::findings::nodes::tune;
 use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Verdict, scaled};
 use rtscope_model::units::{bytes, counted, duration, percent, rate};
 use rtscope_model::{Evidence, Remedy, Setting};

@@ -3,7 +3,7 @@
 //! The runtime cannot free such memory before it has found the block dead, so it works faster on the old heap the more of
 //! it is asked for. Cost: what marking and sweeping took, the share of it that such memory asked for.
 
-use crate::findings::nodes::found;
+use crate::findings::collected::found;
 use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Verdict, needs, scaled};
 use crate::runtimes::ocaml::drive::Drive;
 use rtscope_model::units::{bytes, count, percent};

@@ -7,21 +7,20 @@ mod domain_lock;
 mod explicit_gc;
 mod fork_pause;
 mod idle_domain;
-mod late_release;
 mod leadership_contention;
 mod overhead;
+mod oversubscribed;
 mod seen;
 mod small_minor_heap;
 
-use crate::findings::{Rule, oversubscribed};
+use crate::findings::Rule;
 
 /// All of them.
-pub static RULES: [&Rule; 15] = [
-    &late_release::RULE,
+pub static RULES: [&Rule; 14] = [
     &idle_domain::RULE,
     &domain_lock::RULE,
     &fork_pause::RULE,
-    &OVERSUBSCRIBED,
+    &oversubscribed::RULE,
     &small_minor_heap::RULE,
     &leadership_contention::RULE,
     &explicit_gc::RULE,
@@ -33,9 +32,3 @@ pub static RULES: [&Rule; 15] = [
     &collecting::COLLECTING,
     &collecting::STANDING_STILL,
 ];
-
-/// Where only idle domains are too many for the CPUs, they are what is to be told.
-static OVERSUBSCRIBED: Rule = Rule {
-    check: |facts| if idle_domain::crowding(facts) { None } else { (oversubscribed::RULE.check)(facts) },
-    ..oversubscribed::BASE
-};

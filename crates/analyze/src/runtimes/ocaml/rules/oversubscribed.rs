@@ -1,0 +1,71 @@
+//! `oversubscribed`, as OCaml makes it felt: the lane that leaves a collection last is off the CPU while others try, in
+//! vain, to lead the next one.
+//!
+//! OCaml lets one section be open at a time. It ends when the last domain has left it; the others go on at once, fill
+//! their young heaps and then spin until they may lead. What that costs is part of what lanes waited for each other's
+//! CPUs. Where only idle domains are too many for the CPUs, they are the finding.
+
+use super::seen::{answers, leadership};
+use super::{idle_domain, small_minor_heap};
+use crate::findings::{Facts, PAUSED, Rule, Verdict, evidence, oversubscribed};
+use rtscope_model::units::{counted, duration};
+use rtscope_model::{Cause, Evidence, Remedy};
+
+/// Domains that are named.
+const LANES_NAMED: usize = 4;
+
+pub static RULE: Rule = Rule { check, ..oversubscribed::BASE };
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    if idle_domain::crowding(facts) {
+        return None;
+    }
+    let verdict = (oversubscribed::RULE.check)(facts)?;
+    Some(verdict.and_seen(late(facts)).or_else(remedies(facts)))
+}
+
+fn late(facts: &Facts<'_>) -> Option<Evidence> {
+    let late = Some(&answers(facts).late).filter(|late| late.count > 0)?;
+    let causes = answers(facts).late_causes();
+    let causes = causes.iter().take(3).map(|(cause, who, ns)| {
+        let what = off_cpu(*cause, who.map(|who| facts.names.get(who)));
+        format!("{} {what}", duration(*ns))
+    });
+    let lanes = answers(facts).late_lanes();
+    let lanes = lanes.iter().take(LANES_NAMED).map(|(lane, ns)| format!("domain {lane} {}", duration(*ns)));
+    let waited: u64 = leadership(facts).lanes().map(|(_, waited)| waited.ran_ns).sum();
+    let text = format!(
+        "In {} of {} the last domain to leave was off the CPU while others spun to lead the next, {} on average: {}. \
+         Late were {}. The others spun for {}, summed up{}.",
+        late.count,
+        counted(facts.sums.count, "collection", "collections"),
+        duration(late.mean_ns()),
+        causes.collect::<Vec<_>>().join("; "),
+        lanes.collect::<Vec<_>>().join(", "),
+        duration(waited),
+        leadership(facts).inference()
+    );
+    Some(evidence(text, late.longest))
+}
+
+/// What kept a thread off its CPU, as words after a duration.
+fn off_cpu(cause: Cause, who: Option<&str>) -> String {
+    match (cause, who) {
+        (Cause::Oversubscribed, _) => "behind the program's own threads".to_owned(),
+        (Cause::Preempted, Some(who)) if !who.is_empty() => format!("while {who} ran on its CPU"),
+        (Cause::Preempted, _) => "while another process ran on its CPU".to_owned(),
+        (Cause::Throttled, _) => "throttled by the quota".to_owned(),
+        (Cause::WakeLatency, _) => "woken and not yet on a CPU".to_owned(),
+        (Cause::IdleCpu, _) => "waiting for a CPU that stood idle".to_owned(),
+        (Cause::Asleep, _) => "asleep".to_owned(),
+        (Cause::BlockedInKernel, _) => "blocked in the kernel".to_owned(),
+        _ => "not scheduled".to_owned(),
+    }
+}
+
+/// Where the domains must stay.
+fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
+    let larger = small_minor_heap::larger_crowded(facts).map(small_minor_heap::Larger::or_less_often);
+    let processes = Remedy::or("use processes where the work can be split: each collects for itself.");
+    larger.into_iter().chain([processes.falls(PAUSED).verify("Measure the rate of work.")]).collect()
+}
