@@ -21,6 +21,9 @@ pub struct RuntimeInfo {
     pub lock: (&'static str, &'static str),
     /// Parts of names of its library's functions in which a thread waits until it can write.
     pub writing: &'static [&'static str],
+    /// Beginnings of names of its library's functions that take a lock for the program, with what makes them take it less
+    /// often.
+    pub locking: &'static [(&'static str, &'static str)],
     /// What it writes its events to: "eventlog".
     pub log: &'static str,
     /// Of a program of it that writes none: why, and how one is made to.
@@ -151,6 +154,7 @@ pub static UNKNOWN: RuntimeInfo = RuntimeInfo {
     lane: ("lane", "lanes"),
     lock: ("lock", "locks"),
     writing: &[],
+    locking: &[],
     log: "log",
     log_is_off: "it writes no log",
     followed: "",

@@ -26,8 +26,8 @@ const NOISE_MAX: f64 = 0.05;
 const DIRTY_MAX: usize = 3;
 
 /// Of which nothing else is found without its rule: with sparks that no lane runs, one lane at a time has work, as in a program
-/// that is sequential on purpose.
-const UNNAMED: [&str; 1] = ["sparks-lazy"];
+/// that is sequential on purpose; and where none has work for long, only who has the lock tells that this is no rest.
+const UNNAMED: [&str; 2] = ["sparks-lazy", "lock-asleep"];
 
 /// Others' work and a host's come in spells: so long before a dirty run is repeated.
 const SPELL: Duration = Duration::from_secs(5);

@@ -214,19 +214,36 @@ fn what_is_lost_is_not_known() {
 
 #[test]
 fn samples_divide_what_was_on_a_cpu() {
-    let places = Places::new();
-    let (spin, fault) = (places.spin, places.fault);
-    let context = Context { symbols: places.symbols, ..context() };
-    let script = (0..4).fold(two(), |script, index| {
-        let leaf = if index == 3 { fault } else { spin };
-        script.found(1_000 + index * 1_000, 12, leaf, 1_000)
-    });
-    let account = divide_all(context, until(script, 10_000).events());
+    let account = sampled(5_000);
     let program = account.part("program").unwrap();
     assert_eq!(program.ns, 20_000);
     assert_eq!(ns(&account, &["program", "program-code"]), 15_000);
     assert_eq!(ns(&account, &["program", "kernel:page fault"]), 5_000);
     assert_eq!(program.parts[0].samples, Some(3));
+}
+
+/// The account of two lanes at work for 10 us, with four samples that stand for so much each.
+fn sampled(each_ns: u64) -> Account {
+    let places = Places::new();
+    let (spin, fault) = (places.spin, places.fault);
+    let context = Context { symbols: places.symbols, ..context() };
+    let script = (0..4).fold(two(), |script, index| {
+        let leaf = if index == 3 { fault } else { spin };
+        script.found(1_000 + index * 1_000, 12, leaf, each_ns)
+    });
+    divide_all(context, until(script, 10_000).events())
+}
+
+#[test]
+fn what_samples_did_not_meet_is_not_divided() {
+    // Twenty were due.
+    let account = sampled(1_000);
+    assert_eq!(ns(&account, &["program", "program-code"]), 3_000);
+    assert_eq!(ns(&account, &["program", "not-sampled"]), 16_000);
+    let rest = account.part("program").unwrap().part("not-sampled").unwrap();
+    assert!(rest.samples.is_none() && rest.why.is_some());
+    // Of so few the rest may be missing by chance.
+    assert_eq!(ns(&sampled(1_100), &["program", "program-code"]), 15_000);
 }
 
 #[test]

@@ -226,9 +226,26 @@ fn divide(node: &mut Node, part: Part, sums: &Sums, words: &Words<'_>) {
         (sum.0, sum.1) = (sum.0 + ns, sum.1 + samples);
     }
     faults::settle(&mut groups, words.given_back);
-    let weights = groups.into_iter().map(|((id, name), (ns, samples))| (Node::leaf(id, name, 0), ns, samples));
-    node.divide(weights.collect());
+    let (met_ns, samples) = groups.values().fold((0, 0), |all, (ns, samples)| (all.0 + ns, all.1 + samples));
+    let mut weights: Vec<_> =
+        groups.into_iter().map(|((id, name), (ns, samples))| (Node::leaf(id, name, 0), ns, samples)).collect();
+    // A thread that ends sooner than a sample comes is never met, and what others do says nothing of it.
+    let due = node.ns.saturating_mul(samples) / met_ns.max(1);
+    let missed = samples > 0 && due >= SAMPLES_DUE_MIN && samples.saturating_mul(2) < due;
+    if missed {
+        weights.push((Node::leaf(NOT_SAMPLED, "not sampled", 0), node.ns - met_ns, 0));
+    }
+    node.divide(weights);
+    if let Some(rest) = node.parts.iter_mut().find(|part| part.id == NOT_SAMPLED) {
+        let why = "threads ended sooner than a sample of their code came, or samples were lost";
+        (rest.basis, rest.samples, rest.why) = (Basis::Events, None, Some(why.to_owned()));
+    }
 }
+
+/// What samples did not meet.
+const NOT_SAMPLED: &str = "not-sampled";
+/// With fewer samples due, half of them may be missing by chance.
+const SAMPLES_DUE_MIN: u64 = 20;
 
 /// What a sample counts as, its id and name: of the runtime what for, of the kernel how the thread came there, else whose
 /// code it is.

@@ -1,11 +1,12 @@
-//! What collections took, as wall-clock time, by what samples found them at. Owns how lane time becomes wall-clock time, and
-//! from how many samples on a share is believed. Refuses to judge.
+//! What collections took, as wall-clock time, by what samples found them at, and what the program's own time was for. Owns
+//! how lane time becomes wall-clock time, and from how many samples on a share is believed. Refuses to judge.
 
+use super::with_work::at_work;
 use super::{Facts, scaled};
 use rtscope_model::{Account, Node};
 
 /// Below this many samples a share says nothing.
-const SAMPLES_MIN: u64 = 10;
+pub const SAMPLES_MIN: u64 = 10;
 /// A share of so many is good to a few per cent.
 pub const SAMPLES_MANY: u64 = 100;
 
@@ -23,7 +24,30 @@ pub fn measured(facts: &Facts<'_>, purposes: &[&str]) -> Option<u64> {
 
 /// The same where a few samples found it.
 pub fn found(facts: &Facts<'_>, purposes: &[&str]) -> Option<u64> {
-    Some(Collecting::of(facts)?.took(purposes)?.ns)
+    Some(Collecting::of(facts)?.summed(purposes)).filter(|took| took.samples >= SAMPLES_MIN).map(|took| took.ns)
+}
+
+/// Parts of the program's own time with this id, outside collections.
+pub fn in_program<'a>(facts: &Facts<'a>, id: &str) -> Vec<&'a Node> {
+    let program = facts.account.and_then(|account| account.part("program"));
+    let nodes = program.into_iter().flat_map(|program| std::iter::once(program).chain(&program.parts));
+    nodes.filter_map(|node| node.part(id)).collect()
+}
+
+/// Program's time of lanes as wall-clock time: where one lane of eight has work, all that it does takes the run longer.
+pub fn of_lanes_at_work(account: &Account, ns: u64) -> u64 {
+    let lanes = at_work(&account.with_work_ns).unwrap_or(account.lanes.len() as f64).max(1.0);
+    (ns as f64 / lanes) as u64
+}
+
+/// What the program's own time was for one of these: purposes, or parts of the kernel's by their ids.
+pub fn served(facts: &Facts<'_>, ids: &[&str]) -> Took {
+    let nodes = ids.iter().flat_map(|id| match id.starts_with("kernel:") {
+        true => in_program(facts, id),
+        false => in_program(facts, &format!("purpose:{id}")),
+    });
+    let (ns, samples) = nodes.fold((0, 0), |sum, node| (sum.0 + node.ns, sum.1 + node.samples.unwrap_or(0)));
+    Took { ns: facts.account.map_or(0, |account| of_lanes_at_work(account, ns)), samples, of: 0 }
 }
 
 /// The part `collecting` of an account, as wall-clock time.
@@ -64,12 +88,8 @@ impl<'a> Collecting<'a> {
         self.parts.iter().map(|part| part.1).sum()
     }
 
-    /// `None`: there are too few samples of it.
-    pub fn took(&self, purposes: &[&str]) -> Option<Took> {
-        Some(self.summed(purposes)).filter(|took| took.samples >= SAMPLES_MIN)
-    }
-
-    fn summed(&self, purposes: &[&str]) -> Took {
+    /// What they took for these purposes, or parts of the kernel's by their ids.
+    pub fn summed(&self, purposes: &[&str]) -> Took {
         let is = |node: &&Node| purposes.contains(&node.id.strip_prefix("purpose:").unwrap_or(&node.id));
         let mut took = Took { ns: 0, samples: 0, of: 0 };
         for (whole, wall_ns) in &self.parts {

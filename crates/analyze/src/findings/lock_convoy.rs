@@ -1,13 +1,19 @@
 //! `lock-convoy`: lanes have nothing to run because threads queue for what one of them has.
 //!
 //! Cost: what the average lane had nothing to run for, as far as looks saw two threads and more wait for the same thing
-//! that a thread at work had. One waiter is no queue: a main thread that waits for its workers loses nothing. A holder
-//! that itself waits for time or for what comes from outside is none either: so does a pool that has no work. Who has a
+//! that a thread at work had, and that share of what threads took to get to a CPU that was idle: who lets go wakes the next
+//! one. One waiter is no queue: a main thread that waits for its workers loses nothing. A holder that itself waits for what
+//! comes from outside is none either: so does a pool that has no work. One that waits for time is, where threads have the
+//! thing in turn: they could wait without it. Where it is always the same thread, it may be a clock that wakes the others.
+//! What few looks met by chance is left out where it is decided whether there is anything to find. Who has a
 //! thing that a running thread took is not always known: those waits count as the others at their place do.
 //! Of runtimes that are looked at at any time this says less than there is, as a lane is not idle at every look.
 
 use super::collected::mean;
-use super::{Cost, Facts, IDLE, LOOKS_MIN, Need, Rule, Verdict, needs};
+use super::hand_over::waking;
+use super::looks::at_least;
+use super::with_work::MENTIONED_MIN;
+use super::{Cost, Facts, IDLE, Need, Rule, Verdict, needs};
 use crate::results::waits::{HolderDoes, Wait};
 use rtscope_model::units::counted;
 use rtscope_model::{Confidence, Doing, Evidence, Remedy, WaitKind};
@@ -45,12 +51,12 @@ const FROM_OUTSIDE: [&str; 22] = [
 
 pub(super) static RULE: Rule = Rule {
     id: "lock-convoy",
-    explains: &["idle"],
+    explains: &["idle", "no-cpu"],
     order: 265,
     needs: Some(&LOOKS),
     yields_to: &["blackhole-or-lock", "stm-contention"],
     share_min: SHARE_MIN,
-    also: ", five looks, two threads that wait for one thing",
+    also: " at least, as few looks tell, and two threads that wait for one thing",
     why: "threads wait for each other now and then in every program",
     check,
     ..Rule::BLANK
@@ -66,7 +72,7 @@ fn missing(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let waits = facts.context.waits.as_ref().filter(|waits| waits.looks >= LOOKS_MIN)?;
+    let waits = facts.context.waits.as_ref()?;
     let account = facts.account?;
     let idle = account.part("idle")?;
     // So many are idle at once, where any is.
@@ -75,11 +81,19 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     queues.sort_by(|one, other| other.share.total_cmp(&one.share));
     let share = queues.iter().map(|queue| queue.share).sum::<f64>().min(1.0);
     let largest = queues.first()?;
-    let verdict = Verdict::new(
-        Cost::Time(mean(account, (idle.ns as f64 * share) as u64)),
-        Confidence::Medium,
-        format!("The average {} had nothing to run for ", facts.runtime.lane.0),
-    );
+    let waking = waking(account).map_or(0, |waking| waking.ns);
+    let [idle_ns, waking_ns] = [idle.ns, waking].map(|ns| mean(account, (ns as f64 * share) as u64));
+    let least = at_least(share, waits.looks) / share.max(f64::EPSILON);
+    if facts.share((idle_ns.saturating_add(waking_ns) as f64 * least) as u64) < SHARE_MIN {
+        return None;
+    }
+    let lane = facts.runtime.lane.0;
+    let what = match facts.share(waking_ns) >= MENTIONED_MIN {
+        true => format!("The average {lane} had nothing to run, or its thread was on its way to an idle CPU, for "),
+        false => format!("The average {lane} had nothing to run for "),
+    };
+    let verdict = Verdict::new(Cost::Time(idle_ns.saturating_add(waking_ns)), Confidence::Medium, what);
+    let verdict = verdict.explaining("idle", idle_ns).explaining("no-cpu", waking_ns);
     let seen = largest.seen(facts, waits.looks);
     Some(verdict.then(largest.because(facts)).seen(seen).remedies(largest.remedies(facts)))
 }
@@ -91,6 +105,8 @@ struct Queue<'w> {
     holder: &'w HolderDoes,
     /// Of the time in which lanes had nothing to run.
     share: f64,
+    /// Looks at which threads queued there, and looks that saw who had it, as shares of all.
+    looks: [f64; 2],
 }
 
 /// Queues for what a thread at work has, where `lanes` are idle at once.
@@ -111,10 +127,11 @@ fn queued(wait: &Wait) -> bool {
     wait.queue_mean.unwrap_or_else(|| threads(wait)) >= QUEUE_MIN
 }
 
-/// Whether it makes those behind it wait for work, and not for what comes from outside.
+/// Whether those that queue for what it has wait for its work or its sleep, and not for what comes from outside.
 fn works(holder: &HolderDoes) -> bool {
     match holder.doing {
         Doing::Runs | Doing::Ready => true,
+        Doing::Waits(WaitKind::Time) => holder.sleeps_in_turn(),
         Doing::Waits(WaitKind::ForeignCall) => {
             holder.callee.as_deref().is_some_and(|callee| !FROM_OUTSIDE.contains(&callee))
         }
@@ -137,7 +154,12 @@ impl<'w> Queue<'w> {
         let unknown = sum(&|wait| queued(wait) && wait.holder.is_none());
         let seen = waits.iter().copied().filter(|wait| at_work(wait));
         let wait = seen.max_by(|one, other| share(one).total_cmp(&share(other)))?;
-        Some(Queue { wait, holder: wait.holder.as_ref()?, share: (found + unknown * found / known).min(1.0) })
+        let looks = |is: &dyn Fn(&Wait) -> bool| {
+            waits.iter().filter(|wait| is(wait)).map(|wait| wait.looks_share).sum::<f64>().min(1.0)
+        };
+        let share = (found + unknown * found / known).min(1.0);
+        let looks = [looks(&|wait| queued(wait)), looks(&at_work)];
+        Some(Queue { wait, holder: wait.holder.as_ref()?, share, looks })
     }
 
     /// The end of the claim.
@@ -148,6 +170,7 @@ impl<'w> Queue<'w> {
             (Doing::Waits(_), Some(callee)) if self.holder.place.as_ref() != Some(callee) => {
                 format!("was in the foreign call `{callee}`")
             }
+            (Doing::Waits(WaitKind::Time), _) => format!("slept with it in hand{}", within.replacen(" ", " in ", 1)),
             (Doing::Waits(_), _) => "was in a foreign call".to_owned(),
             _ if within.is_empty() => "was at work".to_owned(),
             _ => format!("was at work in{within}"),
@@ -160,7 +183,7 @@ impl<'w> Queue<'w> {
     }
 
     fn seen(&self, facts: &Facts<'_>, looks: u64) -> [Evidence; 2] {
-        let at = (looks as f64 * self.wait.looks_share).round() as u64;
+        let [at, known] = self.looks.map(|share| (looks as f64 * share).round() as u64);
         let many = format!(
             "At {at} of {} at threads while a {} had nothing to run, {:.1} waited there on average.",
             counted(looks, "look", "looks"),
@@ -168,6 +191,7 @@ impl<'w> Queue<'w> {
             threads(self.wait)
         );
         let who = match &self.holder.thread {
+            _ if known < at => format!("Who had it was seen at {known} of them."),
             Some(thread) => format!("Thread {thread} had it each time."),
             None => "Threads had it in turn.".to_owned(),
         };
@@ -177,11 +201,17 @@ impl<'w> Queue<'w> {
     fn remedies(&self, facts: &Facts<'_>) -> Vec<Remedy> {
         let noun = facts.runtime.lane.1;
         let shows = format!("threads no longer queue there while {noun} have nothing to run");
+        let place = self.wait.place.as_deref().unwrap_or_default();
+        let library = facts.runtime.locking.iter().find(|(function, _)| place.starts_with(function));
         let texts: &[&str] = match (self.wait.kind, self.holder.doing) {
+            _ if let Some((_, text)) = library => &[text],
             (WaitKind::Value, _) => &[
                 "Evaluate shared values before they are shared (deepseq, strict fields), or let each thread compute its \
                  own part.",
             ],
+            (_, Doing::Waits(WaitKind::Time)) => {
+                &["Sleep before the lock is taken, or after it is released: all that need it wait as long."]
+            }
             (_, Doing::Waits(_)) => &["Make the call before the lock is taken, or after it is released."],
             _ => &[
                 "Hold it for less: compute before taking it, and force the result before it is put back; or use one for \
@@ -224,12 +254,20 @@ mod tests {
     fn one_waiter_two_things_and_a_holder_without_work_are_no_queue() {
         assert_eq!(share(&[wait(1.0, 1.0, Some(Doing::Runs))]), 0.0, "a main thread waits for its workers");
         assert_eq!(share(&[Wait { queue_mean: Some(1.0), ..wait(3.0, 1.0, Some(Doing::Runs)) }]), 0.0);
-        for kind in [WaitKind::Time, WaitKind::InputOutput, WaitKind::Lock, WaitKind::Condition] {
+        for kind in [WaitKind::InputOutput, WaitKind::Lock, WaitKind::Condition] {
             assert_eq!(share(&[wait(3.0, 1.0, Some(Doing::Waits(kind)))]), 0.0, "a pool at rest");
         }
+        let mut clock = wait(3.0, 1.0, Some(Doing::Waits(WaitKind::Time)));
+        clock.holder.as_mut().unwrap().thread = Some("7".to_owned());
+        assert_eq!(share(&[clock]), 0.0, "one thread wakes the others by the clock");
         assert_eq!(share(&[wait(3.0, 1.0, None)]), 0.0, "a queue of work");
         let transaction = Wait { kind: WaitKind::Transaction, ..wait(3.0, 1.0, Some(Doing::Runs)) };
         assert_eq!(share(&[transaction]), 0.0);
+    }
+
+    #[test]
+    fn threads_that_sleep_in_turn_with_it_in_hand_are_a_queue() {
+        assert_eq!(share(&[wait(3.0, 1.0, Some(Doing::Waits(WaitKind::Time)))]), 1.0);
     }
 
     #[test]
@@ -245,11 +283,11 @@ mod tests {
     #[test]
     fn an_unknown_holder_counts_as_the_others_at_its_place() {
         let runs = wait(3.0, 0.25, Some(Doing::Runs));
-        let rests = wait(3.0, 0.25, Some(Doing::Waits(WaitKind::Time)));
+        let rests = wait(3.0, 0.25, Some(Doing::Waits(WaitKind::InputOutput)));
         assert_eq!(share(&[runs.clone(), wait(3.0, 0.5, None)]), 0.75);
         assert_eq!(share(&[runs.clone(), rests.clone(), wait(3.0, 0.5, None)]), 0.5);
         let mostly = Wait { looks_share: 0.5, threads_mean: 1.5, ..rests };
-        assert_eq!(share(&[runs.clone(), mostly]), 0.0, "they wait for time, in turn");
+        assert_eq!(share(&[runs.clone(), mostly]), 0.0, "they wait for input, in turn");
         let elsewhere = Wait { place: Some("elsewhere".into()), ..wait(3.0, 0.5, None) };
         assert_eq!(share(&[runs, elsewhere]), 0.25);
     }

@@ -20,6 +20,7 @@ mod host_steal;
 mod idle;
 mod lock_convoy;
 mod long_major_gc;
+pub(crate) mod looks;
 pub(crate) mod needs;
 pub(crate) mod nodes;
 pub(crate) mod overhead;

@@ -2,7 +2,7 @@
 //! collector, pauses, a want of CPUs or calls take much of the run and no rule says why. Refuses to know which purposes
 //! a runtime has, and its flags.
 
-use super::collected::{Collecting, SAMPLES_MANY, mean};
+use super::collected::{Collecting, SAMPLES_MANY, SAMPLES_MIN, mean, served};
 use super::{Cost, Facts, Rule, Verdict, needs, oversubscribed, sure};
 use rtscope_model::units::{bytes, counted, duration, percent, rate};
 use rtscope_model::{Evidence, Node, Remedy, Setting};
@@ -168,13 +168,23 @@ pub struct Work {
 }
 
 impl Work {
-    /// That collections took so long for it.
+    /// That collections took so long for it, and the program where it does such work itself.
     pub fn verdict(&self, facts: &Facts<'_>) -> Option<Verdict> {
-        let took = Collecting::of(facts)?.took(self.purposes)?;
-        let verdict = Verdict::new(Cost::Time(took.ns), sure(took.of >= SAMPLES_MANY), self.what);
-        let text = format!("{} of {} samples of collections found the runtime at it.", took.samples, took.of);
+        let (took, own) = (Collecting::of(facts)?.summed(self.purposes), served(facts, self.purposes));
+        let samples = took.samples + own.samples;
+        if samples < SAMPLES_MIN {
+            return None;
+        }
+        let cost = Cost::Time(took.ns.saturating_add(own.ns));
+        let verdict = Verdict::new(cost, sure(samples.max(took.of) >= SAMPLES_MANY), self.what);
+        let own = match own.samples {
+            0 => String::new(),
+            samples => format!(", and so did {samples} of the program's own time"),
+        };
+        let text = format!("{} of {} samples of collections found the runtime at it{own}.", took.samples, took.of);
         let seen = [facts.overall(text), collections(facts)];
-        Some(verdict.then((self.because)(facts)).seen(seen).remedies((self.remedies)(facts)))
+        let verdict = verdict.then((self.because)(facts)).explaining("collecting", took.ns);
+        Some(verdict.seen(seen).remedies((self.remedies)(facts)))
     }
 }
 

@@ -5,7 +5,7 @@
 //! What the language is made of, such as allocation and arithmetic, is
 //! the program's own work, and so is input and output. Refuses to know a runtime: each hands over its list.
 
-use super::with_work::at_work;
+use super::collected::{in_program, of_lanes_at_work};
 use super::{Cost, Facts, Rule, Verdict, needs, sure};
 use rtscope_model::units::percent;
 use rtscope_model::{Node, Remedy};
@@ -21,7 +21,14 @@ pub const BASE: Rule = Rule {
     id: "overhead",
     order: 184,
     needs: Some(&needs::CODE),
-    yields_to: &["stm-contention", "blackhole-or-lock", "lock-convoy", "domain-lock", "tracer-disturbance"],
+    yields_to: &[
+        "stm-contention",
+        "blackhole-or-lock",
+        "lock-convoy",
+        "domain-lock",
+        "fork-pause",
+        "tracer-disturbance",
+    ],
     share_min: 0.10,
     also: " for one thing",
     why: "every program asks its runtime and the kernel for something",
@@ -40,7 +47,7 @@ pub struct Work {
 }
 
 /// What the kernel does for programs of any runtime.
-static KERNEL: [Work; 3] = [
+static KERNEL: [Work; 5] = [
     Work {
         id: "kernel:futex",
         asked: "threads that wake each other for each piece of work, and by locks that several have to wait for",
@@ -50,6 +57,16 @@ static KERNEL: [Work; 3] = [
         id: "kernel:sched_yield",
         asked: "a loop that waits for another thread",
         change: "Wait for a condition in place of yielding in a loop.",
+    },
+    Work {
+        id: "kernel:page fault, copy on write",
+        asked: "writes to memory that a child process has a copy of",
+        change: "Write less while a child lives, or let it end sooner.",
+    },
+    Work {
+        id: "kernel:page fault, memory given back",
+        asked: "memory that is given back to the system and taken again",
+        change: "Keep what is needed again: use buffers several times.",
     },
     Work {
         id: "kernel:madvise",
@@ -63,8 +80,7 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [Work]) -> Option<Verdict> {
     let account = facts.account?;
     let program = account.part("program")?;
     let found = |work: &'static Work| {
-        let nodes: Vec<&Node> =
-            std::iter::once(program).chain(&program.parts).filter_map(|node| node.part(work.id)).collect();
+        let nodes = in_program(facts, work.id);
         let sum = |of: fn(&Node) -> u64| nodes.iter().map(|node| of(node)).sum::<u64>();
         let (who, name) = nodes.first()?.name.split_once(": ")?;
         Some((work, who, name, sum(|node| node.ns), sum(|node| node.samples.unwrap_or(0))))
@@ -76,8 +92,7 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [Work]) -> Option<Verdict> {
         percent(ns as f64 / program.ns.max(1) as f64),
         work.asked
     );
-    let lanes = at_work(&account.with_work_ns).unwrap_or(account.lanes.len() as f64).max(1.0);
-    let cost = Cost::Time((ns as f64 / lanes) as u64);
+    let cost = Cost::Time(of_lanes_at_work(account, ns));
     let verdict =
         Verdict::new(cost, sure(samples >= SAMPLES.1), "The program spent ").then(format!(" in {who}: {name}."));
     let remedy = Remedy::new(work.change).verify("Record again: this part of the account is smaller.");

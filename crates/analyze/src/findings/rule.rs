@@ -311,11 +311,17 @@ pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
     for rule in rests {
         let causes: Vec<&Found> = found.iter().filter(|one| one.rule.explains.contains(&rule.id)).collect();
         let explained: u64 = causes.iter().map(|one| one.explains_of(rule.id)).sum();
-        let last = causes.iter().map(|one| one.rank).fold(1.0, f64::min);
-        let rest = Found::by(rule, facts, explained).map(|rest| match explained.saturating_mul(2) >= rest.cost {
-            // What explains a good part of it says more than the rest.
-            true => Found { rank: rest.rank.min(last), ..rest },
-            false => rest,
+        let ranks = || causes.iter().map(|one| one.rank);
+        let (last, most) = (ranks().fold(1.0, f64::min), ranks().fold(0.0, f64::max));
+        let rest = Found::by(rule, facts, explained).map(|rest| {
+            // What explains a good part of it says more than the rest; so does one cause that is as large as half of it,
+            // since a rest is of several causes.
+            let rank = match () {
+                () if explained.saturating_mul(2) >= rest.cost => rest.rank.min(last),
+                () if most * 2.0 >= rest.rank => rest.rank.min(most),
+                () => rest.rank,
+            };
+            Found { rank, ..rest }
         });
         found.extend(rest);
     }

@@ -21,6 +21,10 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
         "Unix.single_write",
         "Unix.send",
     ],
+    locking: &[(
+        "Stdlib.output",
+        "Take the channel's lock less often: write more with each call, or give each domain a buffer of its own.",
+    )],
     log: "ring",
     log_is_off: "its runtime events are off and cannot be switched on from outside; \
                  start it with OCAML_RUNTIME_EVENTS_START=1",

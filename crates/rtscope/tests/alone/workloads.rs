@@ -31,9 +31,10 @@ truths! {
         live_9_0_short_major_gc "short-major-gc";
     "ghc-9.6":
         live_9_6_small_nursery "small-nursery", live_9_6_long_major_gc "long-major-gc",
-        live_9_6_stacks "stacks", live_9_6_memory_limit "memory-limit";
+        live_9_6_stacks "stacks", live_9_6_memory_limit "memory-limit",
+        live_5_3_deep_stack "deep-stack", live_5_3_old_writes "old-writes";
     "ghc-9.10":
-        live_5_4_custom_memory "custom-memory",
+        live_5_4_custom_memory "custom-memory", live_5_4_fork_writes "fork-writes",
         live_9_10_remembered_set "remembered-set", live_9_10_survivors "survivors",
         live_9_10_weak_pointers "weak-pointers";
 }
@@ -43,19 +44,16 @@ truths! {
     WAITS;
     "ghc-9.0":
         live_9_0_lock_convoy "lock-convoy", live_9_0_pool_at_rest "pool-at-rest",
-        live_9_0_sparks_chunks "sparks-chunks", live_9_0_hand_over "hand-over";
+        live_9_0_wide_transactions "wide-transactions", live_9_0_hand_over "hand-over";
     "ghc-9.6":
-        live_9_6_lock_convoy_striped "lock-convoy-striped", live_9_6_uneven_even "uneven-even",
-        live_9_6_sparks_fizzle "sparks-fizzle", live_9_6_at_rest "at-rest", live_5_3_domain_lock "domain-lock",
+        live_9_6_lock_asleep "lock-asleep", live_9_6_sparks_fizzle "sparks-fizzle", live_9_6_at_rest "at-rest", live_5_3_domain_lock "domain-lock",
         live_5_3_comparing "comparing", live_5_3_hand_over_domains "hand-over-domains",
         live_5_3_slow_reader "slow-reader";
     "ghc-9.10":
         live_9_10_pool_in_turn "pool-in-turn", live_9_10_uneven "uneven",
         live_9_10_sparks_lazy "sparks-lazy",
         live_5_4_uneven_domains "uneven-domains", live_5_4_mutex_convoy "mutex-convoy",
-        live_5_4_comparing_typed "comparing-typed", live_5_4_spinning "spinning",
-        live_9_10_hand_over_batches "hand-over-batches",
-        live_5_4_hand_over_domains_batches "hand-over-domains-batches";
+        live_5_4_spinning "spinning", live_5_4_short_lived_domains "short-lived-domains";
 }
 
 // Memory in which nothing is to be found: on a machine that is not idle, others are.

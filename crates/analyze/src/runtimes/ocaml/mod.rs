@@ -5,6 +5,7 @@ pub mod answers;
 pub mod domains;
 pub mod drive;
 pub mod leadership;
+pub mod lives;
 pub mod pauses;
 pub mod rules;
 pub mod sections;

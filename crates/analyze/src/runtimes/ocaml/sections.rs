@@ -1,9 +1,10 @@
 //! What stop-the-world sections, and what comes with them, cost single domains: waits to lead,
-//! slices of the old heap, answers. Owns that these three see each event in this order; each
+//! slices of the old heap, answers, lives of domains. Owns that these four see each event in this order; each
 //! is a module of its own.
 
 use super::answers::Answers;
 use super::leadership::Leadership;
+use super::lives::Lives;
 use super::slices::Slices;
 use crate::folds::{End, Fold, Now, Outside, Past, Wait};
 use crate::results::{BlamedPause, Results};
@@ -18,6 +19,8 @@ pub struct Sections {
     pub slices: Slices,
     /// What single domains cost collections.
     pub answers: Answers,
+    /// How long domains live.
+    pub lives: Lives,
 }
 
 impl Fold for Sections {
@@ -38,6 +41,7 @@ impl Fold for Sections {
         }
         self.slices.push(event);
         self.answers.push(event);
+        self.lives.push(event);
         wait
     }
 

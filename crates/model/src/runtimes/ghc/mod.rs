@@ -13,6 +13,11 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
     lane: ("capability", "capabilities"),
     lock: ("MVar", "MVars"),
     writing: &["writeRawBufferPtr", "threadWaitWrite", "hPutBuf"],
+    locking: &[(
+        "GHC.IO.Handle.",
+        "Take the handle's lock less often: buffer it (`hSetBuffering handle (BlockBuffering Nothing)`), write more with each \
+         call, or let one thread write for all.",
+    )],
     log: "eventlog",
     log_is_off: "it writes no eventlog, which cannot be switched on from outside; start it with `+RTS -l`",
     followed: "a GHC program that writes an eventlog (+RTS -l) and was not stripped",

@@ -47,9 +47,9 @@ pub static WEAK_POINTERS: Rule = Rule {
 /// A larger allocation area would not help: what has a finalizer outlives any, and each is looked after once at least.
 static LOOKED_AFTER: Work = Work {
     purposes: &["weak-pointers", "finalisers"],
-    what: "Collections looked after weak pointers and finalizers for ",
+    what: "Weak pointers and finalizers took ",
     because: |_| {
-        ": each visits all of them in the generations that it collects, and the runtime calls C finalizers one by one \
+        ": each collection visits all of them in the generations that it collects, and the runtime calls C finalizers one by one \
          while the world stands still."
             .to_owned()
     },

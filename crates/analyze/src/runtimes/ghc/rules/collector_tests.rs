@@ -370,8 +370,8 @@ fn sampled(purposes: &[(&str, usize)]) -> Results {
 fn collections_say_what_they_work_on() {
     for (purpose, id, says) in [
         ("stacks", "stacks", "Collections scanned stacks of threads for 120 ms of 1.00 s (12 %): each"),
-        ("finalisers", "weak-pointers", "Collections looked after weak pointers and finalizers for 120 ms"),
-        ("mutable-objects", "remembered-set", "they look through large arrays of pointers that change"),
+        ("finalisers", "weak-pointers", "Weak pointers and finalizers took 120 ms"),
+        ("mutable-objects", "remembered-set", ": each visits what was written to in the old generation"),
     ] {
         let results = sampled(&[(purpose, 120), ("copying", 78)]);
         let finding = one(&results, id);

@@ -5,7 +5,7 @@ use crate::findings::overhead::{self, Work};
 
 pub static RULE: Rule = Rule { check: |facts| overhead::check(facts, &WORK), ..overhead::BASE };
 
-static WORK: [Work; 9] = [
+static WORK: [Work; 10] = [
     Work {
         id: "purpose:scheduling",
         asked: "threads that wake each other for each piece of work, and by `yield` in a loop",
@@ -46,6 +46,13 @@ static WORK: [Work; 9] = [
         id: "purpose:timers",
         asked: "threads that start and stop many waits for time (`threadDelay`, `timeout`)",
         change: "Let one thread watch over many waits, or make them longer.",
+    },
+    Work {
+        id: "purpose:transactions",
+        asked: "transactions that read many variables, or that run again because another one committed first (`rtscope-stm` \
+                counts those)",
+        change: "Read what need not be consistent outside the transaction (`readTVarIO`), and give each part of the data a \
+                 variable of its own.",
     },
     Work { id: "purpose:sparks", asked: "sparks that are small", change: "Offer larger pieces (`parListChunk`)." },
 ];

@@ -1,26 +1,38 @@
-//! `remembered-set`: collections of the young take time that copying does not explain.
+//! `remembered-set`: collections of the young look through old objects that have changed, and through stable names.
 //!
-//! A collection of the young also looks through what may point into it: arrays of
-//! pointers in the old generation that were written to, the whole table of stable
-//! pointers, every changed reference, the stacks of threads that ran. No event says so,
-//! so this is said as likely, by elimination: the threads had their CPUs, and the time
-//! neither comes from copying nor follows it.
-//!
-//! Cost: what goes beyond the time that collections of so few bytes take at most (see
-//! `collections`), without what threads were kept off their CPUs.
+//! A collection of the young also looks through what may point into it: arrays of pointers in the old generation that were
+//! written to, every changed reference, the whole table of stable names and pointers. Cost: what samples found collections
+//! at it for. Without samples no event says so, and it is said as likely, by elimination: the threads had their CPUs, and
+//! the time neither comes from copying nor follows it. Cost then: what goes beyond the time that collections of so few bytes
+//! take at most (see `collections`), without what threads were kept off their CPUs.
 
 use super::small_nursery;
 use crate::collector::collections::Point;
-use crate::findings::collected::measured;
-use crate::findings::{COLLECT, Cost, Facts, Need, Rule, Verdict, evidence, sure};
+use crate::findings::collected::{Collecting, measured};
+use crate::findings::nodes::Work;
+use crate::findings::{COLLECT, Cost, Facts, Need, Rule, Verdict, evidence};
 use rtscope_model::units::{bytes, duration};
-use rtscope_model::{Evidence, Remedy};
+use rtscope_model::{Confidence, Evidence, Remedy};
 
 /// Less than half of the collecting is left unexplained by accident: a cold cache, slow
 /// memory.
 const SHARE_OF_COLLECT_MIN: f64 = 0.5;
-/// What looking through such things is for.
-const PURPOSES: [&str; 3] = ["mutable-objects", "remembered-set", "stable-names"];
+/// Samples say what it is.
+static LOOKED_THROUGH: Work = Work {
+    purposes: &["mutable-objects", "stable-names"],
+    what: "Collections looked through what may point to young objects for ",
+    because: |facts| {
+        let ns = |purpose| Collecting::of(facts).map_or(0, |collecting| collecting.summed(&[purpose]).ns);
+        match ns("stable-names") > ns("mutable-objects") {
+            true => ": each walks all stable names and pointers.".to_owned(),
+            false => {
+                ": each visits what was written to in the old generation since the one before: mutable arrays, references, and values \
+                      that were evaluated late.".to_owned()
+            }
+        }
+    },
+    remedies,
+};
 
 pub static RULE: Rule = Rule {
     id: "remembered-set",
@@ -29,7 +41,7 @@ pub static RULE: Rule = Rule {
     needs: Some(&WAITS),
     yields_to: &["blocked-in-kernel", "host-steal", "explicit-gc", "stacks", "weak-pointers"],
     share_min: 0.05,
-    also: ", and half of the collecting of the young",
+    also: ", and where no samples tell half of the collecting of the young",
     why: "a cold cache makes copying slower, too",
     check,
     ..Rule::BLANK
@@ -45,27 +57,25 @@ fn no_waits(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    facts.held?;
+    LOOKED_THROUGH.verdict(facts).or_else(|| by_elimination(facts))
+}
+
+fn by_elimination(facts: &Facts<'_>) -> Option<Verdict> {
+    if facts.held.is_none() || measured(facts, LOOKED_THROUGH.purposes).is_some() {
+        return None;
+    }
     let minor = &facts.collections.minor;
     let (least, most) = facts.collections.least_and_most()?;
     let half = minor.beyond_ns as f64 >= minor.collect_ns as f64 * SHARE_OF_COLLECT_MIN;
     if !half || follows_copying(least, most) {
         return None;
     }
-    let measured = measured(facts, &PURPOSES);
-    let cost = Cost::Time(measured.map_or(minor.beyond_ns, |ns| ns.min(minor.beyond_ns)));
-    let verdict = Verdict::new(cost, sure(measured.is_some()), "Collections of the young took ");
-    let why = match measured {
-        Some(_) => {
-            "they look through large arrays of pointers that change, many stable pointers, or changed references."
-        }
-        None => {
-            "likely they look through large arrays of pointers that change, many stable pointers, changed references or \
-             the stacks of many threads."
-        }
-    };
+    let verdict = Verdict::new(Cost::Time(minor.beyond_ns), Confidence::Medium, "Collections of the young took ");
     let copied = bytes(minor.copied_bytes / minor.count.max(1));
-    let verdict = verdict.then(format!(" longer than the {copied} they copied each explain: {why}"));
+    let verdict = verdict.then(format!(
+        " longer than the {copied} they copied each explain: likely they look through large arrays of pointers that change, \
+         many stable pointers, changed references or the stacks of many threads."
+    ));
     Some(verdict.seen(seen(facts, least, most)).remedies(remedies(facts)))
 }
 

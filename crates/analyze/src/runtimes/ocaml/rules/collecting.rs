@@ -1,11 +1,13 @@
-//! What collections of OCaml's runtime take, by what their work is for: `survivors`, `ephemerons`, `major-work`; and
+//! What collections of OCaml's runtime take, by what their work is for: `survivors`, `stacks`, `remembered-set`,
+//! `ephemerons`, `major-work`; and
 //! `collecting` and `standing-still`, where no rule says why.
 //!
 //! Cost: the account's part of it, as wall-clock time; what a domain does between pauses counts as its share of all
 //! domains' time. Samples divide it, so these rules need them; but for `collecting`, which says how long the collector
 //! worked in any case.
 
-use super::small_minor_heap::{larger, saves};
+use super::small_minor_heap::{Larger, larger, saves};
+use crate::findings::collected::{Collecting, SAMPLES_MIN};
 use crate::findings::nodes::{self, Work, collecting, outlives, standing_still, tune};
 use crate::findings::{COLLECT, Facts, Rule};
 use rtscope_model::Remedy;
@@ -19,6 +21,61 @@ static PROMOTED: Work = Work {
     remedies: |facts| less_often(facts).into_iter().chain([tune()]).collect(),
 };
 
+pub static STACKS: Rule = Rule {
+    id: "stacks",
+    order: 141,
+    why: "every program has stacks, which take next to nothing",
+    check: |facts| SCANNED.verdict(facts),
+    ..nodes::WORK
+};
+
+static SCANNED: Work = Work {
+    purposes: &["stacks"],
+    what: "Collections scanned stacks for ",
+    because: |_| {
+        ": each scans the whole stack of every thread, and of every fiber that has run since the one before.".to_owned()
+    },
+    remedies: |facts| {
+        let shallow = Remedy::new(
+            "Keep stacks shallow: recursion in tail position (`[@tail_mod_cons]`, `List.rev_map`, an accumulator), and no \
+             deep calls around what waits in an effect handler.",
+        );
+        let shallow = shallow.falls(COLLECT).shows("the account's part `scanning threads' stacks` falls");
+        [shallow].into_iter().chain(larger(facts).map(Larger::or_less_often)).collect()
+    },
+};
+
+pub static REMEMBERED_SET: Rule = Rule {
+    id: "remembered-set",
+    order: 140,
+    why: "every program writes to old objects now and then",
+    check: |facts| LOOKED_THROUGH.verdict(facts).filter(|_| into_old(facts)),
+    ..nodes::WORK
+};
+
+static LOOKED_THROUGH: Work = Work {
+    purposes: &["remembered-set", "write-barrier"],
+    what: "Writes of young values into old objects took ",
+    because: |_| {
+        ": each is noted (`caml_modify`), minor collections look through the notes, and what was written is promoted."
+            .to_owned()
+    },
+    remedies: |facts| {
+        let flat = Remedy::new(
+            "Keep in old objects what is no pointer: `int`, records of floats only, `Bigarray`; or collect what changes and \
+             write it once.",
+        );
+        let flat = flat.falls(COLLECT).shows("the account's part `scanning the remembered set` falls");
+        [flat].into_iter().chain(larger(facts).map(Larger::or_less_often)).collect()
+    },
+};
+
+/// Writes into young objects are noted nowhere.
+fn into_old(facts: &Facts<'_>) -> bool {
+    let found = Collecting::of(facts).map(|collecting| collecting.summed(&["remembered-set"]).samples);
+    found.is_some_and(|samples| samples >= SAMPLES_MIN)
+}
+
 pub static EPHEMERONS: Rule = Rule {
     id: "ephemerons",
     order: 144,
@@ -29,8 +86,8 @@ pub static EPHEMERONS: Rule = Rule {
 
 static LOOKED_AFTER: Work = Work {
     purposes: &["ephemerons", "finalisers"],
-    what: "Collections looked after weak pointers, ephemerons and finalisers for ",
-    because: |_| ": every cycle visits all of them.".to_owned(),
+    what: "Weak pointers, ephemerons and finalisers took ",
+    because: |_| ": every cycle of the major collector visits all of them.".to_owned(),
     remedies: |facts| {
         let fewer = Remedy::new(
             "Make fewer: keep a weak table only where nothing else can say when an entry ends, and release with \
@@ -78,7 +135,7 @@ pub static STANDING_STILL: Rule = Rule {
 };
 
 fn less_often(facts: &Facts<'_>) -> Option<Remedy> {
-    larger(facts).map(super::small_minor_heap::Larger::less_often)
+    larger(facts).map(Larger::less_often)
 }
 
 fn rarer_cycles(facts: &Facts<'_>) -> impl Iterator<Item = Remedy> {

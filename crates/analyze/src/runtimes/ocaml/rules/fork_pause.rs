@@ -3,10 +3,12 @@
 //! The kernel copies the page tables of the whole process meanwhile, so the wait grows with
 //! its memory: tens of milliseconds for a gigabyte. Cost: what collections waited for the
 //! lane that copied; in a program with one domain, what the copying took by itself, as
-//! samples of its code tell. A fiftieth of the wall clock, or one of twenty milliseconds: a
+//! samples of its code tell; and of both what copying single pages took that the program
+//! wrote to afterwards. A fiftieth of the wall clock, or one of twenty milliseconds: a
 //! client notices that, however seldom it comes.
 
 use super::seen::forks;
+use crate::findings::collected::{Collecting, SAMPLES_MIN, served};
 use crate::findings::{Cost, Facts, Rule, Verdict, evidence, needs};
 use crate::program::forks::copying_ns;
 use rtscope_model::units::{bytes, counted, duration};
@@ -24,6 +26,8 @@ pub static RULE: Rule = Rule {
     ..Rule::BLANK
 };
 
+/// A part of the account.
+const COPIED_PAGE: &str = "kernel:page fault, copy on write";
 const WAITED: Figure = Figure { path: "forks.waited_ns", shows: "no collection waits for a copy of the process" };
 /// With one domain nothing waits for it to stop: its own time is what is lost.
 const COPYING: Figure = Figure { path: "forks.copying_ns", shows: "the copying takes no time any more" };
@@ -42,12 +46,41 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
             COPYING,
         )
     };
-    let what = format!("{who} copying the process (fork), for ");
-    let verdict = Verdict::new(Cost::Time(cost_ns), Confidence::High, what).seen([seen(facts, cost_ns)]).remedies([
+    let pages = pages_ns(facts);
+    let (what, seen) = match pages {
+        0 => (format!("{who} copying the process (fork), for "), [Some(seen(facts, cost_ns)), None]),
+        pages => {
+            let text = format!("Copying pages that were written to afterwards took {} of it.", duration(pages));
+            (
+                "Copying the process (fork), and its pages as they change afterwards, took ".to_owned(),
+                [Some(seen(facts, cost_ns)), Some(facts.overall(text))],
+            )
+        }
+    };
+    let less = (pages > cost_ns).then(|| {
+        Remedy::new(
+            "Write less while a child lives, or let it end sooner: each page that the program or its collector writes to \
+             meanwhile is copied. A journal that is appended to needs no child.",
+        )
+        .falls(figure)
+    });
+    let verdict = Verdict::new(Cost::Time(cost_ns.saturating_add(pages)), Confidence::High, what);
+    let verdict = verdict.explaining("standing-still", cost_ns).explaining("kept", cost_ns);
+    let remedies = [
         Remedy::new("Start processes early, before the heap has grown, and let them wait for work.").falls(figure),
         Remedy::or("start programs with `Unix.create_process`, which copies no page tables.").falls(figure),
-    ]);
-    Some(verdict.longest(waits.longest_ns()))
+    ];
+    let seen = seen.into_iter().flatten();
+    Some(verdict.seen(seen).remedies(less.into_iter().chain(remedies)).longest(waits.longest_ns()))
+}
+
+/// Wall-clock time in which the kernel copied pages that the program shared with a child.
+fn pages_ns(facts: &Facts<'_>) -> u64 {
+    let id = [COPIED_PAGE];
+    let collecting = Collecting::of(facts).map(|collecting| collecting.summed(&id));
+    let all = [Some(served(facts, &id)), collecting];
+    let (ns, samples) = all.iter().flatten().fold((0, 0), |sum, took| (sum.0 + took.ns, sum.1 + took.samples));
+    if samples >= SAMPLES_MIN { ns } else { 0 }
 }
 
 fn seen(facts: &Facts<'_>, cost_ns: u64) -> Evidence {

@@ -24,7 +24,7 @@ pub static RULE: Rule = Rule {
     id: "idle-domain",
     explains: &["collecting", "standing-still", "no-cpu"],
     order: 40,
-    yields_to: &["cpu-throttled", "preempted", "oversubscribed", "unsafe-foreign-call"],
+    yields_to: &["cpu-throttled", "preempted", "short-lived-domains", "oversubscribed", "unsafe-foreign-call"],
     share_min: 0.02,
     also: ", of domains that are idle in four of five collections, from twenty on",
     why: "an idle domain gives nothing for it",

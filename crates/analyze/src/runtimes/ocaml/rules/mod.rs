@@ -11,21 +11,25 @@ mod leadership_contention;
 mod overhead;
 mod oversubscribed;
 mod seen;
+mod short_lived_domains;
 mod small_minor_heap;
 
 use crate::findings::Rule;
 
 /// All of them.
-pub static RULES: [&Rule; 14] = [
+pub static RULES: [&Rule; 17] = [
     &idle_domain::RULE,
     &domain_lock::RULE,
     &fork_pause::RULE,
+    &short_lived_domains::RULE,
     &oversubscribed::RULE,
     &small_minor_heap::RULE,
     &leadership_contention::RULE,
     &explicit_gc::RULE,
     &overhead::RULE,
     &collecting::SURVIVORS,
+    &collecting::STACKS,
+    &collecting::REMEMBERED_SET,
     &collecting::EPHEMERONS,
     &custom_memory::RULE,
     &collecting::MAJOR_WORK,

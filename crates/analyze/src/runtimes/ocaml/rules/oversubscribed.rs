@@ -14,7 +14,11 @@ use rtscope_model::{Cause, Evidence, Remedy};
 /// Domains that are named.
 const LANES_NAMED: usize = 4;
 
-pub static RULE: Rule = Rule { check, ..oversubscribed::BASE };
+pub static RULE: Rule = Rule {
+    yields_to: &["short-lived-domains", "late-safepoint", "unsafe-foreign-call", "blocked-in-kernel"],
+    check,
+    ..oversubscribed::BASE
+};
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     if idle_domain::crowding(facts) {

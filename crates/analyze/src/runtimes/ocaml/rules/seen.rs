@@ -4,6 +4,7 @@ use crate::findings::Facts;
 use crate::program::forks::Forks;
 use crate::runtimes::ocaml::answers::Answers;
 use crate::runtimes::ocaml::leadership::Leadership;
+use crate::runtimes::ocaml::lives::Lives;
 use crate::runtimes::ocaml::sections::Sections;
 use std::sync::LazyLock;
 
@@ -13,6 +14,11 @@ static NONE: LazyLock<(Sections, Forks)> = LazyLock::new(Default::default);
 /// What single lanes cost collections.
 pub fn answers<'a>(facts: &Facts<'a>) -> &'a Answers {
     &facts.fold::<Sections>().unwrap_or(&NONE.0).answers
+}
+
+/// How long domains live.
+pub fn lives<'a>(facts: &Facts<'a>) -> &'a Lives {
+    &facts.fold::<Sections>().unwrap_or(&NONE.0).lives
 }
 
 /// Waits to become leader.

@@ -32,7 +32,7 @@ pub static RULE: Rule = Rule {
     id: "small-minor-heap",
     explains: &["collecting", "standing-still"],
     order: 160,
-    yields_to: &["idle-domain", "cpu-throttled", "preempted", "oversubscribed"],
+    yields_to: &["short-lived-domains", "idle-domain", "cpu-throttled", "preempted", "oversubscribed"],
     share_min: 0.05,
     also: " of one below half of the default size, else 25 %; from 200 collections a second",
     why: "a minor heap that is larger than the default may fit the cache less",
