@@ -41,11 +41,23 @@ pub static NO_CPU: Rule = Rule {
     why: "on a machine with other work a thread waits now and then",
     // A CPU that a sibling has does the program's work.
     check: |facts| {
-        Part { id: "no-cpu", but: "siblings", what: "The average {} had work and no CPU for ", ns: |_, mean| mean }
-            .verdict(facts, None, Vec::new())
+        let part =
+            Part { id: "no-cpu", but: "siblings", what: "The average {} had work and no CPU for ", ns: |_, mean| mean };
+        let waking = part.parts(facts).first().is_some_and(|largest| largest.id == "idle-cpu");
+        part.verdict(facts, None, waking.then(|| fewer_wakings(facts)).into_iter().collect())
     },
     ..NODE
 };
+
+/// A thread that is woken on an idle CPU has work from then on, and runs when that CPU is awake.
+fn fewer_wakings(facts: &Facts<'_>) -> Remedy {
+    let text = format!(
+        "Let threads wake each other less often: hand over more at a time, or keep threads that wait for each other on one {}. \
+         Each waking of an idle CPU takes its time.",
+        facts.runtime.lane.0
+    );
+    Remedy::new(text).verify("Record again: lanes wait less for idle CPUs.")
+}
 
 /// Lanes are kept by calls or faults of their threads, and no rule says why.
 pub static KEPT: Rule = Rule {
