@@ -49,8 +49,8 @@ static WORK: [Work; 10] = [
     },
     Work {
         id: "purpose:transactions",
-        asked: "transactions that read many variables, or that run again because another one committed first (`rtscope-stm` \
-                counts those)",
+        asked: "transactions that read many variables, that many threads wait in for one variable (`retry`), or that run again because \
+                another one committed first (`rtscope-stm` counts those)",
         change: "Read what need not be consistent outside the transaction (`readTVarIO`), and give each part of the data a \
                  variable of its own.",
     },

@@ -82,10 +82,15 @@ fn tiny(facts: &Facts<'_>) -> bool {
     facts.allocation.young_bytes_max < WORDS_MIN * WORD_BYTES / 2
 }
 
+/// What comes before the environment.
+const OWN_SIZE: &str = " It was not started with one so small: where the program sets it (`Gc.set`), change it there.";
+
 /// A larger minor heap for each of the domains.
 pub(super) struct Larger {
     words: u64,
     domains: u64,
+    /// Nothing from outside made it as small as it is.
+    by_the_program: bool,
 }
 
 impl Larger {
@@ -103,9 +108,10 @@ impl Larger {
         let each = self.words * WORD_BYTES;
         let text = format!(
             "{why}: {} each, {} for all. Much more fits no cache, which costs some programs more than it saves: \
-             measure.",
+             measure.{}",
             bytes(each),
-            bytes(each.saturating_mul(self.domains))
+            bytes(each.saturating_mul(self.domains)),
+            if self.by_the_program { OWN_SIZE } else { "" }
         );
         remedy(text)
             .option(format!("s={}", spelled(self.words)))
@@ -130,7 +136,18 @@ pub(super) fn larger_crowded(facts: &Facts<'_>) -> Option<Larger> {
 fn sized(facts: &Facts<'_>, wanted: u64, most: u64) -> Option<Larger> {
     let now = facts.allocation.young_bytes_max / WORD_BYTES;
     let words = wanted.clamp(WORDS_MIN, most).checked_next_power_of_two()?;
-    (words >= now.saturating_mul(2)).then_some(Larger { words, domains: facts.lanes.max(1) as u64 })
+    (words >= now.saturating_mul(2)).then_some(Larger {
+        words,
+        domains: facts.lanes.max(1) as u64,
+        by_the_program: tiny(facts) && !is_set(facts),
+    })
+}
+
+/// Whether the program was started with a size, or who started it is not known.
+fn is_set(facts: &Facts<'_>) -> bool {
+    let context = facts.context;
+    let variable = context.start.variable(facts.runtime);
+    context.program.is_none() || facts.runtime.spelling.split(variable).any(|word| word.starts_with("s="))
 }
 
 /// As the runtime takes it: `256k`, `8M`.

@@ -33,7 +33,13 @@ fn runs_an_action(name: &str) -> bool {
     let module = name.rsplit_once('.').map_or(name, |(module, _)| module);
     matches!(
         module,
-        "Control.Exception.Base" | "Control.Exception" | "Control.Concurrent.MVar" | "MVar" | "IO" | "IO.Unsafe"
+        "Control.Exception.Base"
+            | "Control.Exception"
+            | "Control.Concurrent.MVar"
+            | "Foreign.C.Error"
+            | "MVar"
+            | "IO"
+            | "IO.Unsafe"
     )
 }
 

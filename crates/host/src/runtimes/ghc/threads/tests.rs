@@ -210,6 +210,12 @@ fn delays_and_input_are_told_from_locks_by_the_event_manager() {
             told_of(&[block, frame(&wait, false), frame("Main.read", false)]),
             of(WaitKind::InputOutput, Some(2))
         );
+        let checks = frame("Foreign.C.Error.throwErrnoIfMinus1RetryMayBlock2", false);
+        assert_eq!(
+            told_of(&[block, frame(&wait, false), checks, frame("GHC.IO.FD.$wwriteRawBufferPtr", false)]),
+            of(WaitKind::InputOutput, Some(3)),
+            "what checks a call runs it for another one"
+        );
         assert_eq!(told(WaitKind::ForeignCall, &[frame(&poll, false)]), of(WaitKind::NoWork, Some(0)));
         // Whoever is called by a function that sleeps elsewhere on its stack waits for a lock.
         assert_eq!(told_of(&[block, frame("Main.take", false), frame(&delay, true)]), of(WaitKind::Lock, Some(1)));
