@@ -27,7 +27,7 @@ const DIRTY_MAX: usize = 3;
 
 /// Of which nothing else is found without its rule: with sparks that no lane runs, one lane at a time has work, as in a program
 /// that is sequential on purpose; and where none has work for long, only who has the lock tells that this is no rest.
-const UNNAMED: [&str; 2] = ["sparks-lazy", "lock-asleep"];
+const UNNAMED: [&str; 3] = ["sparks-lazy", "sparks-fizzle", "lock-asleep"];
 
 /// Others' work and a host's come in spells: so long before a dirty run is repeated.
 const SPELL: Duration = Duration::from_secs(5);
