@@ -230,9 +230,8 @@ fn divide(node: &mut Node, part: Part, sums: &Sums, words: &Words<'_>) {
     let mut weights: Vec<_> =
         groups.into_iter().map(|((id, name), (ns, samples))| (Node::leaf(id, name, 0), ns, samples)).collect();
     // A thread that ends sooner than a sample comes is never met, and what others do says nothing of it.
-    let due = node.ns.saturating_mul(samples) / met_ns.max(1);
-    let missed = samples > 0 && due >= SAMPLES_DUE_MIN && samples.saturating_mul(2) < due;
-    if missed {
+    let each_ns = met_ns.checked_div(samples).unwrap_or(0);
+    if samples > 0 && node.ns >= each_ns.saturating_mul(SAMPLES_DUE_MIN) && node.ns / 2 > met_ns {
         weights.push((Node::leaf(NOT_SAMPLED, "not sampled", 0), node.ns - met_ns, 0));
     }
     node.divide(weights);

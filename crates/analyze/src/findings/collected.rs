@@ -110,6 +110,7 @@ impl<'a> Collecting<'a> {
             .parts
             .iter()
             .flat_map(|(whole, ns)| whole.parts.iter().map(move |node| (node, scaled(*ns, node.ns, whole.ns))))
+            .filter(|(node, _)| node.samples.is_some())
         {
             let name = node.name.strip_prefix("the runtime: ").unwrap_or(&node.name);
             match parts.iter_mut().find(|(known, _)| *known == name) {

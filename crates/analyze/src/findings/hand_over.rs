@@ -85,8 +85,7 @@ pub(super) fn among_threads(kind: WaitKind) -> bool {
 /// are at one look.
 fn from_elsewhere(waits: &Waits) -> f64 {
     let is = |kind: WaitKind| kind.is_for_outside() || kind == WaitKind::Unknown;
-    let all: f64 = waits.kinds.iter().filter(|kind| is(kind.kind)).map(|kind| kind.looks_share).sum();
-    (all - waits.asleep_with_a_lock()).clamp(0.0, 1.0)
+    waits.kinds.iter().filter(|kind| is(kind.kind)).map(|kind| kind.looks_share).sum::<f64>().min(1.0)
 }
 
 pub(super) fn waited(facts: &Facts<'_>, most: &Wait) -> Evidence {

@@ -131,7 +131,8 @@ fn queued(wait: &Wait) -> bool {
 fn works(holder: &HolderDoes) -> bool {
     match holder.doing {
         Doing::Runs | Doing::Ready => true,
-        Doing::Waits(WaitKind::Time) => holder.sleeps_in_turn(),
+        // One that always has it may be a clock.
+        Doing::Waits(WaitKind::Time) => holder.thread.is_none(),
         Doing::Waits(WaitKind::ForeignCall) => {
             holder.callee.as_deref().is_some_and(|callee| !FROM_OUTSIDE.contains(&callee))
         }
@@ -170,7 +171,8 @@ impl<'w> Queue<'w> {
             (Doing::Waits(_), Some(callee)) if self.holder.place.as_ref() != Some(callee) => {
                 format!("was in the foreign call `{callee}`")
             }
-            (Doing::Waits(WaitKind::Time), _) => format!("slept with it in hand{}", within.replacen(" ", " in ", 1)),
+            (Doing::Waits(WaitKind::Time), _) if within.is_empty() => "slept".to_owned(),
+            (Doing::Waits(WaitKind::Time), _) => format!("slept in{within}"),
             (Doing::Waits(_), _) => "was in a foreign call".to_owned(),
             _ if within.is_empty() => "was at work".to_owned(),
             _ => format!("was at work in{within}"),
@@ -266,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_sleep_in_turn_with_it_in_hand_are_a_queue() {
+    fn threads_that_sleep_in_turn_while_they_have_it_are_a_queue() {
         assert_eq!(share(&[wait(3.0, 1.0, Some(Doing::Waits(WaitKind::Time)))]), 1.0);
     }
 

@@ -156,6 +156,10 @@ pub const WORK: Rule = Rule {
     ..Rule::BLANK
 };
 
+/// Without its `check`: collections scan stacks.
+pub const STACKS: Rule =
+    Rule { id: "stacks", order: 141, why: "every program has stacks, which take next to nothing", ..WORK };
+
 /// Without its `check`: collections of the young copy what is alive. It yields to what makes them come too early, or one
 /// after the other: that changes how much is alive in each; and to threads that are in each other's way while they copy.
 pub const SURVIVORS: Rule = Rule {

@@ -176,7 +176,7 @@ impl Verdict {
     }
 
     /// And these, after those before.
-    pub fn or_else(mut self, remedies: impl IntoIterator<Item = Remedy>) -> Verdict {
+    pub fn and_remedies(mut self, remedies: impl IntoIterator<Item = Remedy>) -> Verdict {
         self.remedies.extend(remedies);
         self
     }

@@ -77,8 +77,7 @@ impl WithWork {
 
 /// Threads at a look that wait for what no other thread could bring.
 fn outside(waits: &Waits) -> f64 {
-    let all: f64 = waits.kinds.iter().filter(|kind| kind.kind.is_for_outside()).map(|kind| kind.threads_mean).sum();
-    (all - waits.asleep_with_a_lock()).max(0.0)
+    waits.kinds.iter().filter(|kind| kind.kind.is_for_outside()).map(|kind| kind.threads_mean).sum()
 }
 
 /// For how long how many had work, and which lane had most of it.

@@ -49,16 +49,6 @@ pub struct Kind {
 }
 
 impl Waits {
-    /// Threads at a look that sleep with a lock in hand which others wait for, on average: they could sleep without it, so
-    /// what those wait for is no matter of time. Only where threads have it in turn: one that always has it may be a clock.
-    pub fn asleep_with_a_lock(&self) -> f64 {
-        self.by
-            .iter()
-            .filter(|wait| wait.holder.as_ref().is_some_and(HolderDoes::sleeps_in_turn))
-            .map(|wait| wait.looks_share)
-            .sum()
-    }
-
     /// Whether looks can have come to it: no more waits than are told, and shares that are parts of a whole.
     pub fn is_sound(&self) -> bool {
         let part = |share: f64| (0.0..=1.0 + 1e-9).contains(&share);
@@ -107,13 +97,6 @@ impl Wait {
     /// Where they waited, to go on with: " in `take`"; nothing where the place has no name.
     pub fn at(&self) -> String {
         self.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"))
-    }
-}
-
-impl HolderDoes {
-    /// Whether threads have it in turn, and sleep meanwhile.
-    pub fn sleeps_in_turn(&self) -> bool {
-        self.doing == Doing::Waits(WaitKind::Time) && self.thread.is_none()
     }
 }
 

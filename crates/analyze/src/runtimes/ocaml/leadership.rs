@@ -215,7 +215,7 @@ impl Leadership {
         !self.posted
     }
 
-    /// What is to be added where waits are told.
+    /// The end of a sentence that reports waits: how they are known, where the runtime does not post them.
     pub fn inference(&self) -> &'static str {
         if self.posted { "" } else { " (inferred from how fast they allocate: this OCaml does not post it)" }
     }

@@ -10,13 +10,7 @@ use crate::findings::{COLLECT, Facts, PAUSED, Rule};
 use rtscope_model::Remedy;
 use rtscope_model::units::bytes;
 
-pub static STACKS: Rule = Rule {
-    id: "stacks",
-    order: 141,
-    why: "every program has stacks, which take next to nothing",
-    check: |facts| SCANNED.verdict(facts),
-    ..nodes::WORK
-};
+pub static STACKS: Rule = Rule { check: |facts| SCANNED.verdict(facts), ..nodes::STACKS };
 
 static SCANNED: Work = Work {
     purposes: &["stacks"],

@@ -21,13 +21,7 @@ static PROMOTED: Work = Work {
     remedies: |facts| less_often(facts).into_iter().chain([tune()]).collect(),
 };
 
-pub static STACKS: Rule = Rule {
-    id: "stacks",
-    order: 141,
-    why: "every program has stacks, which take next to nothing",
-    check: |facts| SCANNED.verdict(facts),
-    ..nodes::WORK
-};
+pub static STACKS: Rule = Rule { check: |facts| SCANNED.verdict(facts), ..nodes::STACKS };
 
 static SCANNED: Work = Work {
     purposes: &["stacks"],
@@ -55,9 +49,10 @@ pub static REMEMBERED_SET: Rule = Rule {
 
 static LOOKED_THROUGH: Work = Work {
     purposes: &["remembered-set", "write-barrier"],
-    what: "Writes of young values into old objects took ",
+    what: "Writes of pointers into objects took ",
     because: |_| {
-        ": each is noted (`caml_modify`), minor collections look through the notes, and what was written is promoted."
+        ": each goes through `caml_modify`, which notes young values in old objects; minor collections look through the \
+         notes, and promote what was written."
             .to_owned()
     },
     remedies: |facts| {

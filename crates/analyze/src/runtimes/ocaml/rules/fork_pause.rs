@@ -47,16 +47,13 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         )
     };
     let pages = pages_ns(facts);
-    let (what, seen) = match pages {
-        0 => (format!("{who} copying the process (fork), for "), [Some(seen(facts, cost_ns)), None]),
-        pages => {
-            let text = format!("Copying pages that were written to afterwards took {} of it.", duration(pages));
-            (
-                "Copying the process (fork), and its pages as they change afterwards, took ".to_owned(),
-                [Some(seen(facts, cost_ns)), Some(facts.overall(text))],
-            )
-        }
+    let what = match pages {
+        0 => format!("{who} copying the process (fork), for "),
+        _ => "Copying the process (fork), and its pages as they change afterwards, took ".to_owned(),
     };
+    let afterwards = (pages > 0).then(|| {
+        facts.overall(format!("Copying pages that were written to afterwards took {} of it.", duration(pages)))
+    });
     let less = (pages > cost_ns).then(|| {
         Remedy::new(
             "Write less while a child lives, or let it end sooner: each page that the program or its collector writes to \
@@ -70,7 +67,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         Remedy::new("Start processes early, before the heap has grown, and let them wait for work.").falls(figure),
         Remedy::or("start programs with `Unix.create_process`, which copies no page tables.").falls(figure),
     ];
-    let seen = seen.into_iter().flatten();
+    let seen = [seen(facts, cost_ns)].into_iter().chain(afterwards);
     Some(verdict.seen(seen).remedies(less.into_iter().chain(remedies)).longest(waits.longest_ns()))
 }
 

@@ -25,7 +25,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         return None;
     }
     let verdict = (oversubscribed::RULE.check)(facts)?;
-    Some(verdict.and_seen(late(facts)).or_else(remedies(facts)))
+    Some(verdict.and_seen(late(facts)).and_remedies(remedies(facts)))
 }
 
 fn late(facts: &Facts<'_>) -> Option<Evidence> {
