@@ -183,13 +183,17 @@ impl Analysis {
         if let Some(wait) = tracks.push(time, &sched) {
             self.held.push(wait);
         }
-        if let Sched::Fork { parent, child, child_pid } = sched {
-            if tracks.is_own(child) {
-                self.threads.forked(time, parent, child);
+        match sched {
+            Sched::Fork { parent, child, child_pid } => {
+                if tracks.is_own(child) {
+                    self.threads.forked(time, parent, child);
+                }
+                if child_pid.0 == child.0 && tracks.is_own(parent) {
+                    self.folds.each(|fold| fold.forked(parent, time));
+                }
             }
-            if child_pid.0 == child.0 && tracks.is_own(parent) {
-                self.folds.each(|fold| fold.forked(parent, time));
-            }
+            Sched::Exit { tid } if tracks.is_own(tid) => self.threads.ended(tid),
+            _ => {}
         }
     }
 

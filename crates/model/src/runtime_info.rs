@@ -172,6 +172,11 @@ impl RuntimeInfo {
         !self.id.is_empty()
     }
 
+    /// What makes a program take the lock less often that its library takes at `place`.
+    pub fn of_library(&self, place: &str) -> Option<&'static str> {
+        self.locking.iter().find(|(function, _)| place.starts_with(function)).map(|(_, text)| *text)
+    }
+
     /// What sets the number of lanes.
     pub fn lanes_flag(&self, lanes: usize) -> Option<Setting> {
         self.knobs.lanes.map(|option| Setting::option(format!("{option}{lanes}")))

@@ -134,7 +134,8 @@ impl Evidence {
         let before = oldest.minus(SLACK_NS);
         self.tracks.prune(before);
         self.counters.prune(before);
-        self.code.prune(before);
+        let tracks = &self.tracks;
+        self.code.prune(before, |tid| !tracks.seen || tracks.is_own(tid));
     }
 
     /// How the kernel side was seen, and whether it was `used`.

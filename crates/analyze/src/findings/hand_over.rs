@@ -42,7 +42,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let verdict = Verdict::new(Cost::Time(ns), Confidence::Medium, "Handing over from thread to thread took ");
     let rest = format!(": no {} worked until the next thread was awake.", facts.runtime.lane.0);
     let seen = seen(facts).into_iter().chain(woken(facts, waking_ns)).chain([waited(facts, most)]);
-    Some(verdict.then(rest).explaining("no-cpu", waking_ns).seen(seen).remedies(remedies(facts, most.kind)))
+    Some(verdict.then(rest).explaining("no-cpu", waking_ns).seen(seen).remedies(remedies(facts, most)))
 }
 
 /// Wall-clock time in which threads waited for each other only, and for a CPU that was idle.
@@ -95,19 +95,19 @@ pub(super) fn waited(facts: &Facts<'_>, most: &Wait) -> Evidence {
 }
 
 /// What threads wait for may be a lock, or what another one is to bring.
-fn remedies(facts: &Facts<'_>, most: WaitKind) -> Vec<Remedy> {
+fn remedies(facts: &Facts<'_>, most: &Wait) -> Vec<Remedy> {
     let lane = facts.runtime.lane.0;
     let verify = "Record again: handing over takes less of the run.";
-    let lock = (most == WaitKind::Lock).then(|| {
-        "If what they wait for is a lock, hold it for less: compute before taking it; or use one for each part of the data."
-            .to_owned()
-    });
+    let library = most.place.as_deref().and_then(|place| facts.runtime.of_library(place));
+    let first = library.or((most.kind == WaitKind::Lock).then_some(
+        "If what they wait for is a lock, hold it for less: compute before taking it; or use one for each part of the data.",
+    ));
     let words = [
         "Hand over many items at a time, through a queue with room for several: then both sides work at once."
             .to_owned(),
         format!("Where one side always waits for the other's answer, let one thread do both, or both on one {lane}."),
     ];
-    let words = lock.into_iter().chain(words).map(|text| Remedy::new(text).verify(verify));
+    let words = first.map(str::to_owned).into_iter().chain(words).map(|text| Remedy::new(text).verify(verify));
     words.chain(one_lane(facts).map(|one| one.verify(verify))).collect()
 }
 

@@ -204,9 +204,9 @@ impl<'w> Queue<'w> {
         let noun = facts.runtime.lane.1;
         let shows = format!("threads no longer queue there while {noun} have nothing to run");
         let place = self.wait.place.as_deref().unwrap_or_default();
-        let library = facts.runtime.locking.iter().find(|(function, _)| place.starts_with(function));
+        let library = facts.runtime.of_library(place);
         let texts: &[&str] = match (self.wait.kind, self.holder.doing) {
-            _ if let Some((_, text)) = library => &[text],
+            _ if let Some(text) = library => &[text],
             (WaitKind::Value, _) => &[
                 "Evaluate shared values before they are shared (deepseq, strict fields), or let each thread compute its \
                  own part.",

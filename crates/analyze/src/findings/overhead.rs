@@ -7,11 +7,15 @@
 
 use super::collected::{in_program, of_lanes_at_work};
 use super::{Cost, Facts, Rule, Verdict, needs, sure};
+use crate::results::waits::Wait;
 use rtscope_model::units::percent;
-use rtscope_model::{Node, Remedy};
+use rtscope_model::{Node, Remedy, WaitKind};
 
 /// Below this many samples a share says nothing; from the second number on it is good to a few per cent.
 const SAMPLES: (u64, u64) = (10, 100);
+
+/// From so many threads on that wait for one change, it wakes a herd.
+const HERD_MIN: f64 = 10.0;
 
 /// Of a runtime that has no list.
 pub static RULE: Rule = BASE;
@@ -26,6 +30,7 @@ pub const BASE: Rule = Rule {
         "blackhole-or-lock",
         "lock-convoy",
         "domain-lock",
+        "hand-over",
         "fork-pause",
         "tracer-disturbance",
     ],
@@ -38,8 +43,8 @@ pub const BASE: Rule = Rule {
 
 /// Something that is done for a program.
 pub struct Work {
-    /// Of a part of the account.
-    pub id: &'static str,
+    /// Of parts of the account.
+    pub ids: &'static [&'static str],
     /// What asks for it, after "most often".
     pub asked: &'static str,
     /// What to change.
@@ -49,27 +54,27 @@ pub struct Work {
 /// What the kernel does for programs of any runtime.
 static KERNEL: [Work; 5] = [
     Work {
-        id: "kernel:futex",
+        ids: &["kernel:futex"],
         asked: "threads that wake each other for each piece of work, and by locks that several have to wait for",
         change: "Hand over more at a time; hold locks for less, or use one for each part of the data.",
     },
     Work {
-        id: "kernel:sched_yield",
+        ids: &["kernel:sched_yield"],
         asked: "a loop that waits for another thread",
         change: "Wait for a condition in place of yielding in a loop.",
     },
     Work {
-        id: "kernel:page fault, copy on write",
+        ids: &["kernel:page fault, copy on write"],
         asked: "writes to memory that a child process has a copy of",
         change: "Write less while a child lives, or let it end sooner.",
     },
     Work {
-        id: "kernel:page fault, memory given back",
+        ids: &["kernel:page fault, memory given back"],
         asked: "memory that is given back to the system and taken again",
         change: "Keep what is needed again: use buffers several times.",
     },
     Work {
-        id: "kernel:madvise",
+        ids: &["kernel:madvise"],
         asked: "memory that is given back to the system and taken again",
         change: "Keep what is needed again: use buffers several times.",
     },
@@ -80,21 +85,42 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [Work]) -> Option<Verdict> {
     let account = facts.account?;
     let program = account.part("program")?;
     let found = |work: &'static Work| {
-        let nodes = in_program(facts, work.id);
-        let sum = |of: fn(&Node) -> u64| nodes.iter().map(|node| of(node)).sum::<u64>();
-        let (who, name) = nodes.first()?.name.split_once(": ")?;
-        Some((work, who, name, sum(|node| node.ns), sum(|node| node.samples.unwrap_or(0))))
+        let of_each = work.ids.iter().map(|id| in_program(facts, id));
+        let nodes: Vec<Vec<&Node>> = of_each.filter(|nodes| !nodes.is_empty()).collect();
+        let sum = |of: fn(&Node) -> u64| nodes.iter().flatten().map(|node| of(node)).sum::<u64>();
+        let names: Vec<&str> = nodes.iter().map(|nodes| &*nodes[0].name).collect();
+        (work, names.join(" and "), sum(|node| node.ns), sum(|node| node.samples.unwrap_or(0)))
     };
-    let all = runtimes.iter().chain(&KERNEL).filter_map(found);
-    let (work, who, name, ns, samples) = all.filter(|found| found.4 >= SAMPLES.0).max_by_key(|found| found.3)?;
+    let all = runtimes.iter().chain(&KERNEL).map(found);
+    let (work, names, ns, samples) = all.filter(|found| found.3 >= SAMPLES.0).max_by_key(|found| found.2)?;
     let seen = format!(
         "{samples} samples of the program's time found it there, {} of all. Most often it is asked for by {}.",
         percent(ns as f64 / program.ns.max(1) as f64),
         work.asked
     );
     let cost = Cost::Time(of_lanes_at_work(account, ns));
-    let verdict =
-        Verdict::new(cost, sure(samples >= SAMPLES.1), "The program spent ").then(format!(" in {who}: {name}."));
-    let remedy = Remedy::new(work.change).verify("Record again: this part of the account is smaller.");
-    Some(verdict.seen([facts.overall(seen)]).remedies([remedy]))
+    let verdict = Verdict::new(cost, sure(samples >= SAMPLES.1), "The program spent ").then(format!(" in {names}."));
+    let herd = herd(facts).filter(|_| work.ids.contains(&TRANSACTIONS));
+    let waited = herd.map(|herd| {
+        facts.overall(format!(
+            "{:.0} threads waited{} at a look on average for changes of what their transactions had read.",
+            herd.threads_mean / herd.looks_share,
+            herd.at()
+        ))
+    });
+    let change = if herd.is_some() { HERD } else { work.change };
+    let remedy = Remedy::new(change).verify("Record again: this part of the account is smaller.");
+    Some(verdict.seen([facts.overall(seen)].into_iter().chain(waited)).remedies([remedy]))
+}
+
+/// Work of transactions; what a herd in them is to be changed to.
+const TRANSACTIONS: &str = "purpose:transactions";
+const HERD: &str = "Give each thread that waits a variable of its own, or a few threads the waiting: whatever changes a \
+                    variable wakes all that wait for it, and all but one wait again.";
+
+/// The most threads that wait at one place for changes of what their transactions have read.
+fn herd<'a>(facts: &Facts<'a>) -> Option<&'a Wait> {
+    let waits = facts.context.waits.as_ref()?.by.iter().filter(|wait| wait.kind == WaitKind::Transaction);
+    let herds = waits.filter(|wait| wait.threads_mean >= HERD_MIN * wait.looks_share);
+    herds.max_by(|one, other| one.threads_mean.total_cmp(&other.threads_mean))
 }

@@ -251,17 +251,17 @@ impl CodeSamples {
         self.sums.iter().filter(|(id, _)| is(symbols.get(**id))).map(|(_, sum)| sum.running_ns).sum()
     }
 
-    /// Forgets what no open pause can ask for: but for the last sample of a thread,
+    /// Forgets what no open pause can ask for: but for the last sample of a thread that `lives`,
     /// which may still tell where it waits.
-    pub fn prune(&mut self, before: Time) {
-        for history in self.threads.values_mut() {
+    pub fn prune(&mut self, before: Time, lives: impl Fn(Tid) -> bool) {
+        let full = self.threads.len() >= THREADS_MAX;
+        self.threads.retain(|tid, history| {
             while history.get(1).is_some_and(|next| next.0 <= before) {
                 history.pop_front();
             }
-        }
-        if self.threads.len() >= THREADS_MAX {
-            self.threads.retain(|_, history| history.back().is_some_and(|last| last.0 >= before));
-        }
+            let waits = |last: &CodeSample| last.what == Found::Waits && !full && lives(*tid);
+            history.back().is_some_and(|(at, last)| *at >= before || waits(last))
+        });
     }
 
     /// The sums; `None` where nothing was sampled.

@@ -52,13 +52,15 @@ fn history_is_bounded_and_pruning_keeps_the_sample_that_a_long_sleep_began_with(
     }
     assert_eq!(code.threads.get(&Tid(11)).map(VecDeque::len), Some(HISTORY_MAX));
     code.push(Time(5), &sample(12, at.nanosleep, Found::Waits));
-    code.prune(Time(u64::MAX));
-    assert_eq!(code.threads.get(&Tid(11)).map(VecDeque::len), Some(1));
+    code.prune(Time(u64::MAX), |_| true);
+    assert!(!code.threads.contains_key(&Tid(11)), "where it ran tells nothing of a sleep");
     assert!(code.waits(Tid(12), Time(5)).is_some());
     for tid in 100..100 + THREADS_MAX as u32 * 2 {
         code.push(Time(6), &running(tid, at.spin));
     }
     assert!(code.threads.len() <= THREADS_MAX);
+    code.prune(Time(6), |tid| tid != Tid(12));
+    assert_eq!(code.waits(Tid(12), Time(5)), None, "it has ended");
     let values = code.values(&at.symbols).unwrap();
     assert_eq!(values.samples, HISTORY_MAX as u64 + 10 + THREADS_MAX as u64 * 2, "sums leave nothing out");
 }

@@ -36,6 +36,9 @@ pub trait LaneThreads {
     /// `parent`, a thread of the program, made `child`.
     fn forked(&mut self, _time: Time, _parent: Tid, _child: Tid) {}
 
+    /// A thread of the program ended.
+    fn ended(&mut self, _tid: Tid) {}
+
     /// A lane begins.
     fn created(&mut self, _lane: LaneId, _time: Time, _tracks: &Tracks, _error_ns: u64) {}
 

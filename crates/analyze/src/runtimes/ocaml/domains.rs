@@ -15,7 +15,7 @@ use crate::kernel::lane_thread::{LaneThreads, Votes, settle};
 use crate::kernel::sched::Tracks;
 use crate::results::LaneThread;
 use rtscope_model::{LaneId, Tid, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Moments kept per domain, each with who was on a CPU.
 const SIGHTINGS_MAX: usize = 128;
@@ -23,6 +23,8 @@ const SIGHTINGS_MAX: usize = 128;
 const LIVES_MAX: usize = 4;
 /// Threads whose children are remembered.
 const PARENTS_MAX: usize = 16_384;
+/// Ended threads that still count as a domain's: a section is judged a little after it ended.
+const ENDED_MAX: usize = 256;
 /// A domain's threads are on a CPU at nearly all of its events.
 const SCORE_MIN: f64 = 0.9;
 /// And another domain's threads at clearly fewer.
@@ -95,6 +97,8 @@ pub struct Domains {
     /// The process's first thread.
     first: Option<Tid>,
     children: BTreeMap<Tid, Vec<(Time, Tid)>>,
+    /// The last threads that ended.
+    ended: VecDeque<Tid>,
     /// A thread was seen to be made: parents are known.
     births: bool,
     lives: BTreeMap<LaneId, Vec<Life>>,
@@ -103,7 +107,7 @@ pub struct Domains {
 impl Domains {
     /// A map of the program whose first thread is `first`.
     pub fn new(first: Option<Tid>) -> Self {
-        Domains { first, children: BTreeMap::new(), births: false, lives: BTreeMap::new() }
+        Domains { first, children: BTreeMap::new(), ended: VecDeque::new(), births: false, lives: BTreeMap::new() }
     }
 
     fn child(&mut self, time: Time, parent: Tid, child: Tid) {
@@ -246,6 +250,16 @@ impl LaneThreads for Domains {
         self.child(time, parent, child);
     }
 
+    fn ended(&mut self, tid: Tid) {
+        self.ended.push_back(tid);
+        if self.ended.len() > ENDED_MAX
+            && let Some(gone) = self.ended.pop_front()
+        {
+            self.children.remove(&gone);
+            self.children.values_mut().for_each(|made| made.retain(|(_, child)| *child != gone));
+        }
+    }
+
     fn created(&mut self, lane: LaneId, time: Time, tracks: &Tracks, error_ns: u64) {
         let mut life = Life::new(time);
         if lane == LaneId(0) {
@@ -320,6 +334,20 @@ mod tests {
         let votes = domains.votes(&[marks(0, &[40, 50]), marks(2, &[41, 51])], &kernel.tracks, 0);
         let served: Vec<_> = votes.served.iter().map(|(lane, served)| (lane.0, served.tid.0)).collect();
         assert_eq!(served, [(0, 12), (2, 30)]);
+    }
+
+    #[test]
+    fn threads_that_ended_long_ago_are_not_walked() {
+        let (mut domains, _) = born();
+        for tid in 100..100 + 2 * ENDED_MAX as u32 {
+            domains.forked(Time(50), Tid(10), Tid(tid));
+            domains.forked(Time(50), Tid(tid), Tid(tid + 10_000));
+            domains.ended(Tid(tid + 10_000));
+            domains.ended(Tid(tid));
+        }
+        assert!(domains.children.len() <= ENDED_MAX, "{}", domains.children.len());
+        assert_eq!(domains.threads(LaneId(0)).unwrap().others[0], Tid(12), "who lives stays");
+        assert!(domains.children[&Tid(10)].len() <= ENDED_MAX);
     }
 
     #[test]

@@ -13,11 +13,15 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
     lane: ("capability", "capabilities"),
     lock: ("MVar", "MVars"),
     writing: &["writeRawBufferPtr", "threadWaitWrite", "hPutBuf"],
-    locking: &[(
-        "GHC.IO.Handle.",
-        "Take the handle's lock less often: buffer it (`hSetBuffering handle (BlockBuffering Nothing)`), write more with each \
-         call, or let one thread write for all.",
-    )],
+    locking: &[
+        (
+            "GHC.IO.Handle.",
+            "Take the handle's lock less often: buffer it (`hSetBuffering handle (BlockBuffering Nothing)`), write more with \
+             each call, or let one thread write for all.",
+        ),
+        ("GHC.Event.PSQ.", TIMERS),
+        ("GHC.Event.TimerManager.", TIMERS),
+    ],
     log: "eventlog",
     log_is_off: "it writes no eventlog, which cannot be switched on from outside; start it with `+RTS -l`",
     followed: "a GHC program that writes an eventlog (+RTS -l) and was not stripped",
@@ -40,6 +44,9 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
         old_heap: &OLD_HEAP,
     },
 };
+
+const TIMERS: &str = "Start fewer timers: put one `timeout` around more work. Each `timeout` and `threadDelay` is put into one \
+                      queue of the whole program and taken out of it, which all threads change in turn.";
 
 static OLD_HEAP: [Change; 3] = [
     Change {

@@ -2,9 +2,10 @@
 
 use super::collector_tests::{GC, Gc, analyse, context, ids, one, outcome, script};
 use crate::recording::Context;
+use crate::results::waits::{Wait, Waits};
 use crate::results::{Outcome, Results};
 use crate::testing::{Places, Script, switch};
-use rtscope_model::{CodeSample, Confidence, Counter, Cpu, Found, OffState, PurposeId, Runtime, Tid};
+use rtscope_model::{CodeSample, Confidence, Counter, Cpu, Found, OffState, PurposeId, Runtime, Tid, WaitKind};
 
 const MS: u64 = 1_000_000;
 
@@ -63,6 +64,11 @@ fn sparks_of_a_program_whose_capabilities_work_are_fine() {
 
 /// So many of a hundred samples at a purpose, all of one lane at work.
 fn at(purpose: &str, count: u64) -> Results {
+    at_while(purpose, count, None)
+}
+
+/// The same of a program whose threads looks saw wait.
+fn at_while(purpose: &str, count: u64, waits: Option<Waits>) -> Results {
     let places = Places::new();
     let sample = |script: Script, n: u64| {
         let (leaf, purpose) = match n < count {
@@ -74,7 +80,7 @@ fn at(purpose: &str, count: u64) -> Results {
         script.code_sample(100 * MS + n * 9 * MS, sample)
     };
     let script = (0..100).fold(one_at_work(), sample);
-    analyse(Context { symbols: places.symbols.clone(), ..context() }, script).0
+    analyse(Context { symbols: places.symbols.clone(), waits, ..context() }, script).0
 }
 
 #[test]
@@ -88,4 +94,20 @@ fn what_the_runtime_does_for_a_program_is_named_where_it_can_do_without() {
     for (purpose, count) in [("scheduling", 9), ("allocation", 90)] {
         assert!(ids(&at(purpose, count)).is_empty(), "{purpose} {count}");
     }
+}
+
+#[test]
+fn threads_that_wait_for_one_change_are_a_herd() {
+    let herd = |threads: f64| {
+        let kind = WaitKind::Transaction;
+        let wait = Wait { kind, threads_mean: threads * 0.5, looks_share: 0.5, ..Wait::default() };
+        let results = at_while("transactions", 60, Some(Waits { looks: 40, by: vec![wait], ..Waits::default() }));
+        results.findings.into_iter().find(|finding| finding.id == "overhead").unwrap()
+    };
+    let many = herd(270.0);
+    assert!(many.evidence[1].text.starts_with("270 threads waited at a look"), "{:?}", many.evidence);
+    assert!(many.remedies[0].text.words.contains("wakes all that wait for it"));
+    let few = herd(3.0);
+    assert_eq!(few.evidence.len(), 1);
+    assert!(few.remedies[0].text.words.contains("readTVarIO"));
 }
