@@ -22,10 +22,10 @@ fn live_9_0_pauses_equal_the_raw_log() {
 
 #[test]
 fn live_9_6_pauses_equal_the_raw_log() {
-    pauses_equal_the_raw_log("ghc-9.6", "neighbour");
+    pauses_equal_the_raw_log("ghc-9.6", "healthy");
 }
 
 #[test]
 fn live_9_10_pauses_equal_the_raw_log() {
-    pauses_equal_the_raw_log("ghc-9.10", "neighbour");
+    pauses_equal_the_raw_log("ghc-9.10", "oversubscribed");
 }

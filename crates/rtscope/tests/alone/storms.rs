@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use testkit::said::{said, text};
 use testkit::starts::{Ending, ground, rtscope};
 
-const STARTS: usize = 1500;
+const STARTS: usize = 1000;
 
 fn storm(program: &Path, starts: usize) -> String {
     format!("i=0; while [ $i -lt {starts} ]; do {}; i=$((i+1)); done", text(program))

@@ -60,14 +60,10 @@ truths! {
 truths! {
     MEMORY;
     "ghc-9.0":
-        live_9_0_pinned_take "pinned-take",
-        live_9_0_slice_whole "slice-whole",
-        live_9_0_page_faults_kept "page-faults-kept";
+        live_9_0_slice_whole "slice-whole";
     "ghc-9.6":
-        live_9_6_large_churner_apart "large-churner-apart",
-        live_9_6_returned "returned";
+        live_9_6_large_churner_apart "large-churner-apart";
     "ghc-9.10":
-        live_9_10_outside_heap_freed "outside-heap-freed",
         live_9_10_compact_region "compact-region";
 }
 

@@ -74,12 +74,12 @@ fn nothing_is_decided_on_one_cpu(bench: &Bench) {
 
 fn invariants(bench: &Bench) {
     for program in PROGRAMS {
-        invariants_hold(bench, "threaded", program, "adaptive", 2.0);
-        invariants_hold(bench, "single", program, "adaptive", 1.0);
+        invariants_hold(bench, "threaded", program, "adaptive", 1.0);
+        invariants_hold(bench, "single", program, "adaptive", 0.5);
     }
     for mode in &MODES[1..] {
-        invariants_hold(bench, "threaded", "bank", mode, 1.0);
-        invariants_hold(bench, "threaded", "nest", mode, 1.0);
+        invariants_hold(bench, "threaded", "bank", mode, 0.5);
+        invariants_hold(bench, "threaded", "nest", mode, 0.5);
     }
 }
 

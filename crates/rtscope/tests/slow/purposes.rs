@@ -14,11 +14,18 @@ fn what_ghc_9_10_does_is_known() {
 }
 
 #[test]
+fn what_the_kernel_does_for_ghc_9_6_is_known() {
+    has_its_purpose("ghc-9.6", Language::Haskell, |kind| ["copy", "touch", "retouch"].contains(&kind));
+}
+
+#[test]
 fn what_ocaml_5_3_does_is_known() {
     has_its_purpose("ghc-9.6", Language::Ocaml, |_| true);
 }
 
 #[test]
-fn what_ocaml_5_4_does_for_ephemerons_and_large_blocks_is_known() {
-    has_its_purpose("ghc-9.10", Language::Ocaml, |kind| ["ephemerons", "large"].contains(&kind));
+fn what_ocaml_5_4_and_the_kernel_do_for_what_takes_long_is_known() {
+    has_its_purpose("ghc-9.10", Language::Ocaml, |kind| {
+        ["ephemerons", "large", "copy", "touch", "retouch"].contains(&kind)
+    });
 }

@@ -11,6 +11,7 @@ truths! {
         live_9_0_long_major_gc "long-major-gc", live_9_0_memory_limit "memory-limit",
         live_9_0_non_moving "non-moving",
         live_9_0_non_threaded "non-threaded", live_9_0_oversubscribed "oversubscribed",
+        live_9_0_page_faults_kept "page-faults-kept", live_9_0_pinned_take "pinned-take",
         live_9_0_remembered_set "remembered-set", live_9_0_small_nursery "small-nursery",
         live_9_0_sparks_chunks "sparks-chunks", live_9_0_stacks "stacks", live_9_0_survivors "survivors",
         live_9_0_throttled_neighbour "throttled-neighbour", live_9_0_traced "traced",
@@ -26,7 +27,7 @@ truths! {
         live_9_6_neighbour "neighbour", live_9_6_non_threaded "non-threaded",
         live_9_6_oversubscribed "oversubscribed", live_9_6_page_faults "page-faults",
         live_9_6_parallel_gc "parallel-gc-not-paying", live_9_6_remembered_set "remembered-set",
-        live_9_6_sequential "sequential", live_9_6_throttled "throttled", live_9_6_traced "traced";
+        live_9_6_returned "returned", live_9_6_sequential "sequential", live_9_6_throttled "throttled", live_9_6_traced "traced";
     "ghc-9.10":
         live_9_10_at_rest "at-rest", live_9_10_foreign_call_safe "foreign-call-safe",
         live_9_10_foreign_sleep "foreign-sleep",
@@ -39,7 +40,7 @@ truths! {
         live_9_10_late_safepoint_yields "late-safepoint-yields",
         live_9_10_lock_convoy "lock-convoy", live_9_10_long_major_gc "long-major-gc",
         live_9_10_neighbour "neighbour", live_9_10_non_moving "non-moving",
-        live_9_10_page_faults "page-faults", live_9_10_parallel_gc "parallel-gc-not-paying",
+        live_9_10_outside_heap_freed "outside-heap-freed", live_9_10_page_faults "page-faults", live_9_10_parallel_gc "parallel-gc-not-paying",
         live_9_10_sequential "sequential", live_9_10_small_nursery "small-nursery",
         live_9_10_throttled "throttled", live_9_10_throttled_neighbour "throttled-neighbour";
 }
