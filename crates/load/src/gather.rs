@@ -100,10 +100,10 @@ impl<'l> Gather<'l> {
         let shared = load.target.protocol == Protocol::Http2;
         let mut document = Document {
             schema: SCHEMA.to_owned(),
-            url: load.target.url(),
+            url: load.target.uri.to_string(),
             protocol: if shared { "h2c" } else { "http/1.1" }.to_owned(),
             method: load.target.method.to_string(),
-            profile: load.profile.phases().iter().map(shape).collect(),
+            profile: load.profile.phases.iter().map(shape).collect(),
             warm_up_ns: ns(load.warm_up),
             timeout_ns: ns(load.timeout),
             connections: load.connections as u64,

@@ -84,7 +84,7 @@ pub enum ProfileError {
 /// Phases, checked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
-    phases: Vec<Phase>,
+    pub(crate) phases: Vec<Phase>,
 }
 
 impl Profile {
@@ -121,11 +121,6 @@ impl Profile {
             phases.insert(0, Phase::constant(rate, lasts));
         }
         Profile { phases }
-    }
-
-    /// Its phases.
-    pub fn phases(&self) -> &[Phase] {
-        &self.phases
     }
 
     /// How long it takes.
@@ -237,7 +232,7 @@ mod tests {
     #[test]
     fn a_warm_up_has_the_first_rate() {
         let ramp = Profile::new(vec![Phase { from: 0.0, to: 50.0, lasts: SECOND }]).unwrap();
-        assert_eq!(ramp.after_warm_up(SECOND).phases()[0], Phase::constant(50.0, SECOND));
+        assert_eq!(ramp.after_warm_up(SECOND).phases[0], Phase::constant(50.0, SECOND));
         let flat = Profile::new(vec![Phase::constant(10.0, SECOND)]).unwrap();
         assert_eq!(flat.after_warm_up(SECOND).lasts(), 2 * SECOND);
         assert_eq!(flat.after_warm_up(Duration::ZERO), flat);
