@@ -5,10 +5,10 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// The highest rate of a phase, requests per second.
-pub const HIGHEST_RATE: f64 = 1e6;
+const HIGHEST_RATE: f64 = 1e6;
 
 /// The most requests that a profile may have.
-pub const MOST_REQUESTS: f64 = 1e10;
+const MOST_REQUESTS: f64 = 1e10;
 
 const MOST_PHASES: usize = 10_000;
 
@@ -113,7 +113,7 @@ impl Profile {
     }
 
     /// The same behind a warm-up at its first rate; where that is 0, at its highest.
-    pub fn after_warm_up(&self, lasts: Duration) -> Profile {
+    pub(crate) fn after_warm_up(&self, lasts: Duration) -> Profile {
         let mut phases = self.phases.clone();
         if !lasts.is_zero() {
             let first = self.phases.first().map_or(0.0, |phase| phase.from);
@@ -128,8 +128,7 @@ impl Profile {
         self.phases.iter().map(|phase| phase.lasts).fold(Duration::ZERO, Duration::saturating_add)
     }
 
-    /// The highest rate in it, requests per second.
-    pub fn highest(&self) -> f64 {
+    fn highest(&self) -> f64 {
         self.phases.iter().flat_map(|phase| [phase.from, phase.to]).fold(0.0, f64::max)
     }
 
