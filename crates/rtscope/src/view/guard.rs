@@ -50,8 +50,8 @@ impl Guard {
         let ours = |host: &str| self.hosts.iter().any(|ours| ours == host);
         let named = single(request, &HOST).is_ok_and(|host| host.is_some_and(ours));
         let addressed = request.uri.authority().is_none_or(|to| ours(to.as_str()));
-        let ours_too = |origin: &str| origin.strip_prefix("http://").is_some_and(ours);
-        let origin = single(request, &ORIGIN).is_ok_and(|origin| origin.is_none_or(ours_too));
+        let from_ours = |origin: &str| origin.strip_prefix("http://").is_some_and(ours);
+        let origin = single(request, &ORIGIN).is_ok_and(|origin| origin.is_none_or(from_ours));
         named && addressed && origin && (from_page_or_user(request) || goes_there(request))
     }
 }

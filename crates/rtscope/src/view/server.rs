@@ -11,6 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::geteuid;
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -44,7 +45,7 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         let guard = Guard::new(listener.local_addr()?.port()).map_err(io::Error::other)?;
-        Ok(Server { listener, guard, welcome: Welcome::new(&|name| std::env::var(name).ok()) })
+        Ok(Server { listener, guard, welcome: Welcome::of(geteuid().as_raw(), &|name| std::env::var(name).ok()) })
     }
 
     /// The page's address.
