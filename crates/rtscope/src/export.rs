@@ -62,7 +62,8 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
     };
     let events = units::counted(exit.events, "event", "events");
     let pauses = units::counted(exit.pauses, "pause", "pauses");
-    say(&format!("{place}: {events}, {pauses}, {}; {}", units::bytes(bytes), args.to.opens()));
+    let (_, opens) = args.to.files();
+    say(&format!("{place}: {events}, {pauses}, {}; {opens}", units::bytes(bytes)));
     Ok(ExitCode::from(exit.code))
 }
 
@@ -169,9 +170,9 @@ pub fn write(
 /// FILE's name with the format's ending, in the current folder.
 fn default_output(file: &Path, format: Format) -> PathBuf {
     let stem = file.file_stem().filter(|_| file != Path::new("-"));
+    let (ending, _) = format.files();
     let mut name = stem.unwrap_or("trace".as_ref()).to_owned();
-    name.push(".");
-    name.push(format.ending());
+    name.push(format!(".{ending}"));
     name.into()
 }
 

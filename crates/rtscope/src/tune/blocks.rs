@@ -89,6 +89,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     program::print(args, &shown)
 }
 
+/// Fewer blocks say nothing.
 fn enough(args: &TuneArgs) -> Result<(), Trouble> {
     if args.blocks as usize >= FRESH_FROM {
         return Ok(());

@@ -65,10 +65,7 @@ impl End {
 }
 
 pub trait Programs {
-    /// Runs one to its end.
-    ///
-    /// # Errors
-    /// There is no such run, and there should be no further.
+    /// Runs one to its end; an error ends the experiment.
     fn run(&mut self, ask: &Ask<'_>) -> Result<Ran, End>;
 }
 
