@@ -23,7 +23,6 @@ use tokio::time::{Instant, timeout, timeout_at};
 /// How often a request whose connection had gone before it was sent is tried again.
 const TRIES: u8 = 3;
 
-/// A request on its way.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) due: Time,
@@ -82,7 +81,6 @@ impl Desk {
         }
     }
 
-    /// A request is due.
     pub(crate) fn take(&self, job: Job) {
         self.tally.borrow_mut().due(job.warm_up);
         self.queue.borrow_mut().push_back(job);
@@ -148,7 +146,6 @@ impl Desk {
         (part, std::mem::take(&mut *self.kept.borrow_mut()))
     }
 
-    /// All that was counted.
     pub(crate) fn totals(&self) -> crate::tally::Totals {
         let mut totals = self.tally.borrow().totals.clone();
         totals.opened = self.opened.get();

@@ -135,26 +135,20 @@ pub struct Latency {
     pub service: Figures,
 }
 
-/// A second of a load.
+/// A second of a load: what became due and what ended in it, with the latency of all that did.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Second {
     /// When it began, from the start.
     pub from_ns: u64,
     /// 1,000,000,000, but for the last.
     pub lasts_ns: u64,
-    /// Became due in it.
     pub due: u64,
-    /// Answered in it.
     pub fine: u64,
-    /// Failed in it.
     pub failed: u64,
-    /// Latency of both.
     pub p50_ns: Option<u64>,
-    /// The same.
     pub p90_ns: Option<u64>,
-    /// The same.
     pub p99_ns: Option<u64>,
-    /// The same.
     pub max_ns: Option<u64>,
     /// Waited for a connection at its end.
     pub waiting: u64,

@@ -45,7 +45,6 @@ impl<'l> Gather<'l> {
         self.reached(worker, number)
     }
 
-    /// A worker has done.
     pub(crate) fn done(&mut self, worker: usize, totals: &Totals) -> Vec<Second> {
         self.totals.merge(totals);
         self.reached(worker, u64::MAX)
@@ -90,7 +89,6 @@ impl<'l> Gather<'l> {
         second
     }
 
-    /// All of it.
     pub(crate) fn document(self, started: Started, interrupted: bool, kept: Option<Kept>) -> Document {
         let Gather { load, totals, mut seconds, broken, told, .. } = self;
         let took_ns = totals.last.0.saturating_sub(started.monotonic_ns);
@@ -98,12 +96,13 @@ impl<'l> Gather<'l> {
         let mut all = totals.fine.clone();
         all.merge(&totals.failed);
         let shared = load.target.protocol == Protocol::Http2;
+        let shape = |phase: &Phase| PhaseShape { from: phase.from, to: phase.to, lasts_ns: ns(phase.lasts) };
         let mut document = Document {
             schema: SCHEMA.to_owned(),
-            url: load.target.url(),
+            url: load.target.uri.to_string(),
             protocol: if shared { "h2c" } else { "http/1.1" }.to_owned(),
             method: load.target.method.to_string(),
-            profile: load.profile.phases().iter().map(shape).collect(),
+            profile: load.profile.phases.iter().map(shape).collect(),
             warm_up_ns: ns(load.warm_up),
             timeout_ns: ns(load.timeout),
             connections: load.connections as u64,
@@ -177,10 +176,6 @@ fn rate(load: &Load, totals: &Totals, took_ns: u64) -> Rate {
     // The last request is due before the schedule ends and may be answered before, too.
     let scheduled = if totals.unfinished > 0 { measured } else { ns(load.profile.lasts()) };
     Rate { due: per_second(totals.due, scheduled), fine: per_second(totals.fine.count(), measured) }
-}
-
-fn shape(phase: &Phase) -> PhaseShape {
-    PhaseShape { from: phase.from, to: phase.to, lasts_ns: ns(phase.lasts) }
 }
 
 #[cfg(test)]

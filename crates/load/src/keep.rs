@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 /// The file as it grows.
 pub(crate) struct Keeper<'w> {
-    out: &'w mut dyn Write,
+    pub(crate) out: &'w mut dyn Write,
     room: u64,
     pub(crate) kept: u64,
     pub(crate) left_out: u64,
@@ -42,10 +42,6 @@ impl<'w> Keeper<'w> {
         self.kept += taken;
         self.left_out += count - taken;
         Ok(())
-    }
-
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
     }
 }
 

@@ -77,7 +77,7 @@ pub fn run(
     let load = Arc::new(Load { keep: if keep.is_some() { load.keep } else { 0 }, ..load.clone() });
     let start = clock::now().plus(LEAD_NS);
     let started = Started { monotonic_ns: start.0, unix_ns: clock::unix_ns().saturating_add(LEAD_NS) };
-    let keeper = keep.map(|out| Keeper::new(out, load.keep, &load.target.url(), started));
+    let keeper = keep.map(|out| Keeper::new(out, load.keep, &load.target.uri.to_string(), started));
     let mut keeper = keeper.transpose().map_err(LoadError::Keep)?;
     let (said, heard) = channel();
     let threads = spawn(&load, address, start, stop, begin, &said);
@@ -151,5 +151,5 @@ fn listen(
             let _ = stop.compare_exchange(RUNNING, BROKEN, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
-    keeper.map_or(Ok(()), Keeper::flush)
+    keeper.map_or(Ok(()), |keeper| keeper.out.flush())
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// The highest rate of a phase, requests per second.
-pub const HIGHEST_RATE: f64 = 1e6;
+const HIGHEST_RATE: f64 = 1e6;
 
 /// The most requests that a profile may have.
-pub const MOST_REQUESTS: f64 = 1e10;
+const MOST_REQUESTS: f64 = 1e10;
 
 const MOST_PHASES: usize = 10_000;
 
@@ -84,7 +84,7 @@ pub enum ProfileError {
 /// Phases, checked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
-    phases: Vec<Phase>,
+    pub(crate) phases: Vec<Phase>,
 }
 
 impl Profile {
@@ -113,7 +113,7 @@ impl Profile {
     }
 
     /// The same behind a warm-up at its first rate; where that is 0, at its highest.
-    pub fn after_warm_up(&self, lasts: Duration) -> Profile {
+    pub(crate) fn after_warm_up(&self, lasts: Duration) -> Profile {
         let mut phases = self.phases.clone();
         if !lasts.is_zero() {
             let first = self.phases.first().map_or(0.0, |phase| phase.from);
@@ -123,18 +123,12 @@ impl Profile {
         Profile { phases }
     }
 
-    /// Its phases.
-    pub fn phases(&self) -> &[Phase] {
-        &self.phases
-    }
-
     /// How long it takes.
     pub fn lasts(&self) -> Duration {
         self.phases.iter().map(|phase| phase.lasts).fold(Duration::ZERO, Duration::saturating_add)
     }
 
-    /// The highest rate in it, requests per second.
-    pub fn highest(&self) -> f64 {
+    fn highest(&self) -> f64 {
         self.phases.iter().flat_map(|phase| [phase.from, phase.to]).fold(0.0, f64::max)
     }
 
@@ -237,7 +231,7 @@ mod tests {
     #[test]
     fn a_warm_up_has_the_first_rate() {
         let ramp = Profile::new(vec![Phase { from: 0.0, to: 50.0, lasts: SECOND }]).unwrap();
-        assert_eq!(ramp.after_warm_up(SECOND).phases()[0], Phase::constant(50.0, SECOND));
+        assert_eq!(ramp.after_warm_up(SECOND).phases[0], Phase::constant(50.0, SECOND));
         let flat = Profile::new(vec![Phase::constant(10.0, SECOND)]).unwrap();
         assert_eq!(flat.after_warm_up(SECOND).lasts(), 2 * SECOND);
         assert_eq!(flat.after_warm_up(Duration::ZERO), flat);

@@ -12,7 +12,7 @@ const Z: f64 = 1.96;
 
 /// A histogram as it grows.
 #[derive(Clone, Debug)]
-pub struct Spread {
+pub(crate) struct Spread {
     /// `None` only if the bounds were not legal, which they are.
     histogram: Option<Histogram<u64>>,
 }
@@ -27,67 +27,56 @@ impl Default for Spread {
     }
 }
 
-/// Figures of a [`Spread`], nanoseconds; null where nothing was timed.
+/// How many were timed, and the figures of their times; null where nothing was.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Figures {
-    /// How many were timed.
     pub count: u64,
-    /// The shortest.
     pub min_ns: Option<u64>,
-    /// The mean.
     pub mean_ns: Option<f64>,
-    /// Half are at most this.
     pub p50_ns: Option<u64>,
-    /// 90 in 100 are.
     pub p90_ns: Option<u64>,
-    /// 99 in 100 are.
     pub p99_ns: Option<u64>,
     /// 95 % interval of `p99_ns` by ranks, as if requests were independent; null where
     /// there are too few.
     pub p99_interval_ns: Option<[u64; 2]>,
-    /// 999 in 1000 are.
     pub p999_ns: Option<u64>,
-    /// The longest.
     pub max_ns: Option<u64>,
 }
 
 impl Spread {
-    /// Adds one.
-    pub fn add(&mut self, ns: u64) {
+    pub(crate) fn add(&mut self, ns: u64) {
         if let Some(histogram) = &mut self.histogram {
             // Cannot fail: the value is bounded and the histogram grows.
             let _ = histogram.record(ns.min(HIGHEST_NS));
         }
     }
 
-    /// Adds all of another.
-    pub fn merge(&mut self, other: &Spread) {
+    pub(crate) fn merge(&mut self, other: &Spread) {
         if let (Some(histogram), Some(other)) = (&mut self.histogram, &other.histogram) {
             // Cannot fail for the same reason.
             let _ = histogram.add(other);
         }
     }
 
-    /// How many.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.histogram.as_ref().map_or(0, Histogram::len)
     }
 
     /// At most this are `share` of them (0 to 1); `None` where there are none.
-    pub fn quantile(&self, share: f64) -> Option<u64> {
+    pub(crate) fn quantile(&self, share: f64) -> Option<u64> {
         let histogram = self.histogram.as_ref().filter(|histogram| !histogram.is_empty())?;
         Some(histogram.value_at_quantile(share))
     }
 
-    /// The longest.
-    pub fn max(&self) -> Option<u64> {
+    pub(crate) fn max(&self) -> Option<u64> {
         let histogram = self.histogram.as_ref().filter(|histogram| !histogram.is_empty())?;
         Some(histogram.max())
     }
 
     /// Quantiles for a picture: shares ever nearer to 1, ten to each nine, as far as there
     /// are so many.
-    pub fn curve(&self) -> Vec<(f64, u64)> {
+    pub(crate) fn curve(&self) -> Vec<(f64, u64)> {
         let steps = (self.count() as f64).log10() * 10.0;
         let share = |step: u32| 1.0 - 10f64.powf(-f64::from(step) / 10.0);
         let point = |step: u32| Some((share(step), self.quantile(share(step))?));
@@ -105,8 +94,7 @@ impl Spread {
         Some([self.quantile(low)?, self.quantile(high)?])
     }
 
-    /// Its figures.
-    pub fn figures(&self) -> Figures {
+    pub(crate) fn figures(&self) -> Figures {
         let Some(histogram) = self.histogram.as_ref().filter(|histogram| !histogram.is_empty()) else {
             return Figures::default();
         };

@@ -52,7 +52,6 @@ impl Errors {
 /// What ended in a second.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
-    /// Became due.
     pub(crate) due: u64,
     pub(crate) fine: u64,
     pub(crate) failed: u64,
@@ -94,7 +93,6 @@ pub(crate) struct Totals {
     pub(crate) errors: Errors,
     pub(crate) warm_up: u64,
     pub(crate) warm_up_failed: u64,
-    /// Connections that were opened.
     pub(crate) opened: u64,
     /// Neither answered nor failed when the load was given up.
     pub(crate) unfinished: u64,
@@ -127,7 +125,6 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// A request became due.
     pub(crate) fn due(&mut self, warm_up: bool) {
         if warm_up {
             self.totals.warm_up += 1;

@@ -20,21 +20,9 @@ pub enum Protocol {
     Http2,
 }
 
-/// Why there is no target.
+/// Why a target is not reached.
 #[derive(Debug, Error)]
 pub enum TargetError {
-    /// No URL, or none of the kind that is needed.
-    #[error("{0:?} is no URL: {1}")]
-    Url(String, &'static str),
-    /// TLS.
-    #[error("{0} asks for TLS, which load does not speak: give http://")]
-    Tls(String),
-    /// A method that HTTP does not permit.
-    #[error("{0:?} is no method of HTTP")]
-    Method(String),
-    /// A header that HTTP does not permit.
-    #[error("{0:?} is no header: write 'Name: value'")]
-    Header(String),
     /// No address.
     #[error("{0} has no address: {1}")]
     Name(String, #[source] io::Error),
@@ -46,7 +34,7 @@ pub enum TargetError {
 /// An URL and the request that is sent there.
 #[derive(Clone, Debug)]
 pub struct Target {
-    uri: Uri,
+    pub(crate) uri: Uri,
     /// The URL in the form in which its protocol sends it.
     sent: Uri,
     host: String,
@@ -61,13 +49,13 @@ impl Target {
     /// `GET url`.
     ///
     /// # Errors
-    /// No `http://` URL with a host.
-    pub fn new(url: &str, protocol: Protocol) -> Result<Target, TargetError> {
-        let wrong = |why| TargetError::Url(url.to_owned(), why);
+    /// No `http://` URL with a host: in words.
+    pub fn new(url: &str, protocol: Protocol) -> Result<Target, String> {
+        let wrong = |why| format!("{url:?} is no URL: {why}");
         const FORM: &str = "write http://HOST:PORT/PATH";
         let uri: Uri = url.parse().map_err(|_| wrong(FORM))?;
         if uri.scheme() == Some(&Scheme::HTTPS) {
-            return Err(TargetError::Tls(url.to_owned()));
+            return Err(format!("{url} asks for TLS, which load does not speak: give http://"));
         }
         if uri.scheme() != Some(&Scheme::HTTP) {
             return Err(wrong(FORM));
@@ -99,20 +87,14 @@ impl Target {
     }
 
     /// With another method.
-    ///
-    /// # Errors
-    /// HTTP does not permit it.
-    pub fn method(mut self, method: &str) -> Result<Target, TargetError> {
-        self.method = method.parse().map_err(|_| TargetError::Method(method.to_owned()))?;
+    pub fn method(mut self, method: &str) -> Result<Target, String> {
+        self.method = method.parse().map_err(|_| format!("{method:?} is no method of HTTP"))?;
         Ok(self)
     }
 
     /// With a header more, `Name: value`; `Host` replaces the one of the URL.
-    ///
-    /// # Errors
-    /// HTTP does not permit it.
-    pub fn header(mut self, line: &str) -> Result<Target, TargetError> {
-        let wrong = || TargetError::Header(line.to_owned());
+    pub fn header(mut self, line: &str) -> Result<Target, String> {
+        let wrong = || format!("{line:?} is no header: write 'Name: value'");
         let (name, value) = line.split_once(':').ok_or_else(wrong)?;
         let name: HeaderName = name.trim().parse().map_err(|_| wrong())?;
         let value = HeaderValue::from_str(value.trim()).map_err(|_| wrong())?;
@@ -133,11 +115,6 @@ impl Target {
     pub fn body(mut self, body: Vec<u8>) -> Target {
         self.body = body.into();
         self
-    }
-
-    /// The URL.
-    pub fn url(&self) -> String {
-        self.uri.to_string()
     }
 
     /// The first of its addresses that takes a connection, which is closed again.

@@ -30,7 +30,6 @@ const DRAIN_LOOK_NS: u64 = 2_000_000;
 /// habit, because what it does not see yet is measured as the server's time.
 const TASKS_PER_LOOK: u32 = 13;
 
-/// What a worker says.
 pub(crate) enum Said {
     /// What ended in the second of this number, counted from the start.
     Second { worker: usize, number: u64, part: Part, kept: Vec<u8> },

@@ -123,7 +123,6 @@ pub struct ReportArgs {
     #[arg(long, value_name = "N")]
     pub log: Option<usize>,
     #[command(flatten)]
-    #[allow(missing_docs, reason = "its own comment is the help")]
     pub version: LogVersion,
     /// Threads that decode (default: all processors, at most 8)
     #[arg(long, value_name = "N")]

@@ -16,8 +16,7 @@ use rtscope_model::manifest::Manifest;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Exit code where a condition holds.
-pub const CONDITION_HOLDS: u8 = 4;
+const CONDITION_HOLDS: u8 = 4;
 
 /// One analysed run.
 pub struct Analysed {

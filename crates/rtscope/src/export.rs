@@ -47,36 +47,28 @@ pub struct ExportArgs {
     pub version: LogVersion,
 }
 
-/// Does it.
-///
-/// # Errors
-/// What cannot be read or written, in words.
-pub fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
     let version = args.version.checked()?;
     let input = input::open(&args.file, version.as_deref())?;
     let options = pipeline::Options { log: args.log, version, ..pipeline::Options::new(&args.file) };
-    let done = match args.output.as_deref() {
-        Some(path) if path == Path::new("-") => to_stdout(&input, &options, args.to)?,
+    let (place, (exit, bytes)) = match args.output.as_deref() {
+        Some(path) if path == Path::new("-") => ("standard output".to_owned(), to_stdout(&input, &options, args.to)?),
         _ => {
             let path = args.output.clone().unwrap_or_else(|| default_output(&args.file, args.to));
             refuse_itself(&args.file, &path)?;
             let to = if args.to.is_folder() { to_folder } else { to_file };
-            to(&input, &options, args.to, &path)?
+            (path.display().to_string(), to(&input, &options, args.to, &path)?)
         }
     };
-    let Done { exit, bytes, place } = done;
     let events = units::counted(exit.events, "event", "events");
     let pauses = units::counted(exit.pauses, "pause", "pauses");
-    say(&format!("{place}: {events}, {pauses}, {}; {}", units::bytes(bytes), args.to.opens()));
+    let (_, opens) = args.to.files();
+    say(&format!("{place}: {events}, {pauses}, {}; {opens}", units::bytes(bytes)));
     Ok(ExitCode::from(exit.code))
 }
 
-/// An export that was written.
-struct Done {
-    exit: Exit,
-    bytes: u64,
-    place: String,
-}
+/// An export that was written, and how many bytes it has.
+type Done = (Exit, u64);
 
 fn cannot(path: &Path, error: &io::Error) -> Trouble {
     Trouble::unwritable(path, error).next("give another path with -o")
@@ -92,7 +84,7 @@ fn to_stdout(input: &input::Input, options: &pipeline::Options, format: Format) 
     }
     let mut out = Counted { out: BufWriter::new(io::stdout()), bytes: 0 };
     let exit = whole(write(input, options, format, To::Stream(&mut out)), Path::new("-"), || ())?;
-    Ok(Done { exit, bytes: out.bytes, place: "standard output".to_owned() })
+    Ok((exit, out.bytes))
 }
 
 fn to_file(input: &input::Input, options: &pipeline::Options, format: Format, path: &Path) -> Result<Done, Trouble> {
@@ -104,7 +96,7 @@ fn to_file(input: &input::Input, options: &pipeline::Options, format: Format, pa
             let _ = std::fs::remove_file(path);
         }
     })?;
-    Ok(Done { exit, bytes: out.bytes, place: path.display().to_string() })
+    Ok((exit, out.bytes))
 }
 
 /// An export that was written to `path`; half of one is none, and is removed.
@@ -134,8 +126,7 @@ fn to_folder(
             let _ = std::fs::remove_dir(folder);
         }
     })?;
-    let bytes = files().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum();
-    Ok(Done { exit, bytes, place: folder.display().to_string() })
+    Ok((exit, files().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum()))
 }
 
 /// What came of an export.
@@ -179,22 +170,20 @@ pub fn write(
 /// FILE's name with the format's ending, in the current folder.
 fn default_output(file: &Path, format: Format) -> PathBuf {
     let stem = file.file_stem().filter(|_| file != Path::new("-"));
+    let (ending, _) = format.files();
     let mut name = stem.unwrap_or("trace".as_ref()).to_owned();
-    name.push(".");
-    name.push(format.ending());
+    name.push(format!(".{ending}"));
     name.into()
 }
 
 fn refuse_itself(file: &Path, output: &Path) -> Result<(), Trouble> {
-    let same = |one: &Path, other: &Path| {
-        one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(one, other)| one == other)
-    };
-    if same(file, output) {
-        return Err(
-            Trouble::new(format!("{} would be written over itself", file.display())).next("give another path with -o")
-        );
+    match (file.canonicalize(), output.canonicalize()) {
+        (Ok(one), Ok(other)) if one == other => {
+            let what = format!("{} would be written over itself", file.display());
+            Err(Trouble::new(what).next("give another path with -o"))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Counts what goes through.

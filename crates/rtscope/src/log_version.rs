@@ -16,9 +16,6 @@ const OPTION: &str = "ocaml-version";
 
 impl LogVersion {
     /// The version, where the user named one.
-    ///
-    /// # Errors
-    /// No format knows it.
     pub fn checked(&self) -> Result<Option<String>, Trouble> {
         let wrong = |error| Trouble::new(format!("wrong --{OPTION}")).because(error);
         let Some(version) = &self.wrote else { return Ok(None) };

@@ -7,19 +7,15 @@ mod nest;
 mod svg;
 mod text;
 
-use crate::trouble::Trouble;
+use crate::trouble::{Joined, Trouble};
 use rtscope_host::procfs::{Host, Process};
 use rtscope_host::resources;
 use rtscope_model::resources::Resources;
-use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
 
 pub use svg::svg;
 pub use text::text;
-
-/// The schema of `machine --json`.
-pub const SCHEMA: &str = "rtscope/machine/1";
 
 /// What the process `pid` (without one, this process) may use of the machine whose
 /// `/proc` and `/sys` lie below `root`.
@@ -54,13 +50,8 @@ pub fn inspect(root: &Path, pid: Option<u32>) -> Result<Resources, Trouble> {
 
 /// `machine --json`: the schema, then [`Resources`].
 pub fn json(resources: &Resources, out: &mut dyn Write) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Document<'r> {
-        schema: &'static str,
-        #[serde(flatten)]
-        resources: &'r Resources,
-    }
-    serde_json::to_writer(&mut *out, &Document { schema: SCHEMA, resources })?;
+    let head = serde_json::json!({ "schema": "rtscope/machine/1" });
+    serde_json::to_writer(&mut *out, &Joined { head, body: resources, tail: () })?;
     out.write_all(b"\n")
 }
 

@@ -46,40 +46,22 @@ pub trait Observer {
     fn end(&mut self, _losses: &[Loss]) {}
 }
 
-/// Receives pauses only.
-pub struct Pauses<'a>(pub OnPause<'a>);
+/// Receives pauses.
+pub(crate) struct Pauses<'a> {
+    pub on_pause: OnPause<'a>,
+    /// Sums up for a page what lanes did; `None`: no page is made.
+    pub lanes: Option<LanesOverTime>,
+}
 
 impl Observer for Pauses<'_> {
-    fn pause(&mut self, pause: &BlamedPause, tables: Tables<'_>) {
-        (self.0)(pause, tables.kernel, tables.symbols);
-    }
-}
-
-/// Receives pauses, and sums up for a page what lanes did.
-pub struct Page<'a> {
-    on_pause: OnPause<'a>,
-    lanes: LanesOverTime,
-}
-
-impl<'a> Page<'a> {
-    /// Pauses go to `on_pause` too.
-    pub fn new(on_pause: OnPause<'a>) -> Page<'a> {
-        Page { on_pause, lanes: LanesOverTime::default() }
-    }
-
-    /// What the lanes did, when the recording is over.
-    pub fn lanes(self) -> Option<LanesOverTime> {
-        Some(self.lanes).filter(|found| !found.lanes.is_empty())
-    }
-}
-
-impl Observer for Page<'_> {
     fn lanes(&self) -> LaneDetail {
-        LaneDetail::Summed
+        if self.lanes.is_some() { LaneDetail::Summed } else { LaneDetail::Pauses }
     }
 
     fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, _tables: Tables<'_>) {
-        self.lanes.add(lane, (piece.from, piece.to), piece.state.state);
+        if let Some(lanes) = &mut self.lanes {
+            lanes.add(lane, (piece.from, piece.to), piece.state.state);
+        }
     }
 
     fn pause(&mut self, pause: &BlamedPause, tables: Tables<'_>) {

@@ -4,13 +4,13 @@
 
 use crate::heap::kept;
 use crate::input::Input;
-use crate::observer::{Observer, OnPause, Page, Pauses};
+use crate::observer::{Observer, OnPause, Pauses};
 use crate::requests;
-use crate::sources::{choose_log, clock_of, describe, of_manifest, open_log, open_sched, stream_bytes};
+use crate::sources::{choose_log, clock_of, describe, of_manifest, open_log, open_sched, stream_bytes, waits};
 use crate::stm;
 use crate::trouble::Trouble;
 use rtscope_analyze::lanes::timeline::LaneDetail;
-use rtscope_analyze::results::{BlamedPause, Results, Source};
+use rtscope_analyze::results::{BlamedPause, LanesOverTime, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
 use rtscope_decode::capture::{Capture, Samples};
 use rtscope_decode::code::CodeStream;
@@ -53,14 +53,14 @@ impl Options {
 
 /// Runs the analysis over `input`.
 pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
-    watch(input, options, &mut Pauses(on_pause))
+    watch(input, options, &mut Pauses { on_pause, lanes: None })
 }
 
 /// The same for a page, which also draws what lanes did.
 pub fn analyse_for_page(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
-    let mut page = Page::new(on_pause);
+    let mut page = Pauses { on_pause, lanes: Some(LanesOverTime::default()) };
     let (mut results, names) = watch(input, options, &mut page)?;
-    results.drawing.lanes = page.lanes();
+    results.drawing.lanes = page.lanes.filter(|found| !found.lanes.is_empty());
     Ok((results, names))
 }
 
@@ -82,16 +82,10 @@ pub(crate) struct Opened {
 
 /// Opens the streams of `input`: of a log the events that the analysis wants, and those of `more`.
 pub(crate) fn open(input: &Input, options: &Options, more: Classes) -> Result<Opened, Trouble> {
-    let mut opened = opened(input, options, more)?;
-    opened.context.rules_off.clone_from(&options.without);
-    Ok(opened)
-}
-
-fn opened(input: &Input, options: &Options, more: Classes) -> Result<Opened, Trouble> {
-    match input {
+    let mut opened = match input {
         Input::Log(_) if options.requests.is_some() => {
-            Err(Trouble::new("requests can only be joined with a capture, which says on which clock it was made")
-                .next("record with `rtscope record -- PROGRAM`"))
+            let why = "requests can only be joined with a capture, which says on which clock it was made";
+            return Err(Trouble::new(why).next("record with `rtscope record -- PROGRAM`"));
         }
         Input::Log(log) => {
             let facts = log.facts();
@@ -103,10 +97,12 @@ fn opened(input: &Input, options: &Options, more: Classes) -> Result<Opened, Tro
             context.symbols = log.symbols();
             let log = Some(events(log.as_ref(), &context, more, options.threads));
             let files = Files { log, sched: None, code: None, samples: None };
-            Ok(Opened { context, manifest, files, other_bytes: 0 })
+            Opened { context, manifest, files, other_bytes: 0 }
         }
-        Input::Capture(capture) => open_capture(capture, options, more),
-    }
+        Input::Capture(capture) => open_capture(capture, options, more)?,
+    };
+    opened.context.rules_off.clone_from(&options.without);
+    Ok(opened)
 }
 
 fn open_capture(capture: &Capture, options: &Options, more: Classes) -> Result<Opened, Trouble> {
@@ -125,14 +121,12 @@ fn open_capture(capture: &Capture, options: &Options, more: Classes) -> Result<O
             context.program_pid = Some(Pid(entry.pid));
         }
     }
-    let kept = kept::load(capture, context.program_pid.map(|pid| pid.0).filter(|_| chosen.is_some()));
+    let pid = context.program_pid.filter(|_| chosen.is_some());
+    let kept = kept::load(capture, pid.map(|pid| pid.0));
     (context.heaps, context.heaps_left_out) = (kept.heaps, kept.left_out);
     context.losses.extend(kept.losses);
-    let transactions = stm::kept::load(capture, context.program_pid.filter(|_| chosen.is_some()), context.started);
-    context.stm = transactions.stm;
-    context.losses.extend(transactions.losses);
-    let waits = crate::sources::waits(capture, context.program_pid.filter(|_| chosen.is_some()), &mut context.losses);
-    context.waits = waits;
+    context.stm = stm::kept::load(capture, pid, context.started, &mut context.losses);
+    context.waits = waits(capture, pid, &mut context.losses);
     let sched = open_sched(capture, &mut context.losses);
     let code = crate::code::open(capture, log.as_deref(), &mut context.losses);
     if let Some(code) = &code {

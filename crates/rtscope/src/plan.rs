@@ -7,9 +7,9 @@ pub mod env;
 pub mod json;
 pub mod k8s;
 mod planned;
-pub mod program;
+pub(crate) mod program;
 pub mod systemd;
-pub mod text;
+pub(crate) mod text;
 pub(crate) mod yaml;
 
 pub use args::{Format, PlanArgs, goals};

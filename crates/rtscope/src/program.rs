@@ -35,7 +35,7 @@ pub fn main() -> ExitCode {
     };
     done.unwrap_or_else(|trouble| {
         eprintln!("{trouble}");
-        ExitCode::from(trouble.status())
+        ExitCode::from(trouble.status)
     })
 }
 

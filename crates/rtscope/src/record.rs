@@ -171,6 +171,12 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     Ok(number.trim().parse::<f64>().map_err(|_| format!("{number:?} is no number"))? * factor)
 }
 
+/// A plain number, 0 or above.
+pub(crate) fn number(text: &str) -> Result<f64, String> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    text.parse().ok().filter(|_| plain).ok_or_else(|| format!("{text:?} is no number"))
+}
+
 /// A period of snapshots.
 fn every(text: &str) -> Result<Duration, String> {
     let period = duration(text)?;

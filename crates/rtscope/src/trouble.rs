@@ -18,7 +18,8 @@ pub struct Trouble {
     happened: String,
     why: Option<String>,
     next: Option<String>,
-    status: u8,
+    /// The exit status that says it.
+    pub status: u8,
 }
 
 impl Trouble {
@@ -49,15 +50,10 @@ impl Trouble {
         self
     }
 
-    /// The exit status that says it, where that is not 1.
+    /// Where the exit status is not 1.
     pub fn ends_with(mut self, status: u8) -> Trouble {
         self.status = status;
         self
-    }
-
-    /// The exit status that says it.
-    pub fn status(&self) -> u8 {
-        self.status
     }
 }
 
@@ -67,13 +63,21 @@ pub fn printed(done: io::Result<()>) -> io::Result<()> {
 }
 
 /// A document for a terminal as text, on one line or `pretty`; ends with a line feed.
-///
-/// # Errors
-/// It cannot be JSON.
 pub(crate) fn document(document: &impl Serialize, pretty: bool) -> Result<String, Trouble> {
     let json = if pretty { serde_json::to_string_pretty(document) } else { serde_json::to_string(document) };
     let json = json.map(|text| clean_json(&text).into_owned());
     Ok(json.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n")
+}
+
+/// The members of three documents as one, in their order.
+#[derive(Serialize)]
+pub(crate) struct Joined<A, B, C> {
+    #[serde(flatten)]
+    pub head: A,
+    #[serde(flatten)]
+    pub body: B,
+    #[serde(flatten)]
+    pub tail: C,
 }
 
 /// Says something on standard error, which may be closed: that is no reason to fail.
@@ -82,9 +86,6 @@ pub(crate) fn say(text: &str) {
 }
 
 /// Prints the results of an experiment.
-///
-/// # Errors
-/// The disk is full.
 pub(crate) fn print_results(text: &str) -> Result<(), Trouble> {
     printed(io::stdout().lock().write_all(text.as_bytes())).map_err(|error| {
         Trouble::new("cannot print the results").because(error).next("free the disk or print elsewhere")
@@ -112,9 +113,6 @@ impl From<NoOpener> for Trouble {
 }
 
 /// Writes a file that `option` asked for.
-///
-/// # Errors
-/// It cannot be written; says so with the option that takes another path.
 pub fn write_to(path: &Path, text: &str, option: &str) -> Result<(), Trouble> {
     let next = || format!("give another path with {option}");
     std::fs::write(path, text).map_err(|error| Trouble::unwritable(path, error).next(next()))
@@ -134,6 +132,6 @@ mod tests {
             "rtscope: cannot read \\u{1b}[31mmill.eventlog; it is empty; record one with `rtscope record -- PROG`"
         );
         assert_eq!(Trouble::new("no such file").to_string(), "rtscope: no such file");
-        assert_eq!((trouble.status(), trouble.ends_with(2).status()), (1, 2));
+        assert_eq!((trouble.status, trouble.ends_with(2).status), (1, 2));
     }
 }

@@ -14,7 +14,7 @@ pub mod parquet;
 pub mod study;
 
 pub use error::StoreError;
-pub use merge::{MergeError, Merged, merge};
+pub use merge::{Merged, merge};
 pub use study::Store;
 
 /// Of the format of a study, as in `PRAGMA user_version`.

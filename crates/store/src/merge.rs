@@ -6,7 +6,6 @@ use rtscope_tune::jobs;
 use rtscope_tune::study::{Description, Kind, Row};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 
 /// How shards are called: `shard-0.sqlite`. Any other name with this ending does as well.
 pub const ENDING: &str = "sqlite";
@@ -26,26 +25,6 @@ pub struct Merged {
     pub left_out: Vec<(PathBuf, String)>,
 }
 
-/// Why shards are not taken together.
-#[derive(Debug, Error)]
-pub enum MergeError {
-    /// The folder cannot be read.
-    #[error("cannot read {0}: {1}")]
-    Folder(PathBuf, String),
-    /// Nothing to take in a folder, and why the first file is no block.
-    #[error("there is no block of a job in {0}{why}", why = .1.as_ref().map_or(String::new(), |why| format!(" ({why})")))]
-    Nothing(PathBuf, Option<String>),
-    /// Two files are not of one study, and in what they differ.
-    #[error("{0} and {1} are of different studies: not the same {2}")]
-    Differ(PathBuf, PathBuf, &'static str),
-    /// Two files of one block, which is given.
-    #[error("{0} and {1} both hold block {2} and are not the same: keep one of them")]
-    Twice(PathBuf, PathBuf, u32),
-    /// The result cannot be kept.
-    #[error("cannot keep the result in {0}: {1}")]
-    Out(PathBuf, StoreError),
-}
-
 /// A block's file.
 struct Shard {
     path: PathBuf,
@@ -58,14 +37,14 @@ struct Shard {
 /// same job is replaced. A file that cannot be read is left out.
 ///
 /// # Errors
-/// The blocks do not belong together, or nothing can be read or kept.
-pub fn merge(dir: &Path, out: &Path) -> Result<Merged, MergeError> {
+/// The blocks do not belong together, or nothing can be read or kept: in words.
+pub fn merge(dir: &Path, out: &Path) -> Result<Merged, String> {
     let merged = take(dir, out)?;
-    keep(&merged, out).map_err(|why| MergeError::Out(out.to_owned(), why))?;
+    keep(&merged, out).map_err(|why| format!("cannot keep the result in {}: {why}", out.display()))?;
     Ok(merged)
 }
 
-fn take(dir: &Path, out: &Path) -> Result<Merged, MergeError> {
+fn take(dir: &Path, out: &Path) -> Result<Merged, String> {
     let mut left_out = Vec::new();
     let mut shards: BTreeMap<u32, Shard> = BTreeMap::new();
     for path in files(dir)?.into_iter().filter(|path| path != out) {
@@ -83,7 +62,8 @@ fn take(dir: &Path, out: &Path) -> Result<Merged, MergeError> {
             let what =
                 what.or_else(|| (of(&first.description) != of(&shard.description)).then_some("number of blocks"));
             if let Some(what) = what {
-                return Err(MergeError::Differ(first.path.clone(), path, what));
+                let (first, path) = (first.path.display(), path.display());
+                return Err(format!("{first} and {path} are of different studies: not the same {what}"));
             }
         }
         match shards.get(&shard.index) {
@@ -91,14 +71,17 @@ fn take(dir: &Path, out: &Path) -> Result<Merged, MergeError> {
                 left_out.push((path, format!("it is the same as {}", same.path.display())));
             }
             Some(other) => {
-                return Err(MergeError::Twice(other.path.clone(), path, shard.index));
+                let (other, path, block) = (other.path.display(), path.display(), shard.index);
+                return Err(format!(
+                    "{other} and {path} both hold block {block} and are not the same: keep one of them"
+                ));
             }
             None => drop(shards.insert(shard.index, shard)),
         }
     }
     let Some(first) = shards.values().next() else {
-        let why = left_out.first().map(|(path, why)| format!("{}: {why}", path.display()));
-        return Err(MergeError::Nothing(dir.to_owned(), why));
+        let why = left_out.first().map(|(path, why)| format!(" ({}: {why})", path.display()));
+        return Err(format!("there is no block of a job in {}{}", dir.display(), why.unwrap_or_default()));
     };
     let of = of(&first.description);
     let mut machines: Vec<&str> = shards.values().map(|shard| shard.description.machine.as_str()).collect();
@@ -120,8 +103,8 @@ fn of(description: &Description) -> u32 {
 }
 
 /// Studies in a folder, in the order of their names.
-fn files(dir: &Path) -> Result<Vec<PathBuf>, MergeError> {
-    let folder = |error: std::io::Error| MergeError::Folder(dir.to_owned(), error.to_string());
+fn files(dir: &Path) -> Result<Vec<PathBuf>, String> {
+    let folder = |error: std::io::Error| format!("cannot read {}: {error}", dir.display());
     let mut files = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(folder)? {
         let path = entry.map_err(folder)?.path();

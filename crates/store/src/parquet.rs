@@ -31,9 +31,6 @@ const COLUMNS: [Shape<'_>; 13] = [
 ];
 
 /// Writes the table.
-///
-/// # Errors
-/// `to` cannot be written.
 pub fn write(rows: &[Row], description: &Description, to: impl Write + Send) -> io::Result<()> {
     let about = [("rtscope.schema", SCHEMA.to_owned()), ("rtscope.study", serde_json::to_string(description)?)];
     let figures: BTreeSet<&String> = rows.iter().flat_map(|row| row.figures.keys()).collect();

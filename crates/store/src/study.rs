@@ -77,23 +77,12 @@ impl Store {
         }
     }
 
-    /// What it is about, as it was begun.
-    pub fn description(&self) -> &Description {
-        &self.description
-    }
-
     /// Keeps a row for good; of one that cannot be kept, nothing is.
-    ///
-    /// # Errors
-    /// The disk is full or fails.
     pub fn append(&mut self, row: &Row) -> Result<(), StoreError> {
         self.append_all(std::slice::from_ref(row))
     }
 
     /// Keeps all of `rows`, or none.
-    ///
-    /// # Errors
-    /// The disk is full or fails.
     pub fn append_all(&mut self, rows: &[Row]) -> Result<(), StoreError> {
         let begun = self.connection.transaction()?;
         rows.iter().try_for_each(|row| rows::insert(&begun, row))?;
@@ -101,9 +90,6 @@ impl Store {
     }
 
     /// All rows in the order in which they were kept.
-    ///
-    /// # Errors
-    /// A value is not what it should be.
     pub fn rows(&self) -> Result<Vec<Row>, StoreError> {
         rows::read(&self.connection)
     }
@@ -202,7 +188,7 @@ mod tests {
         assert_eq!(read(&path).unwrap(), (description(), rows.clone()));
         let mut again = Store::resume(&path, &description()).unwrap();
         again.append(&rows[0]).unwrap();
-        assert_eq!((again.rows().unwrap().len(), again.description()), (10, &description()));
+        assert_eq!((again.rows().unwrap().len(), &again.description), (10, &description()));
         drop(again);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }

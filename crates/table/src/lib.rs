@@ -48,8 +48,7 @@ pub const NULL: bool = true;
 pub const FULL: bool = false;
 
 /// A text of a cell, made by [`Words`].
-#[derive(Clone, Debug)]
-pub struct Word(ByteArray);
+pub type Word = ByteArray;
 
 struct Column {
     kind: Kind,
@@ -104,7 +103,7 @@ impl Row<'_> {
 
     /// A text or null.
     pub fn word(&mut self, value: Option<Word>) -> &mut Self {
-        self.put(value.is_some(), |column| column.words.extend(value.map(|word| word.0)));
+        self.put(value.is_some(), |column| column.words.extend(value));
         self
     }
 
@@ -117,9 +116,6 @@ impl Row<'_> {
 
 impl<W: Write + Send> Table<W> {
     /// Begins a table of these columns, whose rows are called `row`; `metadata` goes into the file.
-    ///
-    /// # Errors
-    /// What writing gives.
     pub fn new(out: W, row: &str, shapes: &[Shape<'_>], metadata: &[(&str, String)]) -> io::Result<Table<W>> {
         let columns = shapes.iter().map(Column::new).collect();
         let fields = shapes.iter().map(|shape| Ok(Arc::new(field(shape)?)));
@@ -141,9 +137,6 @@ impl<W: Write + Send> Table<W> {
     }
 
     /// Adds a row.
-    ///
-    /// # Errors
-    /// What writing gives.
     pub fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) -> io::Result<()> {
         fill(&mut Row { columns: self.columns.iter_mut() });
         self.rows += 1;
@@ -160,9 +153,6 @@ impl<W: Write + Send> Table<W> {
     }
 
     /// Writes the rest and the end of the file.
-    ///
-    /// # Errors
-    /// What writing gives.
     pub fn finish(&mut self) -> io::Result<()> {
         self.write()?;
         match self.file.take() {
@@ -193,28 +183,26 @@ impl Column {
     fn write<W: Write + Send>(&mut self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<(), ParquetError> {
         let there = self.nullable.then_some(self.there.as_slice());
         match self.kind {
-            Kind::Time | Kind::Number | Kind::Stamp => put::<Int64Type, W>(group, &self.numbers, there)?,
-            Kind::Real => put::<DoubleType, W>(group, &self.reals, there)?,
-            Kind::Word => put::<ByteArrayType, W>(group, &self.words, there)?,
-            Kind::Flag => put::<BoolType, W>(group, &self.flags, there)?,
+            Kind::Time | Kind::Number | Kind::Stamp => put::<Int64Type, W>(group, &mut self.numbers, there)?,
+            Kind::Real => put::<DoubleType, W>(group, &mut self.reals, there)?,
+            Kind::Word => put::<ByteArrayType, W>(group, &mut self.words, there)?,
+            Kind::Flag => put::<BoolType, W>(group, &mut self.flags, there)?,
         }
-        self.numbers.clear();
-        self.reals.clear();
-        self.words.clear();
-        self.flags.clear();
         self.there.clear();
         Ok(())
     }
 }
 
+/// Writes the values of a group and takes them away.
 fn put<T: DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
-    values: &[T::T],
+    values: &mut Vec<T::T>,
     there: Option<&[i16]>,
 ) -> Result<(), ParquetError> {
     let missing = || ParquetError::General("the schema has fewer columns".to_owned());
     let mut column = group.next_column()?.ok_or_else(missing)?;
     column.typed::<T>().write_batch(values, there, None)?;
+    values.clear();
     column.close()
 }
 
@@ -244,7 +232,7 @@ impl Words {
         if self.known.len() >= WORDS_MAX {
             self.known.clear();
         }
-        let word = Word(ByteArray::from(text));
+        let word = Word::from(text);
         self.known.insert(text.into(), word.clone());
         word
     }

@@ -2,7 +2,7 @@
 //! they are called; each experiment is a module of its own.
 
 mod print;
-pub mod scaling;
+mod scaling;
 pub mod stm;
 mod template;
 
@@ -27,11 +27,7 @@ pub enum Experiment {
     Stm(stm::StmArgs),
 }
 
-/// Does it; gives the exit code.
-///
-/// # Errors
-/// A program does not do what it should, or results cannot be written.
-pub fn run(args: &BenchArgs) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Trouble> {
     match &args.experiment {
         Experiment::Scaling(args) => scaling::run(args),
         Experiment::Stm(args) => stm::run(args),

@@ -30,10 +30,8 @@ pub fn show(
 /// Writes a file into a folder that is made.
 fn write(folder: &Path, name: String, content: &str) -> Result<(), Trouble> {
     let path = folder.join(name);
-    fs::create_dir_all(folder).and_then(|()| fs::write(&path, content)).map_err(|error| {
-        let trouble = Trouble::new(format!("cannot write {}", path.display())).because(error);
-        trouble.next("give another folder with --output")
-    })
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, content));
+    written.map_err(|error| Trouble::unwritable(&path, error).next("give another folder with --output"))
 }
 
 /// Numbers of workers or threads, each once.

@@ -20,7 +20,6 @@ const BATCH: usize = 1_024;
 /// writer shares its CPU with a decoder.
 const BATCHES: usize = 16;
 
-/// A pause and its causes.
 type Blamed = Box<(Pause, Vec<CausePiece>)>;
 
 enum Item {
@@ -57,13 +56,10 @@ pub struct Hand {
     draws: bool,
     /// The last event that was not handed over: it may be the last of all.
     left: Option<Event>,
-    /// Events seen.
     pub events: u64,
-    /// Pauses handed over.
     pub pauses: u64,
 }
 
-/// Where the thread takes from.
 pub struct Taken {
     messages: Receiver<Message>,
     back: Sender<Batch>,
@@ -82,9 +78,6 @@ pub fn pair(format: Format) -> (Hand, Taken) {
 
 /// Writes what is handed over until it ends. An onlooker of an analysis that failed just goes away: then
 /// nothing is brought to an end.
-///
-/// # Errors
-/// The first error of writing.
 pub fn write(format: Format, to: To<'_>, from: &Taken) -> io::Result<()> {
     let Ok(Message::Start(start)) = from.messages.recv() else { return Ok(()) };
     let (facts, symbols) = *start;

@@ -28,7 +28,7 @@ pub enum Format {
 
 impl Format {
     /// The ending of its files, and where they are looked at.
-    fn files(self) -> (&'static str, &'static str) {
+    pub(super) fn files(self) -> (&'static str, &'static str) {
         match self {
             Format::Perfetto => ("pftrace", "open it in https://ui.perfetto.dev"),
             Format::Chrome => ("trace.json", "open it in chrome://tracing or https://www.speedscope.app"),
@@ -36,15 +36,6 @@ impl Format {
             Format::Parquet => ("parquet", "each table is a file for DuckDB, Arrow, Polars"),
             Format::Fxt => ("fxt", "open it in https://ui.perfetto.dev or eio-trace; `rtscope report` reads it, too"),
         }
-    }
-
-    pub(super) fn ending(self) -> &'static str {
-        self.files().0
-    }
-
-    /// Where it is looked at.
-    pub(super) fn opens(self) -> &'static str {
-        self.files().1
     }
 
     /// Whether a terminal can show it.

@@ -107,11 +107,7 @@ pub struct LoadArgs {
     pub quiet: bool,
 }
 
-/// Does it.
-///
-/// # Errors
-/// Nobody takes connections, or output cannot be written.
-pub fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
     let load = load(args)?;
     let document = sent(&load, args)?;
     let text = if args.json { trouble::document(&document, true)? } else { text::text(&document, &Style::of_stdout()) };
@@ -127,10 +123,6 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
 }
 
 /// What the options ask for.
-///
-/// # Errors
-/// They contradict themselves, are no URL, header or profile (wrong usage), or a body cannot
-/// be read.
 pub fn load(args: &LoadArgs) -> Result<Load, Trouble> {
     let load = asked(args).map_err(|trouble| trouble.ends_with(WRONG))?;
     let Some(file) = &args.body else { return Ok(load) };
@@ -139,12 +131,10 @@ pub fn load(args: &LoadArgs) -> Result<Load, Trouble> {
 }
 
 fn asked(args: &LoadArgs) -> Result<Load, Trouble> {
-    let wrong = |error: TargetError| Trouble::new(error.to_string());
     let protocol = if args.http2 { Protocol::Http2 } else { Protocol::Http1 };
-    let mut target = Target::new(&args.url, protocol).and_then(|target| target.method(&args.method)).map_err(wrong)?;
-    for header in &args.header {
-        target = target.header(header).map_err(wrong)?;
-    }
+    let target = Target::new(&args.url, protocol).and_then(|target| target.method(&args.method));
+    let with_headers = |target: Target| args.header.iter().try_fold(target, |target, header| target.header(header));
+    let target = target.and_then(with_headers).map_err(Trouble::new)?;
     let connections = args.connections.unwrap_or(if args.http2 { args.threads } else { CONNECTIONS as u64 });
     if args.threads > connections {
         return Err(Trouble::new("a thread without a connection could send nothing")

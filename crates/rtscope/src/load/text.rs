@@ -135,7 +135,6 @@ fn failures(load: &Document) -> Vec<String> {
     kinds.chain(errors.status.iter().map(|(status, failed)| format!("{} with {status}", count(*failed)))).collect()
 }
 
-/// A doubt in words.
 pub fn doubted(doubt: Doubt, load: &Document) -> String {
     match (doubt, load.ended) {
         (Doubt::GivenUp, Ended::Interrupted) => format!(

@@ -55,7 +55,6 @@ fn checked(phases: Vec<Phase>) -> Result<Vec<Phase>, String> {
     }
 }
 
-/// The whole of it.
 pub fn profile(rates: &[Rate], bare_lasts: Duration) -> Result<Profile, String> {
     let phases = rates.iter().flat_map(|rate| match rate {
         Rate::Bare(rate) => vec![Phase::constant(*rate, bare_lasts)],
@@ -99,11 +98,8 @@ fn range(text: &str) -> Result<(f64, f64), String> {
     Ok((number(from)?, number(to)?))
 }
 
-/// A number, 0 or above.
 fn number(text: &str) -> Result<f64, String> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let number = text.parse().ok().filter(|_| plain);
-    number.ok_or_else(|| format!("{text:?} is no number; {RATE_FORM}"))
+    crate::record::number(text).map_err(|why| format!("{why}; {RATE_FORM}"))
 }
 
 #[cfg(test)]

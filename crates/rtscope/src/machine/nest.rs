@@ -15,7 +15,6 @@ pub(super) struct Nest {
     pub(super) cores: Vec<Core>,
 }
 
-/// A core with its CPUs.
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) number: u32,
@@ -27,13 +26,11 @@ pub(super) struct Core {
     pub(super) caches: Vec<String>,
 }
 
-/// A box to be put somewhere.
 struct Set {
     cpus: BTreeSet<u32>,
     name: String,
 }
 
-/// The machine as boxes in boxes.
 pub(super) fn nests(resources: &Resources) -> Vec<Nest> {
     let cores = cores(resources);
     let mut top = Nest { names: Vec::new(), inner: Vec::new(), cores: Vec::new() };
@@ -125,7 +122,6 @@ fn own_caches(resources: &Resources, core: &Core) -> Vec<String> {
     mine.map(|(cache, one)| cache_name(cache, one.size_bytes)).collect()
 }
 
-/// `L1d 48 KiB`, `L3 32 MiB`.
 fn cache_name(cache: &Cache, size_bytes: u64) -> String {
     format!("{} {}", cache_level(cache), units::bytes(size_bytes))
 }

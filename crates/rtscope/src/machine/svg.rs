@@ -72,14 +72,12 @@ struct Flow<'n> {
 
 struct Placed<'n> {
     item: Item<'n>,
-    /// What is in it.
     inside: Option<Flow<'n>>,
     at: [f64; 2],
     size: [f64; 2],
 }
 
 struct Drawing {
-    /// Whether cores name their own caches.
     caches: bool,
     /// Width of a CPU, by the digits of the largest number.
     cpu_width: f64,

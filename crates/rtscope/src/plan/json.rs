@@ -1,22 +1,13 @@
 //! A plan as one JSON document. Its keys keep their meaning.
 
 use super::Planned;
-use serde::Serialize;
-use serde_json::{Value, json};
-
-#[derive(Serialize)]
-struct Document<'p> {
-    schema: &'static str,
-    #[serde(flatten)]
-    plan: &'p rtscope_tune::plan::Plan,
-    about: &'p str,
-    /// The figures that the plan follows from; `rtscope machine --json` has them all.
-    machine: Value,
-}
+use crate::trouble::Joined;
+use serde_json::json;
 
 /// The document, on one line.
 pub fn render(planned: &Planned) -> String {
     let resources = &planned.resources;
+    // The figures that the plan follows from; `rtscope machine --json` has them all.
     let machine = json!({
         "cpus_allowed": resources.cpus_allowed,
         "cores": resources.cores,
@@ -28,7 +19,8 @@ pub fn render(planned: &Planned) -> String {
         "memory_limit_path": resources.memory_limit_path,
         "memory_limited": resources.memory_limited,
     });
-    let document = Document { schema: "rtscope/plan/1", plan: &planned.plan, about: &planned.about, machine };
+    let tail = json!({ "about": planned.about, "machine": machine });
+    let document = Joined { head: json!({ "schema": "rtscope/plan/1" }), body: &planned.plan, tail };
     // Keys are text and no figure is infinite, so there is always a document.
     crate::style::json(&document).unwrap_or_default() + "\n"
 }

@@ -25,7 +25,6 @@ Examples:
 Commits and conflicts are seen where the package rtscope-stm is linked in; of every other threaded
 program that was not stripped, attempts alone.";
 
-/// Schema of what `--json` prints.
 pub const SCHEMA: &str = "rtscope/stm/1";
 
 /// Options of `rtscope stm`.
@@ -55,11 +54,9 @@ pub struct StmArgs {
 /// What `--json` prints.
 #[derive(Clone, Debug, Serialize)]
 pub struct Document {
-    /// [`SCHEMA`].
     pub schema: &'static str,
     /// Of what: `process 12`, the path of a capture.
     pub of: String,
-    /// Its transactions, as in `report --json`.
     pub transactions: Transactions,
 }
 

@@ -9,16 +9,6 @@ use std::collections::BTreeMap;
 /// Processes that are kept apart.
 const PROCESSES_MAX: usize = 64;
 
-/// Counts of a capture.
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    /// Of one process; `None` where nobody looked at it.
-    pub stm: Option<Stm>,
-    /// Lines that could not be read.
-    pub losses: Vec<Loss>,
-}
-
-/// The counts of each process.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     started: Option<Time>,
@@ -44,10 +34,11 @@ impl Processes {
     }
 }
 
-/// The counts of process `pid`; of the one that did most, where none is given.
-pub(crate) fn load(capture: &Capture, pid: Option<Pid>, started: Option<Time>) -> Kept {
-    let Some(mut lines) = capture.transactions() else { return Kept::default() };
+/// The counts of process `pid`; of the one that did most, where none is given. `None` where nobody looked at it.
+pub(crate) fn load(capture: &Capture, pid: Option<Pid>, started: Option<Time>, losses: &mut Vec<Loss>) -> Option<Stm> {
+    let mut lines = capture.transactions()?;
     let mut processes = Processes::new(started);
     lines.by_ref().filter(|line| pid.is_none_or(|pid| pid.0 == line.pid)).for_each(|line| processes.push(&line));
-    Kept { stm: processes.busiest().cloned(), losses: lines.losses() }
+    losses.extend(lines.losses());
+    processes.busiest().cloned()
 }

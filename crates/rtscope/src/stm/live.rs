@@ -178,7 +178,6 @@ struct Watched {
     recent: (Stm, Changes),
     /// Where attempts were not settled the last that were.
     attempts: Option<u64>,
-    /// It has ended.
     gone: bool,
 }
 

@@ -18,11 +18,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Does it.
-///
-/// # Errors
-/// There is nothing to read counts from, or the output cannot be written.
-pub fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
     let (document, status) = match &args.of {
         None => {
             let (document, status) = live::started(&privileges::host()?, args)?;
@@ -51,8 +47,8 @@ fn of_capture(of: &Path) -> Result<Document, Trouble> {
     })?;
     let capture = Capture::open(of).map_err(|error| Trouble::unreadable(of, error))?;
     let context = sources::of_manifest(capture.manifest());
-    let found = kept::load(&capture, None, context.started).stm.and_then(|stm| stm.values(context.ended));
-    let transactions = found.ok_or_else(|| {
+    let found = kept::load(&capture, None, context.started, &mut Vec::new());
+    let transactions = found.and_then(|stm| stm.values(context.ended)).ok_or_else(|| {
         Trouble::new(format!("{} holds no counts of transactions", of.display()))
             .because("nothing that counts them was found in the program (a threaded one of GHC, not stripped, or one with rtscope-stm)")
     })?;

@@ -75,7 +75,6 @@ fn whole_lines(bytes: &[u8]) -> usize {
 /// A log that was found: its file, its process, and what makes events of it.
 type Found = (Arc<dyn ReadAt>, u32, (Box<dyn GrowingLog>, ClockMap));
 
-/// A capture that is being written.
 pub(super) struct Recording {
     path: PathBuf,
     capture: Capture,

@@ -30,7 +30,6 @@ const SHOW_NS: u64 = 1_000_000_000;
 const SETTLE: Duration = Duration::from_millis(5);
 /// Notes that are printed along with lines.
 const NOTES_MAX: usize = 64;
-/// A key that ends it.
 const QUIT: [u8; 3] = [b'q', b'Q', 3];
 
 /// What is known from all that was seen so far.
@@ -83,7 +82,6 @@ impl Known {
     }
 }
 
-/// Where it is shown.
 pub(super) enum Screen {
     /// A terminal that is ours while this lives.
     Whole(Option<Keyboard>),
@@ -128,10 +126,7 @@ impl Screen {
             }
             Screen::Lines => write(&(view::line(view, shown) + "\n")),
             Screen::Once => write(&(view::frame(view, shown, &Style::of_stdout()).join("\n") + "\n")),
-            Screen::Json => match crate::style::json(&view::Document { schema: view::SCHEMA, view, shown }) {
-                Ok(text) => write(&(text + "\n")),
-                Err(_) => false,
-            },
+            Screen::Json => view::json(view, shown).is_ok_and(|text| write(&(text + "\n"))),
         }
     }
 

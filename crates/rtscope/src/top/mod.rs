@@ -12,17 +12,13 @@ mod transactions;
 mod view;
 
 pub use args::TopArgs;
-pub use view::{SCHEMA, Shown, View, frame, line};
+pub use view::{Shown, View, frame, line};
 
 use crate::trouble::Trouble;
 use rtscope_host::{clock, privileges};
 use std::process::ExitCode;
 
-/// Does it.
-///
-/// # Errors
-/// There is no such process or capture.
-pub fn run(args: &TopArgs) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &TopArgs) -> Result<ExitCode, Trouble> {
     let seconds = args.seconds()?;
     let now = clock::monotonic();
     match crate::heap::process(&args.of)? {

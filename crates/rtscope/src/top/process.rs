@@ -28,7 +28,6 @@ const LIFE_NS: u64 = 500_000_000;
 const START_NS: u64 = 1_000_000_000;
 const START_STEP: Duration = Duration::from_millis(50);
 
-/// A process that is looked at.
 pub(super) struct Running {
     process: Process,
     inspected: Inspected,

@@ -67,14 +67,12 @@ pub(super) struct Live {
     pub log: Option<(Box<dyn GrowingLog>, ClockMap)>,
     sched: Option<SchedStream>,
     samples: Vec<u8>,
-    /// Counts of transactions.
     pub transactions: Transactions,
     /// What cannot be shown and why, a sentence each.
     pub notes: Vec<String>,
     losses: Vec<Loss>,
     /// From when on it is shown: nothing before is wanted, but for what is still so.
     pub started: Time,
-    /// The last look.
     pub looked: Time,
     /// All before this was given out.
     pub given: Time,

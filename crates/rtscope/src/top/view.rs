@@ -3,6 +3,7 @@
 
 use crate::report::{stm, words};
 use crate::style::{Style, Tone, clean, shorten, wrap};
+use crate::trouble::Joined;
 use rtscope_analyze::Context;
 use rtscope_analyze::results::Distribution;
 use rtscope_analyze::window::{Figures, Kept, LaneShares, Throttled};
@@ -10,9 +11,7 @@ use rtscope_model::manifest::Tier;
 use rtscope_model::units::{self, duration, duration_or_dash, percent};
 use rtscope_model::{Loss, LossKind};
 use serde::Serialize;
-
-/// Schema of what `--json` prints, a line for each second.
-pub const SCHEMA: &str = "rtscope/top/1";
+use serde_json::json;
 
 /// Lanes that are shown one by one.
 const LANES_MAX: usize = 64;
@@ -97,16 +96,10 @@ impl Shown {
 }
 
 /// What `--json` prints for a second.
-#[derive(Serialize)]
-pub(super) struct Document<'a> {
-    pub schema: &'static str,
-    #[serde(flatten)]
-    pub view: &'a View,
-    #[serde(flatten)]
-    pub shown: &'a Shown,
+pub(super) fn json(view: &View, shown: &Shown) -> serde_json::Result<String> {
+    crate::style::json(&Joined { head: json!({ "schema": "rtscope/top/1" }), body: view, tail: shown })
 }
 
-/// Rows of the terminal.
 pub(super) fn rows() -> usize {
     terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0))
 }

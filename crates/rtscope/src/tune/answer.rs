@@ -10,7 +10,6 @@ pub(super) fn show(text: &str) -> Result<ExitCode, Trouble> {
     print_results(text).map(|()| ExitCode::SUCCESS)
 }
 
-/// The exit status of no answer.
 pub(super) const NO_ANSWER: u8 = 3;
 
 /// A budget with which nothing can be compared.

@@ -179,6 +179,11 @@ pub enum DrawArg {
     Rests,
 }
 
+/// What an option's value is called.
+pub(super) fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+}
+
 impl From<DrawArg> for Draw {
     fn from(arg: DrawArg) -> Draw {
         match arg {

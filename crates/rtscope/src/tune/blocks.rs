@@ -4,16 +4,16 @@
 
 use super::answer::{NO_ANSWER, cannot_keep, show, too_small};
 use super::args::{JobArg, TuneArgs};
-use super::conduct::Conductor;
+use super::conduct::{Conductor, First};
 use super::description;
 use super::job::{self, Given, Job};
-use super::program::{self, First};
+use super::program;
 use super::progress::{Extent, Progress};
 use super::space::Gathered;
 use super::subject::Subject;
 use crate::trouble::{Trouble, WRONG};
 use rtscope_host::signals::Signals;
-use rtscope_store::{MergeError, Store};
+use rtscope_store::Store;
 use rtscope_tune::jobs;
 use rtscope_tune::study::design::FRESH_FROM;
 use rtscope_tune::study::{Ask, Description, Kind, Outcome, Taken, Trials};
@@ -23,9 +23,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Runs the blocks, or the one that is asked for.
-///
-/// # Errors
-/// The program does not run, or files cannot be written.
 pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     let subject = Subject::of(args)?;
     enough(args)?;
@@ -70,7 +67,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
         }
         trials.keep(&Taken { ask, outcome });
     }
-    let Conductor { live, keeping, mut progress, .. } = trials;
+    let Conductor { first: First { live, mut progress, .. }, keeping, .. } = trials;
     progress.clear();
     live.notes.iter().for_each(|note| progress.say(note));
     let rows = keeping.end().map_err(|error| cannot_keep(&path, &error))?;
@@ -130,10 +127,6 @@ fn listed(tries: &[String]) -> Vec<String> {
     listed
 }
 
-/// Prints a job for many machines.
-///
-/// # Errors
-/// The program does not run.
 pub fn export(args: &TuneArgs, kind: JobArg) -> Result<ExitCode, Trouble> {
     let subject = Subject::of(args)?;
     enough(args)?;
@@ -180,13 +173,9 @@ fn options(args: &TuneArgs, list: &[String]) -> Vec<String> {
     options
 }
 
-/// Takes blocks together and prints what follows.
-///
-/// # Errors
-/// There are none, or they are of several studies.
 pub fn merge(args: &TuneArgs, folder: &Path) -> Result<ExitCode, Trouble> {
     let out = args.store.clone().unwrap_or_else(|| folder.join("merged.sqlite"));
-    let merged = rtscope_store::merge(folder, &out).map_err(|error: MergeError| {
+    let merged = rtscope_store::merge(folder, &out).map_err(|error| {
         Trouble::new(format!("the blocks in {} cannot be taken together", folder.display()))
             .because(error)
             .next("give the folder of one job's shards, and a new file with --store")

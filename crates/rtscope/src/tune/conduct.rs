@@ -3,15 +3,24 @@
 //! `space`'s matter, how a trial runs `live`'s, what is tried next and what follows
 //! `rtscope_tune::study`'s.
 
+use super::answer::NO_ANSWER;
+use super::args::TuneArgs;
 use super::keeping::{Keeping, unix_ns};
 use super::live::{self, Live, Tried};
 use super::measure::Figures;
 use super::objective::Objective;
 use super::progress::{Extent, Progress};
-use rtscope_host::trial::Job;
+use super::runtimes;
+use super::space::Gathered;
+use super::subject::Subject;
+use crate::trouble::{Trouble, WRONG};
+use rtscope_host::signals::Signals;
+use rtscope_host::trial::{Gate, Job};
+use rtscope_store::Store;
 use rtscope_tune::options::setup;
 use rtscope_tune::study::{Ask, Outcome, Row, Space, Taken, Trials};
-use std::time::{Instant, SystemTime};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// How a configuration is started.
 #[derive(Clone, Debug)]
@@ -35,28 +44,81 @@ impl Ways {
     }
 }
 
+/// What runs today before anything is compared with it.
+pub struct First<'a> {
+    pub live: Live<'a>,
+    pub ways: Ways,
+    objective: &'a Objective,
+    pub progress: Progress,
+}
+
+impl<'a> First<'a> {
+    /// Of the program that was looked at; trials write into `scratch`.
+    pub fn new(
+        args: &TuneArgs,
+        gathered: &Gathered,
+        subject: &'a Subject,
+        scratch: &Path,
+        signals: &'a Signals,
+    ) -> First<'a> {
+        let own = runtimes::own_figures(&gathered.program);
+        let live = Live::new(subject.way.clone(), own, scratch.to_owned(), Some(signals));
+        First {
+            live: Live { gate: Gate { patience: args.patience, ..Gate::default() }, ..live },
+            ways: Ways { frame: gathered.frame.clone(), same: args.same },
+            objective: &subject.objective,
+            progress: Progress::new(args.quiet),
+        }
+    }
+
+    /// What runs the trials after it, which are kept in `store`.
+    pub fn conductor(self, store: Store, extent: Extent) -> Conductor<'a> {
+        Conductor { first: self, keeping: Keeping::new(store), deadline: None, extent, run: Run::default() }
+    }
+
+    /// Runs it once as it is: its files are read from now on, and a program that does not run
+    /// at all, or does not say what is asked for, is told before anything else. How long that
+    /// took.
+    pub fn run(&mut self) -> Result<Duration, Trouble> {
+        let First { live, ways, objective, progress } = self;
+        progress.say("one run as it is, which does not count");
+        let mut began = Instant::now();
+        let tried = live.run(&ways.job(""), &mut |why, _| {
+            progress.say(&format!("it is run again: {why}"));
+            began = Instant::now();
+        });
+        let lasted = began.elapsed();
+        match tried {
+            Tried::Clean(figures) => {
+                let unknown = |why| Trouble::new("this cannot be tuned").because(why).ends_with(WRONG);
+                objective.measure(&figures).map_err(unknown)?;
+                if let Some(broken) = objective.broken(&figures).map_err(unknown)? {
+                    progress.say(&format!("as it is run today, {broken}"));
+                }
+                Ok(lasted)
+            }
+            Tried::Failed { why, .. } => Err(Trouble::new("the program fails as it is run today")
+                .because(why)
+                .next("see that it runs by itself, with the same arguments, and that --load fits it")),
+            Tried::Stopped(why) => Err(Trouble::new("there was no trial").because(why).ends_with(NO_ANSWER)),
+        }
+    }
+}
+
 /// Runs the trials of a study and keeps them.
 pub struct Conductor<'a> {
-    /// How one runs.
-    pub live: Live<'a>,
-    /// How configurations are started.
-    pub ways: Ways,
-    /// What is measured.
-    pub objective: &'a Objective,
-    /// Where they are kept.
+    pub first: First<'a>,
     pub keeping: Keeping,
     /// No trial begins after it.
     pub deadline: Option<Instant>,
     /// Which trials there are, for the user's eyes.
     pub extent: Extent,
-    /// What is said meanwhile.
-    pub progress: Progress,
-    pub(super) run: Run,
+    run: Run,
 }
 
 /// What is known of the trial that was run last.
 #[derive(Debug, Default)]
-pub(super) struct Run {
+struct Run {
     figures: Figures,
     attempt: u32,
     started_unix_ns: u64,
@@ -67,12 +129,13 @@ impl Conductor<'_> {
     /// What a study hears of a trial. What runs today is measured even where it breaks a limit:
     /// everything else is compared with it.
     fn outcome(&mut self, tried: &Tried, default: bool) -> Outcome {
+        let objective = self.first.objective;
         match tried {
             Tried::Clean(figures) if default => {
-                self.run.note = self.objective.broken(figures).ok().flatten();
-                self.objective.measure(figures).map_or_else(Outcome::Stopped, Outcome::Measured)
+                self.run.note = objective.broken(figures).ok().flatten();
+                objective.measure(figures).map_or_else(Outcome::Stopped, Outcome::Measured)
             }
-            _ => live::outcome(tried, self.objective),
+            _ => live::outcome(tried, objective),
         }
     }
 }
@@ -86,10 +149,10 @@ impl Trials for Conductor<'_> {
             return Outcome::Stopped("the time is over".to_owned());
         }
         let words = space.name(ask.configuration);
-        self.progress.begins(ask, self.extent, words);
-        let job = self.ways.job(words);
-        self.run = Run { started_unix_ns: unix_ns(SystemTime::now()), ..Run::default() };
-        let Conductor { live, keeping, run, progress, objective, .. } = self;
+        self.first.progress.begins(ask, self.extent, words);
+        let job = self.first.ways.job(words);
+        self.run = Run { started_unix_ns: unix_ns(), ..Run::default() };
+        let Conductor { first: First { live, progress, objective, .. }, keeping, run, .. } = self;
         let tried = live.run(&job, &mut |why, figures| {
             progress.say(&format!("a trial is run again: {why}"));
             let outcome = objective.measure(figures).map_or_else(Outcome::Stopped, Outcome::Measured);
@@ -103,7 +166,7 @@ impl Trials for Conductor<'_> {
                 ..Row::new(taken)
             });
             run.attempt += 1;
-            run.started_unix_ns = unix_ns(SystemTime::now());
+            run.started_unix_ns = unix_ns();
         });
         if let Tried::Clean(figures) | Tried::Failed { figures, .. } = &tried {
             self.run.figures = figures.clone();

@@ -1,11 +1,10 @@
 //! What a study of a program is, as it is kept beside its trials. Owns which of that a study
 //! goes on with: the same program, options and machine.
 
-use super::TuneArgs;
+use super::args::{TuneArgs, word};
 use super::space::Gathered;
 use super::subject::Subject;
 use crate::plan::text::about;
-use clap::ValueEnum;
 use rtscope_tune::study::{Description, Design, Kind};
 
 /// Of a study of `names`, of which number `default` is what runs today.
@@ -28,7 +27,7 @@ pub fn of(args: &TuneArgs, gathered: &Gathered, subject: &Subject, names: Vec<St
         design: Design::new(args.trials as usize, args.seed),
         objective: subject.objective.minimize.0.word().to_owned(),
         limits: args.limit.clone(),
-        proposer: args.proposer.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned()),
+        proposer: word(args.proposer),
         machine: about(&gathered.planned.resources),
         kind,
     }

@@ -63,7 +63,6 @@ impl Job {
     }
 }
 
-/// Words of a shell's line.
 fn quoted(words: &[String]) -> String {
     words.iter().map(|word| text::quoted(word)).collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,7 @@
 //! The file that a study under way is kept in. Owns that a study ends where a trial cannot be
 //! kept: what it would go on with is lost otherwise.
 
+use rtscope_host::clock;
 use rtscope_store::{Store, StoreError};
 use rtscope_tune::study::{Outcome, Row};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,7 +14,6 @@ pub struct Keeping {
 }
 
 impl Keeping {
-    /// Nothing is lost yet.
     pub fn new(store: Store) -> Keeping {
         Keeping { store, lost: None }
     }
@@ -31,16 +31,12 @@ impl Keeping {
     }
 
     /// All rows that are kept.
-    ///
-    /// # Errors
-    /// One could not be kept, or they cannot be read.
     pub fn end(self) -> Result<Vec<Row>, StoreError> {
         self.lost.map_or_else(|| self.store.rows(), Err)
     }
 }
 
-/// Nanoseconds since 1970.
-pub fn unix_ns(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+/// Nanoseconds since 1970, now.
+pub fn unix_ns() -> u64 {
+    clock::ns_of(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }

@@ -14,12 +14,12 @@ mod keeping;
 pub mod live;
 pub mod measure;
 pub mod objective;
-pub mod paste;
+mod paste;
 mod program;
 pub(crate) mod progress;
 mod replayed;
 mod replaying;
-pub mod result;
+mod result;
 pub mod runtimes;
 pub mod space;
 mod subject;
@@ -30,11 +30,7 @@ pub use args::{DrawArg, JobArg, ProposerArg, TuneArgs};
 use crate::trouble::Trouble;
 use std::process::ExitCode;
 
-/// Does it.
-///
-/// # Errors
-/// What is asked for does not run, or files cannot be read or written.
-pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     if let Some(table) = &args.replay {
         return replaying::run(args, table);
     }

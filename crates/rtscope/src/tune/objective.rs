@@ -4,7 +4,7 @@
 
 use super::measure::{Figure, Figures, KNOWN, Of, Unit, Use};
 use super::runtimes::WHOSE;
-use crate::record::{binary_size, seconds};
+use crate::record::{binary_size, number, seconds};
 use std::str::FromStr;
 
 /// A figure that is to be small.
@@ -66,12 +66,6 @@ impl FromStr for Limit {
     }
 }
 
-/// A plain number, 0 or above.
-fn number(text: &str) -> Result<f64, String> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    text.parse().ok().filter(|_| plain).ok_or_else(|| format!("{text:?} is no number"))
-}
-
 fn words(wanted: impl Fn(Use) -> bool) -> String {
     let words: Vec<_> = KNOWN.iter().filter(|figure| wanted(figure.usage)).map(Figure::word).collect();
     words.join(", ")
@@ -79,9 +73,6 @@ fn words(wanted: impl Fn(Use) -> bool) -> String {
 
 impl Objective {
     /// Whether trials can say so much.
-    ///
-    /// # Errors
-    /// A figure is one of servers and there is no load, or the other way round.
     pub fn new(minimize: Minimize, limits: Vec<Limit>, server: bool) -> Result<Objective, String> {
         let asked = std::iter::once(minimize.0).chain(limits.iter().map(|limit| limit.figure));
         for figure in asked {

@@ -3,21 +3,17 @@
 
 use super::answer::{NO_ANSWER, cannot_keep, show, too_small};
 use super::args::TuneArgs;
-use super::conduct::{Conductor, Ways};
-use super::keeping::Keeping;
-use super::live::{self, Live, Tried};
-use super::objective::Objective;
+use super::conduct::{Conductor, First};
+use super::live;
 use super::paste::paste;
-use super::progress::{Extent, Progress};
+use super::progress::Extent;
 use super::result::{Line, Shown, svg, text};
-use super::runtimes;
 use super::space::{self, Gathered};
 use super::subject::Subject;
 use super::{captures, description};
 use crate::style::Style;
 use crate::trouble::{Trouble, WRONG, document};
 use rtscope_host::signals::Signals;
-use rtscope_host::trial::Gate;
 use rtscope_store::{Store, parquet};
 use rtscope_tune::result::Word;
 use rtscope_tune::study::{self, Answer, Description, Design, Kind, Next, Row, Space, Study, Verdict, told};
@@ -33,9 +29,6 @@ const PARETO: &str = "pareto.svg";
 const TRIALS: &str = "trials.parquet";
 
 /// Looks at the program, searches, and prints what follows.
-///
-/// # Errors
-/// The program does not run, or files cannot be written.
 pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     let subject = Subject::of(args)?;
     let gathered = gathered(args, &subject)?;
@@ -57,7 +50,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     let mut trials = first.conductor(store, Extent::Search(description.design.trials));
     trials.deadline = args.within.map(|within| began + within);
     let answer = study::run(&mut study, &mut trials);
-    let Conductor { mut live, ways, keeping, mut progress, .. } = trials;
+    let Conductor { first: First { mut live, ways, mut progress, .. }, keeping, .. } = trials;
     progress.clear();
     let rows = keeping.end().map_err(|error| cannot_keep(&path, &error))?;
     live.notes.iter().for_each(|note| progress.say(note));
@@ -115,76 +108,6 @@ fn begun(
     Ok((store, study))
 }
 
-/// What runs today before anything is compared with it.
-pub struct First<'a> {
-    /// How a trial runs.
-    pub live: Live<'a>,
-    /// How a configuration is started.
-    pub ways: Ways,
-    /// What is asked of it.
-    pub objective: &'a Objective,
-    /// What is said.
-    pub progress: Progress,
-}
-
-impl<'a> First<'a> {
-    /// Of the program that was looked at; trials write into `scratch`.
-    pub fn new(
-        args: &TuneArgs,
-        gathered: &Gathered,
-        subject: &'a Subject,
-        scratch: &Path,
-        signals: &'a Signals,
-    ) -> First<'a> {
-        let own = runtimes::own_figures(&gathered.program);
-        let live = Live::new(subject.way.clone(), own, scratch.to_owned(), Some(signals));
-        First {
-            live: Live { gate: Gate { patience: args.patience, ..Gate::default() }, ..live },
-            ways: Ways { frame: gathered.frame.clone(), same: args.same },
-            objective: &subject.objective,
-            progress: Progress::new(args.quiet),
-        }
-    }
-
-    /// What runs the trials after it, which are kept in `store`.
-    pub fn conductor(self, store: Store, extent: Extent) -> Conductor<'a> {
-        let First { live, ways, objective, progress } = self;
-        let (keeping, run) = (Keeping::new(store), Default::default());
-        Conductor { live, ways, objective, keeping, deadline: None, extent, progress, run }
-    }
-
-    /// Runs it once as it is: its files are read from now on, and a program that does not run
-    /// at all, or does not say what is asked for, is told before anything else. How long that
-    /// took.
-    ///
-    /// # Errors
-    /// It does not run, or nobody could tell.
-    pub fn run(&mut self) -> Result<Duration, Trouble> {
-        let First { live, ways, objective, progress } = self;
-        progress.say("one run as it is, which does not count");
-        let mut began = Instant::now();
-        let tried = live.run(&ways.job(""), &mut |why, _| {
-            progress.say(&format!("it is run again: {why}"));
-            began = Instant::now();
-        });
-        let lasted = began.elapsed();
-        match tried {
-            Tried::Clean(figures) => {
-                let unknown = |why| Trouble::new("this cannot be tuned").because(why).ends_with(WRONG);
-                objective.measure(&figures).map_err(unknown)?;
-                if let Some(broken) = objective.broken(&figures).map_err(unknown)? {
-                    progress.say(&format!("as it is run today, {broken}"));
-                }
-                Ok(lasted)
-            }
-            Tried::Failed { why, .. } => Err(Trouble::new("the program fails as it is run today")
-                .because(why)
-                .next("see that it runs by itself, with the same arguments, and that --load fits it")),
-            Tried::Stopped(why) => Err(Trouble::new("there was no trial").because(why).ends_with(NO_ANSWER)),
-        }
-    }
-}
-
 /// The program, the machine and the plan looked at, and the runtime asked.
 pub fn gathered(args: &TuneArgs, subject: &Subject) -> Result<Gathered, Trouble> {
     let mut gathered = space::gather(&args.command, subject.goal, args.vary_given)?;
@@ -200,7 +123,6 @@ fn nothing_to_try(gathered: &Gathered, none: impl std::fmt::Display) -> Trouble 
     }
 }
 
-/// Where the study is kept.
 pub fn folder(args: &TuneArgs, gathered: &Gathered) -> Result<PathBuf, Trouble> {
     let named = || PathBuf::from(format!("{}.tune", gathered.planned.name()));
     made(&args.output.clone().unwrap_or_else(named))

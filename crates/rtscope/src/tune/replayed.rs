@@ -2,19 +2,18 @@
 //! study that is; keeping is `rtscope_store`'s matter.
 
 use super::answer::{cannot_keep, show, too_small};
-use super::args::TuneArgs;
+use super::args::{TuneArgs, word};
 use super::keeping::{Keeping, unix_ns};
 use super::result::{Shown, text};
 use crate::style::Style;
 use crate::trouble::{Trouble, document};
-use clap::ValueEnum;
 use rtscope_store::{Store, StoreError};
 use rtscope_tune::result;
 use rtscope_tune::study::replay::Replay;
 use rtscope_tune::study::{self, Ask, Description, Design, Kind, Outcome, Row, Space, Study, Taken, Trials, told};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Draws trials and keeps each before the next.
 struct Kept<'a> {
@@ -29,7 +28,7 @@ impl Trials for Kept<'_> {
         if let Some(stopped) = self.keeping.stopped() {
             return stopped;
         }
-        self.started_unix_ns = unix_ns(SystemTime::now());
+        self.started_unix_ns = unix_ns();
         std::thread::sleep(self.pace);
         self.trials.run(space, ask)
     }
@@ -40,9 +39,6 @@ impl Trials for Kept<'_> {
 }
 
 /// Does what is left of the study in `path`, and prints its result.
-///
-/// # Errors
-/// The file cannot be written or is of another study, or the output cannot be printed.
 pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> Result<ExitCode, Trouble> {
     let description = description(args, replay);
     let cannot = |error: StoreError| cannot_keep(path, &error);
@@ -75,9 +71,7 @@ pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> R
 
 /// The table and how it is drawn from are the program.
 fn description(args: &TuneArgs, replay: &Replay<'_>) -> Description {
-    let word =
-        |value: Option<clap::builder::PossibleValue>| value.map_or(String::new(), |value| value.get_name().to_owned());
-    let mut argv = vec!["--draw".to_owned(), word(args.draw.to_possible_value())];
+    let mut argv = vec!["--draw".to_owned(), word(args.draw)];
     argv.extend(args.same.then(|| "--same".to_owned()));
     Description {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -89,7 +83,7 @@ fn description(args: &TuneArgs, replay: &Replay<'_>) -> Description {
         design: Design::new(args.trials as usize, args.seed),
         objective: args.metric.clone(),
         limits: Vec::new(),
-        proposer: word(args.proposer.to_possible_value()),
+        proposer: word(args.proposer),
         machine: "a recorded table".to_owned(),
         kind: Kind::Search,
     }

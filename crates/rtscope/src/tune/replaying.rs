@@ -6,27 +6,14 @@ use super::answer::{show, too_small};
 use super::args::TuneArgs;
 use super::{replayed, table};
 use crate::style::{Style, clean};
-use crate::trouble::{self, Trouble, WRONG};
+use crate::trouble::{Joined, Trouble, WRONG, document};
 use rtscope_tune::study::Design;
 use rtscope_tune::study::replay::{Draw, Replay, Summary, Table};
-use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
 
-#[derive(Serialize)]
-struct Document<'a> {
-    #[serde(flatten)]
-    asked: Value,
-    #[serde(flatten)]
-    figures: &'a Summary,
-}
-
-/// Does it.
-///
-/// # Errors
-/// The table cannot be read, or the output not be written.
-pub fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, Trouble> {
     let table = table::read(path, &args.metric)?;
     let Some(default) = default(&table, args) else {
         let name = args.default.as_deref().unwrap_or_default();
@@ -46,7 +33,7 @@ pub fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, Trouble> {
         .studies(&space, design, args.studies, &|| args.proposer.make())
         .map_err(|small| too_small(small, "give more with --trials"))?;
     let shown = if args.json {
-        trouble::document(&document(args, &table, default, &summary), false)?
+        document(&Joined { head: head(args, &table, default), body: &summary, tail: () }, false)?
     } else {
         text(args, &table, default, &summary, &Style::of_stdout())
     };
@@ -60,8 +47,9 @@ fn default(table: &Table, args: &TuneArgs) -> Option<usize> {
     }
 }
 
-fn document<'a>(args: &TuneArgs, table: &Table, default: usize, figures: &'a Summary) -> Document<'a> {
-    let asked = json!({
+/// What was asked.
+fn head(args: &TuneArgs, table: &Table, default: usize) -> Value {
+    json!({
         "schema": "rtscope/replay/1",
         "metric": args.metric,
         "configurations": table.names().len(),
@@ -73,8 +61,7 @@ fn document<'a>(args: &TuneArgs, table: &Table, default: usize, figures: &'a Sum
         "trials": args.trials,
         "studies": args.studies,
         "seed": args.seed,
-    });
-    Document { asked, figures }
+    })
 }
 
 fn text(args: &TuneArgs, table: &Table, default: usize, summary: &Summary, style: &Style) -> String {

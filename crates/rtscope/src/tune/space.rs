@@ -7,7 +7,7 @@ use crate::plan::Planned;
 use crate::plan::program::{self, as_text};
 use crate::plan::text::{about, sentence};
 use crate::style::{Style, Tone, clean};
-use crate::trouble::Trouble;
+use crate::trouble::{Joined, Trouble};
 use indexmap::IndexMap;
 use rtscope_host::probe::{Seen, Start, probe};
 use rtscope_host::procfs::Host;
@@ -18,8 +18,7 @@ use rtscope_tune::options::setup::Frame;
 use rtscope_tune::options::{By, Offer, Rejected, Setting, Wish, offer};
 use rtscope_tune::plan::Goal;
 use rtscope_tune::runtime::Program;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -47,9 +46,6 @@ pub struct Gathered {
 
 /// Looks at the program of `command`, at the machine and the plan for `goal`. `vary_given`:
 /// what the user gave in the environment or at the link is varied too. Nothing is started.
-///
-/// # Errors
-/// There is no such program.
 pub fn gather(command: &[OsString], goal: Goal, vary_given: bool) -> Result<Gathered, Trouble> {
     let words = as_text(command);
     let name = words.first().cloned().unwrap_or_default();
@@ -70,9 +66,6 @@ pub fn gather(command: &[OsString], goal: Goal, vary_given: bool) -> Result<Gath
 impl Gathered {
     /// Starts the program without words, then with each flag and each doubtful pair of flags,
     /// and ends it when its runtime has read them. What the runtime refuses leaves the space.
-    ///
-    /// # Errors
-    /// The program does not start, or ends at once as it is run today.
     pub fn ask(&mut self) -> Result<(), Trouble> {
         let mut asked = 0;
         for words in self.offer.probes(&self.program) {
@@ -198,20 +191,11 @@ fn how_it_was_asked(gathered: &Gathered) -> String {
     }
 }
 
-#[derive(Serialize)]
-struct Document<'g> {
-    #[serde(flatten)]
-    about: Value,
-    #[serde(flatten)]
-    offer: &'g Offer,
-    /// The plan as a command for a shell.
-    plan_command: Option<String>,
-}
-
 /// The space as one JSON document, on one line.
 pub fn json(gathered: &Gathered) -> String {
     let offer = &gathered.offer;
     let words = offer.plan.and_then(|plan| offer.configurations.get(plan));
+    // The plan as a command for a shell.
     let plan_command = words
         .map(|words| super::paste::paste(&gathered.frame.setup(&words.join(" ")), &gathered.planned.resources).shell);
     let about = json!({
@@ -221,7 +205,7 @@ pub fn json(gathered: &Gathered) -> String {
         "goal": gathered.planned.plan.goal,
         "asked": gathered.asked,
     });
-    let document = Document { about, offer, plan_command };
+    let document = Joined { head: about, body: offer, tail: json!({ "plan_command": plan_command }) };
     // Keys are text and no figure is infinite, so there is always a document.
     crate::style::json(&document).unwrap_or_default() + "\n"
 }

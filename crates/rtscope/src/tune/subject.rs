@@ -16,9 +16,7 @@ const REQUESTS_MIN: f64 = 10_000.0;
 
 #[derive(Debug)]
 pub struct Subject {
-    /// What a trial does.
     pub way: Way,
-    /// What it is to reach.
     pub objective: Objective,
     /// For the plan.
     pub goal: Goal,
@@ -34,10 +32,6 @@ struct Loaded {
 }
 
 impl Subject {
-    /// Of the options.
-    ///
-    /// # Errors
-    /// They make no sense, or not together.
     pub fn of(args: &TuneArgs) -> Result<Subject, Trouble> {
         let wrong = |because: String| Trouble::new("this cannot be tuned").because(because).ends_with(WRONG);
         let server = args.load.is_some();
@@ -64,7 +58,6 @@ impl Subject {
     }
 }
 
-/// The load of one trial.
 fn loaded(text: &str) -> Result<rtscope_load::Load, Trouble> {
     let wrong = |because: String| {
         Trouble::new("--load cannot be read")

@@ -21,14 +21,9 @@ struct Line {
 }
 
 /// The table of `path` for one figure.
-///
-/// # Errors
-/// It cannot be read, a line is none, or the table is not complete.
 pub fn read(path: &Path, metric: &str) -> Result<Table, Trouble> {
     let shown = path.display();
-    let file = File::open(path).map_err(|error| {
-        Trouble::new(format!("cannot read {shown}")).because(error).next("give a table with --replay")
-    })?;
+    let file = File::open(path).map_err(|error| Trouble::unreadable(path, error).next("give a table with --replay"))?;
     let rows = rows(BufReader::new(file), metric)
         .map_err(|why| Trouble::new(format!("{shown} is no table of {metric}")).because(why))?;
     Table::new(&rows).map_err(|no| Trouble::new(format!("{shown} is not complete")).because(no))

@@ -16,7 +16,6 @@ use rtscope_model::{Classes, ClockMap, Event, LaneId, Loss, Names};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-/// Looks on and draws.
 pub struct Drawing {
     tracks: Tracks<BufWriter<File>>,
     book: BookWriter,
@@ -27,9 +26,6 @@ pub struct Drawing {
 
 impl Drawing {
     /// Nothing seen yet; levels of detail go into `levels`, pauses into `book`.
-    ///
-    /// # Errors
-    /// They cannot be written.
     pub fn new(levels: File, book: BookWriter) -> io::Result<Drawing> {
         let levels = Writer::new(BufWriter::with_capacity(1 << 18, levels))?;
         Ok(Drawing { tracks: Tracks::new(levels)?, book, broken: Ok(()), clock: ClockMap::LOG_OWN })
@@ -37,9 +33,6 @@ impl Drawing {
 
     /// Everything was seen; the session is told beside the levels. `results` and `names` are what the analysis
     /// came to.
-    ///
-    /// # Errors
-    /// What was seen could not be written.
     pub fn finish(self, results: &Results, names: &Names) -> io::Result<()> {
         self.broken?;
         let (writer, parts) = self.tracks.finish(results, names)?;

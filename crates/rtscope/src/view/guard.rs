@@ -11,28 +11,18 @@ const TOKEN_BYTES: usize = 16;
 
 /// What a request has to have.
 pub struct Guard {
-    token: String,
+    /// What the page's address has in it.
+    pub token: String,
     hosts: [String; 2],
 }
 
 impl Guard {
     /// For a server on that port of this machine, with a token of its own.
-    ///
-    /// # Errors
-    /// The system gives no random bytes.
     pub fn new(port: u16) -> Result<Guard, getrandom::Error> {
         Ok(Guard { token: random()?, hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")] })
     }
 
-    /// What the page's address has in it.
-    pub fn token(&self) -> &str {
-        &self.token
-    }
-
     /// What is asked for below the token, without its first slash, if it may be.
-    ///
-    /// # Errors
-    /// The status to refuse it with.
     pub fn admit<'r>(&self, request: &'r Parts) -> Result<&'r str, StatusCode> {
         if !self.is_ours(request) {
             return Err(StatusCode::FORBIDDEN);
@@ -57,14 +47,11 @@ impl Guard {
 
     /// Whether it is meant for this server and comes from its own page, or from nobody's.
     fn is_ours(&self, request: &Parts) -> bool {
-        let host = single(request, &HOST);
-        let named = host.is_ok_and(|host| host.is_some_and(|host| self.hosts.iter().any(|ours| ours == host)));
-        let addressed = request.uri.authority().is_none_or(|to| self.hosts.iter().any(|ours| ours == to.as_str()));
-        let origin = single(request, &ORIGIN).is_ok_and(|origin| {
-            origin.is_none_or(|origin| {
-                origin.strip_prefix("http://").is_some_and(|from| self.hosts.iter().any(|ours| ours == from))
-            })
-        });
+        let ours = |host: &str| self.hosts.iter().any(|ours| ours == host);
+        let named = single(request, &HOST).is_ok_and(|host| host.is_some_and(ours));
+        let addressed = request.uri.authority().is_none_or(|to| ours(to.as_str()));
+        let from_ours = |origin: &str| origin.strip_prefix("http://").is_some_and(ours);
+        let origin = single(request, &ORIGIN).is_ok_and(|origin| origin.is_none_or(from_ours));
         named && addressed && origin && (from_page_or_user(request) || goes_there(request))
     }
 }
@@ -124,19 +111,19 @@ mod tests {
     #[test]
     fn tokens_are_long_and_new() {
         let (one, other) = (guard(), guard());
-        assert_eq!(one.token().len(), 32);
-        assert!(one.token() != other.token());
+        assert_eq!(one.token.len(), 32);
+        assert!(one.token != other.token);
     }
 
     #[test]
     fn only_the_token_opens_anything() {
         let guard = guard();
         let host = [("host", "127.0.0.1:4000")];
-        let page = format!("/{}/", guard.token());
+        let page = format!("/{}/", guard.token);
         assert_eq!(guard.admit(&asked("GET", &page, &host)), Ok(""));
         assert_eq!(guard.admit(&asked("HEAD", &format!("{page}a/b?c=d"), &host)), Ok("a/b"));
-        let short = &guard.token()[..31];
-        for path in ["/", "/x/", "*", &format!("/{short}/"), &format!("/{}0/", guard.token()), &page[..33], "//"] {
+        let short = &guard.token[..31];
+        for path in ["/", "/x/", "*", &format!("/{short}/"), &format!("/{}0/", guard.token), &page[..33], "//"] {
             assert_eq!(status(&guard, "GET", path, &host), 404, "{path}");
             assert_eq!(status(&guard, "DELETE", path, &host), 404, "{path}");
         }
@@ -149,7 +136,7 @@ mod tests {
     #[test]
     fn no_other_host_and_no_other_origin() {
         let guard = guard();
-        let page = format!("/{}/session.json", guard.token());
+        let page = format!("/{}/session.json", guard.token);
         let ours = ("host", "localhost:4000");
         for (wanted, headers) in [
             (200, vec![ours]),
@@ -176,7 +163,7 @@ mod tests {
     #[test]
     fn a_file_may_lead_to_the_page_and_to_nothing_below_it() {
         let guard = guard();
-        let page = format!("/{}/", guard.token());
+        let page = format!("/{}/", guard.token);
         let led = |mode, dest| {
             let fetch = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", mode), ("sec-fetch-dest", dest)];
             [&[("host", "127.0.0.1:4000")][..], &fetch].concat()

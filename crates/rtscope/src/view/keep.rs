@@ -87,9 +87,6 @@ pub struct Making {
 
 impl Making {
     /// Begins in a folder beside the one of `keep`, else in one for temporary files.
-    ///
-    /// # Errors
-    /// There is no place to write to.
     pub fn begin(keep: Option<Keep>) -> io::Result<Making> {
         let beside = |keep: &Keep| {
             let parent = keep.folder.parent()?;
@@ -106,26 +103,15 @@ impl Making {
         File::options().read(true).write(true).create_new(true).open(self.folder.path().join(name))
     }
 
-    /// Where levels of detail go.
-    ///
-    /// # Errors
-    /// They cannot be written there, or were asked for before.
     pub fn levels(&self) -> io::Result<File> {
         self.file(LEVELS)
     }
 
-    /// Where pauses go.
-    ///
-    /// # Errors
-    /// The same.
     pub fn book(&self) -> io::Result<BookWriter> {
         Ok(BookWriter::new(self.file(LINES)?, self.file(INDEX)?))
     }
 
     /// All is written; `report` is what `report --json` prints. What was kept before goes.
-    ///
-    /// # Errors
-    /// What was written cannot be read again.
     pub fn finish(self, report: &[u8]) -> io::Result<View> {
         fs::write(self.folder.path().join(REPORT), report)?;
         let kept = self.to.and_then(|keep| {

@@ -63,19 +63,18 @@ struct Block {
 
 /// How long the world stood still in an interval, and on what.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
-pub struct Parts {
+pub(super) struct Parts {
     /// Pauses that touch it.
-    pub count: u64,
+    count: u64,
     /// Nanoseconds within it, all together.
-    pub stood_ns: u64,
+    stood_ns: u64,
     /// Of them until the last lane had stopped.
-    pub stop_ns: u64,
-    /// Of them collecting.
-    pub collect_ns: u64,
+    stop_ns: u64,
+    collect_ns: u64,
     /// Of them until the last lane ran again.
-    pub release_ns: u64,
+    release_ns: u64,
     /// The longest pause as a whole; `None`: no pause.
-    pub longest_ns: Option<u64>,
+    longest_ns: Option<u64>,
 }
 
 impl Parts {
@@ -113,9 +112,6 @@ impl BookWriter {
     }
 
     /// Adds a pause.
-    ///
-    /// # Errors
-    /// The files cannot be written.
     pub fn add(&mut self, blamed: &BlamedPause, names: &Names, symbols: &Symbols) -> io::Result<()> {
         let mut line = PauseLines::new(Vec::new());
         line.write(blamed, names, symbols)?;
@@ -136,9 +132,6 @@ impl BookWriter {
     }
 
     /// The book, to be read.
-    ///
-    /// # Errors
-    /// The files cannot be written or read.
     pub fn finish(self) -> io::Result<Book> {
         let into = |out: BufWriter<File>| out.into_inner().map_err(io::IntoInnerError::into_error);
         Book::open(into(self.lines)?, into(self.index)?)
@@ -154,12 +147,9 @@ pub struct Book {
 
 /// Which pauses come first.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Order {
-    /// The longest.
+pub(super) enum Order {
     Longest,
-    /// The first in time.
     First,
-    /// The last in time.
     Last,
 }
 
@@ -176,10 +166,7 @@ impl Order {
 
 impl Book {
     /// Opens what a [`BookWriter`] wrote. What comes behind the last whole record is passed over.
-    ///
-    /// # Errors
-    /// The index cannot be read.
-    pub fn open(lines: File, index: File) -> io::Result<Book> {
+    pub(super) fn open(lines: File, index: File) -> io::Result<Book> {
         let mut book = Book { lines, index, blocks: Vec::new() };
         while let Some(records) = Some(book.records(book.blocks.len())?).filter(|records| !records.is_empty()) {
             let mut block = Block { begin: u64::MAX, end: 0, longest: 0, parts: Parts::default() };
@@ -195,11 +182,6 @@ impl Book {
             }
         }
         Ok(book)
-    }
-
-    /// How many pauses there are.
-    pub fn count(&self) -> u64 {
-        self.blocks.iter().map(|block| block.parts.count).sum()
     }
 
     fn records(&self, block: usize) -> io::Result<Vec<Record>> {
@@ -220,10 +202,7 @@ impl Book {
     }
 
     /// Lines of the pauses that touch `[from, to)` (trace clock) and are at least `min_ns` long: at most `limit`.
-    ///
-    /// # Errors
-    /// The files cannot be read.
-    pub fn lines(&self, from: u64, to: u64, min_ns: u64, limit: usize, order: Order) -> io::Result<Vec<u8>> {
+    pub(super) fn lines(&self, from: u64, to: u64, min_ns: u64, limit: usize, order: Order) -> io::Result<Vec<u8>> {
         let mut blocks: Vec<(usize, &Block)> =
             self.touching(from, to).filter(|(_, block)| block.longest >= min_ns).collect();
         let of_block = |block: &Block| order.key(block.longest, block.begin, block.end);
@@ -248,10 +227,7 @@ impl Book {
     }
 
     /// The line of pause `id`; `None`: there is none.
-    ///
-    /// # Errors
-    /// The files cannot be read.
-    pub fn line_of(&self, id: u64) -> io::Result<Option<Vec<u8>>> {
+    pub(super) fn line_of(&self, id: u64) -> io::Result<Option<Vec<u8>>> {
         // They come nearly in order: the block where it should be, then those beside it.
         let near = usize::try_from(id / BLOCK as u64).unwrap_or(usize::MAX);
         let mut blocks: Vec<usize> = (near.saturating_sub(2)..near.saturating_add(3)).collect();
@@ -272,10 +248,7 @@ impl Book {
     }
 
     /// How `[from, to)` (trace clock) was spent standing still.
-    ///
-    /// # Errors
-    /// The index cannot be read.
-    pub fn parts(&self, from: u64, to: u64) -> io::Result<Parts> {
+    pub(super) fn parts(&self, from: u64, to: u64) -> io::Result<Parts> {
         let mut parts = Parts::default();
         for (number, block) in self.touching(from, to) {
             if block.begin >= from && block.end <= to {
@@ -339,7 +312,7 @@ mod tests {
     #[test]
     fn the_longest_of_an_interval_and_the_next() {
         let book = book(2_000);
-        assert_eq!(book.count(), 2_000);
+        assert_eq!(book.parts(0, u64::MAX).unwrap().count, 2_000);
         let ask = |from, to, min, limit, order| ids(&book.lines(from, to, min, limit, order).unwrap());
         assert_eq!(ask(0, u64::MAX, 0, 3, Order::Longest), [96, 193, 290]);
         assert_eq!(ask(100_000, 200_000, 0, 2, Order::Longest), [193, 192]);
@@ -383,7 +356,7 @@ mod tests {
         index.set_len(RECORD as u64 * 2 + 9).unwrap();
         lines.set_len(10).unwrap();
         let book = Book::open(lines, index).unwrap();
-        assert_eq!(book.count(), 2);
+        assert_eq!(book.parts(0, u64::MAX).unwrap().count, 2);
         assert!(book.lines(0, u64::MAX, 0, 9, Order::First).is_err());
     }
 }

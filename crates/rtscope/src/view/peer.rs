@@ -1,7 +1,6 @@
 //! Which user a connection on the loopback address comes from. Owns who is answered at all: the user that rtscope
 //! runs as, root, and whoever became root by `sudo`. Refuses to know what is asked.
 
-use rustix::process::geteuid;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -14,12 +13,8 @@ const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
 pub struct Welcome(Vec<u32>);
 
 impl Welcome {
-    /// As this process runs; `var` is the environment.
-    pub fn new(var: &dyn Fn(&str) -> Option<String>) -> Welcome {
-        Welcome::of(geteuid().as_raw(), var)
-    }
-
-    fn of(own: u32, var: &dyn Fn(&str) -> Option<String>) -> Welcome {
+    /// Of a process that runs as user `own`; `var` is the environment.
+    pub fn of(own: u32, var: &dyn Fn(&str) -> Option<String>) -> Welcome {
         // Only for root says the variable who asked for it: others can set it to anything.
         let asked = var("SUDO_UID").filter(|_| own == 0).and_then(|uid| uid.parse().ok());
         Welcome([own, 0].into_iter().chain(asked).collect())
@@ -71,6 +66,7 @@ fn written(address: SocketAddr) -> [String; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::geteuid;
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
     #[test]

@@ -11,6 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::geteuid;
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -40,28 +41,19 @@ pub struct Server {
 
 impl Server {
     /// On that port of the loopback address; 0: any that is free.
-    ///
-    /// # Errors
-    /// The port is in use, or the system gives no random bytes.
     pub fn bind(port: u16) -> io::Result<Server> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         let guard = Guard::new(listener.local_addr()?.port()).map_err(io::Error::other)?;
-        Ok(Server { listener, guard, welcome: Welcome::new(&|name| std::env::var(name).ok()) })
+        Ok(Server { listener, guard, welcome: Welcome::of(geteuid().as_raw(), &|name| std::env::var(name).ok()) })
     }
 
     /// The page's address.
-    ///
-    /// # Errors
-    /// The socket is gone.
     pub fn url(&self) -> io::Result<String> {
-        Ok(format!("http://127.0.0.1:{}/{}/", self.listener.local_addr()?.port(), self.guard.token()))
+        Ok(format!("http://127.0.0.1:{}/{}/", self.listener.local_addr()?.port(), self.guard.token))
     }
 
     /// Answers until `end` comes; `announce` is called once that is waited for.
-    ///
-    /// # Errors
-    /// The runtime cannot be had.
     pub fn run(self, view: View, end: impl Future<Output = ()>, announce: impl FnOnce()) -> io::Result<()> {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().max_blocking_threads(READERS).build()?;

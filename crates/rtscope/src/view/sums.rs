@@ -34,7 +34,6 @@ pub struct Sum {
     pub count: u64,
 }
 
-/// Sums by kind.
 pub type Sums = BTreeMap<u16, Sum>;
 
 /// Tiles that a sum begins with.
@@ -42,9 +41,6 @@ const TILES_AT_FIRST: u64 = 4;
 
 /// What `within` holds of a track by kind: exact, as far as kinds were kept apart. Whole bins are taken from the
 /// coarsest level that has few tiles there, what is left at both ends from finer ones.
-///
-/// # Errors
-/// Levels cannot be read.
 pub fn sums(levels: &Reader, track: u32, within: ops::Range<u64>) -> Result<Sums, LevelsError> {
     let mut sums = Sums::new();
     let Some(last) = within.end.checked_sub(1).filter(|last| *last >= within.start) else { return Ok(sums) };
@@ -101,10 +97,8 @@ fn bounds(level: u8, tile: u64) -> (u64, u64) {
     (begin, begin.saturating_add(width))
 }
 
-/// What is searched for.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Wanted {
-    /// Spans of a kind.
     Kind(u16),
     /// Spans that are named so.
     Detail(u32),
@@ -115,9 +109,6 @@ const TILES_SEARCHED: u64 = 128;
 
 /// The `limit` longest items of a track that are wanted, longest first. Of spans shorter than a bin, those of a
 /// bin are one item, and only the name of the longest is known.
-///
-/// # Errors
-/// Levels cannot be read.
 pub fn longest(levels: &Reader, track: u32, wanted: Wanted, limit: usize) -> Result<Vec<Item>, LevelsError> {
     let last = levels.end_ns().saturating_sub(1);
     let level = (0..=levels.top()).find(|level| tile_at(*level, last) < TILES_SEARCHED).unwrap_or(levels.top());

@@ -13,29 +13,22 @@ use std::ffi::OsString;
 pub(super) const PLACE: &str = "{workers}";
 
 pub struct Plan {
-    /// Lines of the plot.
     pub series: Vec<Template>,
     /// Numbers of workers, rising.
     pub workers: Vec<u32>,
-    /// Blocks.
     pub repeats: u32,
-    /// Of the order.
     pub seed: u64,
 }
 
 #[derive(Copy, Clone, Debug)]
 pub struct Ran {
-    /// How much it did.
     pub work: u64,
-    /// From start to end.
     pub wall_ns: u64,
     /// What the CPUs did meanwhile; `None`: this kernel does not say.
     pub taken: Option<Ticks>,
 }
 
-/// Whoever runs a command.
 pub trait Runs {
-    /// Runs it to its end.
     fn run(&mut self, command: &[OsString]) -> Result<Ran, Trouble>;
 }
 

@@ -60,7 +60,6 @@ pub struct ScalingArgs {
     pub template: Vec<String>,
 }
 
-/// Measures and prints.
 pub fn run(args: &ScalingArgs) -> Result<ExitCode, Trouble> {
     let series = series(args).map_err(|trouble| trouble.ends_with(WRONG))?;
     let workers = super::print::rising(&args.workers);

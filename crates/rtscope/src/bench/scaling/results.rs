@@ -5,7 +5,6 @@
 use rtscope_tune::stats::Median;
 use serde::Serialize;
 
-/// `schema` of the document.
 pub const SCHEMA: &str = "rtscope/scaling/1";
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -13,7 +12,6 @@ pub struct Scaling {
     pub schema: &'static str,
     /// Of the order and of the resampling.
     pub seed: u64,
-    /// Runs of each point.
     pub repeats: u32,
     /// CPUs that the programs may use; `None`: not known.
     pub cpus: Option<usize>,
@@ -23,7 +21,6 @@ pub struct Scaling {
     pub series: Vec<Line>,
 }
 
-/// One line of the plot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
     pub name: String,
@@ -33,7 +30,6 @@ pub struct Line {
     pub points: Vec<Point>,
 }
 
-/// One number of workers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     pub workers: u32,
@@ -48,14 +44,11 @@ pub struct Point {
 
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
-    /// How much it did.
     pub work: u64,
-    /// From start to end.
     pub wall_ns: u64,
 }
 
 impl Run {
-    /// Work per second.
     pub fn rate(&self) -> f64 {
         self.work as f64 * 1e9 / self.wall_ns.max(1) as f64
     }

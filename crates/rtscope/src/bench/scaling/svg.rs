@@ -10,7 +10,6 @@ use rtscope_model::units;
 const LEFT: f64 = 70.0;
 const PLOT: [f64; 4] = [LEFT, ABOVE, WIDTH - LEFT - RIGHT, 330.0];
 
-/// The drawing as an SVG document.
 pub fn draw(found: &Scaling) -> String {
     let mut svg = plot::document(PLOT[1] + PLOT[3] + 64.0, "work per second against workers");
     let workers = rising(&found.points().map(|point| point.workers).collect::<Vec<_>>());

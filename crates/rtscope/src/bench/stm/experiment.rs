@@ -15,7 +15,6 @@ pub struct Plan {
     pub configurations: Vec<Configuration>,
     /// Rising.
     pub threads: Vec<u32>,
-    /// Blocks.
     pub runs: u32,
     /// In so many of them, from the first on, each runs once more to count, where its timed run
     /// did not say aborts.
@@ -28,13 +27,11 @@ pub struct Plan {
 pub struct Ask<'a> {
     pub benchmark: &'a Benchmark,
     pub configuration: &'a Configuration,
-    /// With so many threads.
     pub threads: u32,
     /// The program counts: its time is of no use.
     pub counting: bool,
 }
 
-/// What a run says.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Ran {
     /// What its work took, by its own clock.
@@ -53,14 +50,12 @@ pub enum End {
 }
 
 impl End {
-    /// Why, in words.
     pub fn why(&self) -> &str {
         match self {
             End::Failed(why) | End::Stopped(why) => why,
         }
     }
 
-    /// The exit status that says it.
     pub fn status(&self) -> u8 {
         match self {
             End::Failed(_) => 1,
@@ -70,10 +65,7 @@ impl End {
 }
 
 pub trait Programs {
-    /// Runs one to its end.
-    ///
-    /// # Errors
-    /// There is no such run, and there should be no further.
+    /// Runs one to its end; an error ends the experiment.
     fn run(&mut self, ask: &Ask<'_>) -> Result<Ran, End>;
 }
 
@@ -97,7 +89,6 @@ pub fn measure(
     (measured.collect(), end)
 }
 
-/// How far it is.
 #[derive(Copy, Clone, Debug)]
 pub struct Progress<'a> {
     /// Blocks that are done; `None`: those runs that are dropped.

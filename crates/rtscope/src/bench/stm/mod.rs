@@ -9,8 +9,8 @@ pub mod configurations;
 mod experiment;
 mod program;
 pub mod results;
-pub mod svg;
-pub mod text;
+pub(crate) mod svg;
+pub(crate) mod text;
 
 use crate::record::duration;
 use crate::report::html;
@@ -108,11 +108,7 @@ pub struct StmArgs {
     pub template: Vec<String>,
 }
 
-/// Measures and prints.
-///
-/// # Errors
-/// Nothing could be measured, or results cannot be written.
-pub fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
+pub(super) fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
     let cpus = std::thread::available_parallelism().ok().map(usize::from);
     let all = args.capabilities.unwrap_or_else(|| cpus.and_then(|cpus| u32::try_from(cpus).ok()).unwrap_or(1));
     let cores = Cores { all, few: args.cores.unwrap_or((all / 2).max(1)) };

@@ -8,17 +8,14 @@ use rtscope_host::trial::Job;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What the line begins with.
 const LINE: &str = "stm ";
 /// The time in it, and what a trial calls it.
 const TIME: (&str, &str) = ("ns", "time_ns");
 
 pub struct Real<'a> {
-    /// As trials.
     pub live: Live<'a>,
     /// The program that is linked with the scheduler.
     pub linked: Option<PathBuf>,
-    /// What `GHCRTS` says already.
     pub ghcrts: Option<OsString>,
     /// Runs that counted for nothing.
     pub disturbed: u64,
@@ -69,9 +66,6 @@ fn flags(there: Option<&OsString>, ours: &[String]) -> OsString {
 }
 
 /// The figures in the last line `stm KEY=NUMBER …`; `ns` is among them.
-///
-/// # Errors
-/// There is no such line: what to do, in words.
 pub fn says(output: &str) -> Result<Figures, String> {
     let line = output.lines().rev().find_map(|line| line.trim().strip_prefix(LINE));
     let words = line.unwrap_or_default().split_ascii_whitespace();

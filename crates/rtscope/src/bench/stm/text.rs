@@ -22,7 +22,6 @@ pub fn draw(found: &Found, style: &Style) -> String {
     sheet(TITLE, &facts(found), &tables, &notes(found), style)
 }
 
-/// Above everything.
 pub const TITLE: &str = "Transactions against threads";
 
 /// What is true of all of it, each in a few words.
@@ -68,12 +67,10 @@ fn row(point: &Point, last: Option<u32>) -> Vec<String> {
     ]
 }
 
-/// A time in nanoseconds.
 pub fn time(ns: f64) -> String {
     units::duration(ns.max(0.0).round() as u64)
 }
 
-/// A number of aborts.
 pub fn count(value: f64) -> String {
     units::count(value.max(0.0).round() as u64)
 }
@@ -83,7 +80,6 @@ pub fn ratio(ratio: f64) -> String {
     if ratio >= 99.95 { format!("{ratio:.0}") } else { format!("{ratio:.3}") }
 }
 
-/// What a benchmark is called.
 pub fn name(name: &str) -> String {
     short(name, NAME_MAX)
 }

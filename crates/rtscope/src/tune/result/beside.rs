@@ -15,10 +15,8 @@ pub struct Pair {
     pub recommended: Option<Said>,
 }
 
-/// What was found.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Said {
-    /// The sentence.
     pub claim: String,
     /// What it cost, as a share of the recording's time or of the resident memory.
     pub share: f64,

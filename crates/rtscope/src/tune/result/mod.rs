@@ -14,7 +14,6 @@ use serde::Serialize;
 /// A study's document with what belongs beside it: also what `--json` prints.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Shown {
-    /// The figures.
     #[serde(flatten)]
     pub document: Document,
     /// How what is recommended is given to the program; empty where nothing is.
@@ -33,7 +32,6 @@ pub struct Line {
 }
 
 impl Shown {
-    /// The figures alone.
     pub fn new(document: Document) -> Shown {
         Shown { document, paste: Vec::new(), findings: None }
     }

@@ -72,7 +72,6 @@ impl Axis {
     }
 }
 
-/// Where figures lie in the plot.
 struct Scale {
     memory: Axis,
     objective: Axis,
@@ -96,7 +95,6 @@ fn mebibytes(point: &Point) -> f64 {
     point.memory_bytes / f64::from(1 << 20)
 }
 
-/// The drawing as an SVG document.
 pub fn draw(shown: &Shown) -> String {
     let found = &shown.document;
     let [left, top, width, height] = PLOT;

@@ -12,11 +12,8 @@ use rtscope_tune::result::{Document, Effect, Gain, Level, Point, Word};
 use rtscope_tune::study::Kind;
 use rtscope_tune::study::interval::Interval;
 
-/// Rows of a table.
 const ROWS: usize = 12;
-/// Settings whose effects are shown.
 const SETTINGS: usize = 8;
-/// Findings that are shown.
 const FINDINGS: usize = 6;
 /// Figures of a table need so much beside a configuration's words.
 const FIGURES: usize = 56;

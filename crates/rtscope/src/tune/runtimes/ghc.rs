@@ -18,9 +18,6 @@ const NAME: &str = "GHCRTS";
 pub static FIGURES: OwnFigures = OwnFigures { info: &GHC, ask, take, refusal };
 
 /// The job with statistics asked for.
-///
-/// # Errors
-/// Why they are not, in words: the job asks for others, or the path cannot be given.
 fn ask(job: &Job, file: &Path) -> Result<Job, String> {
     let given = job.set.iter().rev().find(|(name, _)| name == NAME).map(|(_, value)| value.clone());
     let given = given.or_else(|| std::env::var_os(NAME)).unwrap_or_default();
@@ -47,9 +44,6 @@ fn prints(word: &str) -> bool {
 }
 
 /// What the runtime wrote; the file is removed.
-///
-/// # Errors
-/// Why there is nothing, in words.
 fn take(file: &Path) -> Result<Figures, String> {
     let mut bytes = Vec::new();
     let read = File::open(file).and_then(|file| file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes));

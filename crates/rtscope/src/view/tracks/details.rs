@@ -13,7 +13,6 @@ const BYTES_MAX: usize = 256;
 /// Which table a name is of.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
 pub enum Table {
-    /// Names of threads.
     Kernel,
     /// Names of what the program posts.
     User,

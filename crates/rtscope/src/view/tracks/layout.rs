@@ -15,9 +15,6 @@ use std::io::{self, Write};
 impl<W: Write + Send + 'static> Tracks<W> {
     /// Ends all tracks. Gives the writer, of which the caller makes the end, and what a session says of the
     /// tracks. `results` and `names` are what the analysis came to.
-    ///
-    /// # Errors
-    /// The first error of writing.
     pub fn finish(mut self, results: &Results, names: &Names) -> io::Result<(Writer<W>, Parts)> {
         let end = results.started.plus(results.span_ns);
         let (sheet, details) = (&mut self.sheet, &mut self.details);
@@ -35,9 +32,6 @@ impl<W: Write + Send + 'static> Tracks<W> {
 }
 
 /// Puts what was drawn into groups.
-///
-/// # Errors
-/// The first error of writing.
 fn grouped<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -> io::Result<(Writer<W>, Parts)> {
     let missing = missing(&tracks);
     let of = |(key, _)| lane_of(&tracks, results, key);

@@ -17,7 +17,6 @@ struct Batch {
     points: Vec<(u32, Point)>,
 }
 
-/// Takes spans and values.
 pub struct Pen<W> {
     batch: Batch,
     full: SyncSender<Batch>,
@@ -27,9 +26,6 @@ pub struct Pen<W> {
 
 impl<W: Write + Send + 'static> Pen<W> {
     /// Writes into `writer`.
-    ///
-    /// # Errors
-    /// No thread can be had.
     pub fn new(writer: Writer<W>) -> io::Result<Self> {
         let (full, batches) = sync_channel(BATCHES);
         let (back, empty) = channel();
@@ -37,7 +33,6 @@ impl<W: Write + Send + 'static> Pen<W> {
         Ok(Pen { batch: Batch::default(), full, empty, thread })
     }
 
-    /// A span of a track.
     #[inline]
     pub fn span(&mut self, track: u32, span: Span) {
         self.batch.spans.push((track, span));
@@ -46,7 +41,6 @@ impl<W: Write + Send + 'static> Pen<W> {
         }
     }
 
-    /// A value of a track.
     pub fn point(&mut self, track: u32, point: Point) {
         self.batch.points.push((track, point));
         if self.batch.points.len() >= BATCH {
@@ -62,9 +56,6 @@ impl<W: Write + Send + 'static> Pen<W> {
     }
 
     /// Waits until all is written.
-    ///
-    /// # Errors
-    /// The first error of writing.
     pub fn finish(mut self) -> io::Result<Writer<W>> {
         self.hand_over();
         drop(self.full);

@@ -13,29 +13,23 @@ const TRACKS_MAX: u32 = 4_096;
 /// What a track shows.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Debug)]
 pub enum Key {
-    /// Pauses.
     Pauses,
     /// What each pause waited for.
     Causes,
     /// What a concurrent collector does.
     Concurrent,
-    /// A line of values.
     Line(Line),
-    /// What a lane does.
     Lane(LaneId),
     /// The program's own spans there.
     OwnSpans(LaneId),
     /// Its marks there.
     Marks(LaneId),
-    /// What a kernel thread does.
     Thread(Tid),
     /// Values that the program posts.
     OwnValue(NameId),
 }
 
-/// Lines of values.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Debug)]
-#[allow(missing_docs)]
 pub enum Line {
     Resident,
     Heap,
@@ -75,12 +69,10 @@ impl<W: Write + Send + 'static> Sheet<W> {
         !self.tracks.contains_key(&key)
     }
 
-    /// The tracks that were drawn on.
     pub fn tracks(&self) -> impl Iterator<Item = (Key, u32)> + '_ {
         self.tracks.iter().map(|(key, id)| (*key, *id))
     }
 
-    /// The kinds that were drawn.
     pub fn kinds(&self) -> impl Iterator<Item = u16> + '_ {
         (0..u64::BITS).filter(|kind| self.kinds & 1 << kind != 0).map(|kind| kind as u16)
     }
