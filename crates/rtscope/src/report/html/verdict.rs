@@ -4,6 +4,7 @@
 use crate::draw::escape::escape;
 use crate::report::{no_findings, units, words};
 use rtscope_analyze::results::Results;
+use rtscope_model::text::word;
 use rtscope_model::{Evidence, Finding, Remedy};
 use std::fmt::Write as _;
 
@@ -28,7 +29,7 @@ pub(super) fn verdict(results: &Results) -> String {
 }
 
 fn article(results: &Results, finding: &Finding) -> String {
-    let severity = words::severity(finding.severity);
+    let severity = word(&finding.severity);
     let (cost, of) = words::costs(finding.cost_ns, finding.cost_bytes);
     let mut out = format!(
         "<article class=\"finding {severity}\"><h3>{}</h3><p class=\"faint\"><strong>costs {cost}, {} {of}</strong> \
@@ -65,9 +66,6 @@ fn item(remedy: &Remedy) -> String {
 /// Where in the recording it was seen.
 fn range(results: &Results, evidence: &Evidence) -> String {
     let at = |time: rtscope_model::Time| units::duration(time.since(results.started));
-    match (evidence.from, evidence.to) {
-        (Some(from), Some(to)) => format!(" <span class=\"faint\">(from {} to {})</span>", at(from), at(to)),
-        (Some(from), None) => format!(" <span class=\"faint\">(from {})</span>", at(from)),
-        _ => String::new(),
-    }
+    let to = evidence.to.map_or(String::new(), |to| format!(" to {}", at(to)));
+    evidence.from.map_or(String::new(), |from| format!(" <span class=\"faint\">(from {}{to})</span>", at(from)))
 }
