@@ -260,10 +260,8 @@ pub fn runtime(runtime: &Runtime) -> Option<String> {
     let info = runtime.info();
     let name = if info.is_known() { info.name } else { id };
     let version = runtime.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
-    let way = runtime
-        .way
-        .as_deref()
-        .map_or("", |way| if way.split('_').any(|part| part == "thr") { ", threaded" } else { ", non-threaded" });
+    let threaded = |way: &str| way.split('_').any(|part| part == "thr");
+    let way = runtime.way.as_deref().map_or("", |way| if threaded(way) { ", threaded" } else { ", non-threaded" });
     Some(format!("{name}{version}{way}"))
 }
 

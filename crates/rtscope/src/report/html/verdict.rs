@@ -19,9 +19,7 @@ pub(super) fn verdict(results: &Results) -> String {
         let (class, text) = (if clear { "good" } else { "warning" }, escape(&text));
         let _ = write!(out, "<article class=\"finding {class}\"><h3>{verdict}</h3><p>{text}</p></article>");
     }
-    for finding in results.findings.iter().take(FINDINGS_MAX) {
-        out.push_str(&article(results, finding));
-    }
+    out.extend(results.findings.iter().take(FINDINGS_MAX).map(|finding| article(results, finding)));
     if let Some(more) = results.findings.len().checked_sub(FINDINGS_MAX).filter(|more| *more > 0) {
         let _ = write!(out, "<p>and {more} more, see <code>rtscope report --json</code></p>");
     }
