@@ -5,7 +5,7 @@
 //!
 //! What it makes is a function of the situation alone.
 
-use rtscope::kinds::SpanKind;
+use rtscope::kinds::{SpanKind, described};
 use rtscope::view::api::View;
 use rtscope::view::pauses::BookWriter;
 use rtscope::view::server::Server;
@@ -349,7 +349,7 @@ impl<'s> Made<'s> {
             span_ns: span,
             clock: "CLOCK_MONOTONIC, within 800 ns".into(),
             runtime: (self.of.lanes > 0).then(|| "GHC 9.6.6, threaded".into()),
-            kinds: SpanKind::ALL.iter().map(|kind| kind.described()).collect(),
+            kinds: SpanKind::ALL.iter().map(|kind| described(kind.id())).collect(),
             causes: Session::all_causes(),
             ..Session::default()
         };

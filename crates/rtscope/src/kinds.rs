@@ -93,30 +93,22 @@ impl SpanKind {
     pub fn words(self) -> &'static str {
         if self == SpanKind::Collecting { "collecting" } else { self.look().0 }
     }
-
-    /// How a session tells it.
-    pub fn described(self) -> Kind {
-        let (name, role) = self.look();
-        Kind { id: self.id(), name: name.into(), role: role.into() }
-    }
 }
 
 /// The number of the kind that a cause is.
 pub fn of_cause(cause: Cause) -> u16 {
-    let index = Cause::ALL.iter().position(|known| *known == cause).unwrap_or(Cause::ALL.len() - 1);
-    FIRST_CAUSE + index as u16
+    FIRST_CAUSE + cause as u16
 }
 
 /// How a session tells a kind.
 pub fn described(id: u16) -> Kind {
-    if let Some(known) = SpanKind::ALL.iter().find(|kind| kind.id() == id) {
-        return known.described();
-    }
     let cause = id.checked_sub(FIRST_CAUSE).and_then(|index| Cause::ALL.get(usize::from(index)));
-    match cause {
-        Some(cause) => Kind { id, name: words::cause(*cause, None), role: role(*cause).into() },
-        None => Kind { id, ..SpanKind::Unknown.described() },
+    if let Some(cause) = cause {
+        return Kind { id, name: words::cause(*cause, None), role: role(*cause).into() };
     }
+    let kind = SpanKind::ALL.into_iter().find(|kind| kind.id() == id).unwrap_or(SpanKind::Unknown);
+    let (name, role) = kind.look();
+    Kind { id, name: name.into(), role: role.into() }
 }
 
 /// A cause is drawn as the state of the thread that was waited for.

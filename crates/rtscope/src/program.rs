@@ -2,7 +2,7 @@
 //! place that prints errors and the only one that decides the exit code.
 
 use crate::cli::{Cli, Command, DoctorArgs, MachineArgs, ReportArgs};
-use crate::report::pauses_json::PauseLines;
+use crate::report::pauses_json;
 use crate::style::{Json, Style};
 use crate::trouble::{Trouble, WRONG, printed, say, write_to};
 use crate::{
@@ -62,25 +62,25 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
     let options = options(args, &args.file)?;
     let plots = report::html::read_plots(&args.plot)?;
     let input = input::open(&args.file, options.version.as_deref())?;
-    let mut lines = args.pauses.then(|| PauseLines::new(BufWriter::new(Json(io::stdout().lock()))));
+    let mut lines = args.pauses.then(|| BufWriter::new(Json(io::stdout().lock())));
     let mut broken = Ok(());
     let mut on_pause = |pause: &_, names: &_, symbols: &_| {
         if let (Some(lines), Ok(())) = (&mut lines, &broken) {
-            broken = lines.write(pause, names, symbols);
+            broken = pauses_json::write(lines, pause, names, symbols);
         }
     };
     let analyse = if args.html.is_some() { pipeline::analyse_for_page } else { pipeline::analyse };
     let (results, names) = analyse(&input, &options, &mut on_pause)?;
     let printed = broken.and_then(|()| match lines {
-        Some(lines) => lines.finish().map(drop),
+        Some(mut lines) => lines.flush(),
         None => {
             let render = if args.verbose { report::text::render } else { report::text::first_screen };
-            print_as(args.json, |out| report::json::write(&results, false, out), |style| render(&results, style))
+            print_as(args.json, |out| report::json::write(&results, out), |style| render(&results, style))
         }
     });
     printed_all(printed)?;
     if let Some(out) = &args.html {
-        write_to(out, &report::html::page_with(&results, &names, &plots), "--html")?;
+        write_to(out, &report::html::page(&results, &names, &plots), "--html")?;
     }
     if let (Some(out), Some(svg)) = (&args.svg, report::html::requests_svg(&results)) {
         write_to(out, &svg, "--svg")?;
@@ -96,7 +96,7 @@ fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, Trouble> {
     let b = compare::analyse(after, &options(args, after)?, for_page)?;
     let compared = compare::Compared::new(a, b, &conditions).map_err(wrong)?;
     let text = |style: &Style| report::text::compare::render(&compared, style);
-    printed_all(print_as(args.json, |out| report::compare::write_json(&compared, out), text))?;
+    printed_all(print_as(args.json, |out| writeln!(out, "{}", report::compare::json(&compared)?), text))?;
     if let Some(out) = &args.html {
         write_to(out, &report::html::comparison(&compared), "--html")?;
     }

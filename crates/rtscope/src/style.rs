@@ -19,26 +19,17 @@ const WIDTH_OF_A_PIPE: usize = 100;
 
 /// Takes the whole terminal, which then cuts lines that are too long for it; and gives it back
 /// as it was.
-pub const SCREEN_OPEN: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
-/// See there.
-pub const SCREEN_CLOSE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+pub(crate) const SCREEN_OPEN: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+pub(crate) const SCREEN_CLOSE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 /// Lines in the place of what a whole terminal of so many rows showed before: without a
 /// flicker, and never so many that it scrolls.
 pub fn screen(lines: &[String], rows: usize) -> String {
-    let mut out = String::from("\x1b[H");
     let kept = if lines.len() > rows { rows.saturating_sub(1) } else { lines.len() };
-    for (number, line) in lines.iter().take(kept).enumerate() {
-        out += if number > 0 { "\r\n" } else { "" };
-        out += line;
-        out += "\x1b[K";
-    }
-    if kept < lines.len() {
-        out += if kept > 0 { "\r\n..." } else { "..." };
-        out += "\x1b[K";
-    }
-    out += "\x1b[J";
-    out
+    let more = (kept < lines.len()).then_some("...");
+    let shown = lines.iter().take(kept).map(String::as_str).chain(more);
+    let shown: Vec<String> = shown.map(|line| format!("{line}\x1b[K")).collect();
+    format!("\x1b[H{}\x1b[J", shown.join("\r\n"))
 }
 
 /// What the output can show.
@@ -81,7 +72,7 @@ pub fn json(document: &impl Serialize) -> serde_json::Result<String> {
 rtscope_model::listed! {
     /// What a piece of text means; [`Style::paint`] chooses the colour.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-    pub enum Tone: code {
+    pub(crate) enum Tone: code {
         /// A heading, a flag to paste.
         Strong = "1",
         /// Less important.
@@ -96,19 +87,12 @@ rtscope_model::listed! {
         Calm = "34",
         /// Letters of a map on a ground of that colour, here and below.
         OnRed = "97;41",
-        /// See there.
         OnGreen = "30;42",
-        /// See there.
         OnYellow = "30;43",
-        /// See there.
         OnBlue = "97;44",
-        /// See there.
         OnMagenta = "97;45",
-        /// See there.
         OnCyan = "30;46",
-        /// See there.
         OnGrey = "97;100",
-        /// Nothing of these.
         Plain = "",
     }
 }
@@ -149,7 +133,7 @@ impl Style {
     }
 
     /// `text` in the colour of `tone`, where colour is welcome.
-    pub fn paint<'t>(&self, tone: Tone, text: &'t str) -> Cow<'t, str> {
+    pub(crate) fn paint<'t>(&self, tone: Tone, text: &'t str) -> Cow<'t, str> {
         let code = tone.code();
         if !self.colour || text.is_empty() || code.is_empty() {
             return Cow::Borrowed(text);
@@ -197,26 +181,15 @@ pub fn shorten_front(text: &str, width: usize) -> Cow<'_, str> {
 /// Breaks `text` at spaces into lines of at most `width` characters. A longer
 /// word stays whole: flags and paths have to be copied.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    let mut used = 0;
+    let mut lines: Vec<String> = Vec::new();
     for word in words(text) {
-        let length = word.chars().count();
-        if used > 0 && used + 1 + length > width {
-            lines.push(std::mem::take(&mut line));
-            used = 0;
+        let fits = |line: &&mut String| line.chars().count() + 1 + word.chars().count() <= width;
+        match lines.last_mut().filter(fits) {
+            Some(line) => line.extend([" ", word]),
+            None => lines.push(word.to_owned()),
         }
-        if used > 0 {
-            line.push(' ');
-            used += 1;
-        }
-        line.push_str(word);
-        used += length;
     }
-    if !line.is_empty() || lines.is_empty() {
-        lines.push(line);
-    }
-    lines
+    if lines.is_empty() { vec![String::new()] } else { lines }
 }
 
 /// The words of `text`; a figure and its unit are one.

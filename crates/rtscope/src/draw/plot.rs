@@ -9,9 +9,7 @@ pub const LOOKS: usize = 8;
 /// Room that a plot needs above itself for its titles, below for its axis, and at its right
 /// for the names of the lines.
 pub const ABOVE: f64 = 44.0;
-/// Below.
 pub const BELOW: f64 = 44.0;
-/// At its right.
 pub const RIGHT: f64 = 170.0;
 /// Longest name that is drawn.
 const NAME_MAX: usize = 22;
@@ -57,7 +55,6 @@ pub struct Plot<'a> {
     pub ticks: Vec<(f64, String)>,
     /// A dashed line upwards, with its words.
     pub mark: Option<(f64, String)>,
-    /// The greatest value.
     pub max: f64,
     /// A value on the axis upwards.
     pub shown: fn(f64) -> String,
@@ -71,7 +68,6 @@ pub struct Curve {
     pub points: Vec<Spot>,
 }
 
-/// A point of it.
 pub struct Spot {
     /// Where across, 0 to 1.
     pub at: f64,

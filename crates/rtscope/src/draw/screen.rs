@@ -80,8 +80,7 @@ impl<'s> Screen<'s> {
 
     /// A label in the left column and text beside it.
     pub(crate) fn entry(&mut self, label: &str, text: &str) {
-        let head = self.label(label);
-        self.paragraph(&head, LABEL, None, text);
+        self.paragraph(&self.label(label), LABEL, None, text);
     }
 
     /// Several texts beside one label.
@@ -97,8 +96,7 @@ impl<'s> Screen<'s> {
     }
 
     fn padded(&self, word: &str, width: usize, tone: Tone) -> String {
-        let pad = width.saturating_sub(word.chars().count());
-        format!("{}{}", self.style.paint(tone, word), " ".repeat(pad))
+        format!("{}{:2$}", self.style.paint(tone, word), "", width.saturating_sub(word.chars().count()))
     }
 
     /// A word and a paragraph beside it.
@@ -138,22 +136,16 @@ impl<'s> Screen<'s> {
         // Spread over the line, but not so far that the eye loses the row.
         let room = self.style.width.saturating_sub(first + widths.iter().sum::<usize>());
         let gap = (room / heads.len().max(1)).clamp(1, 3);
-        let mut line =
-            format!("{}{}", self.style.paint(Tone::Strong, label), " ".repeat(first - label.chars().count()));
+        let mut line = self.padded(label, first, Tone::Strong);
         for (head, width) in heads.iter().zip(&widths) {
-            let pad = gap + width - head.chars().count();
-            line.push_str(&" ".repeat(pad));
-            line.push_str(&self.style.paint(Tone::Faint, head));
+            line += &format!("{:1$}", "", gap + width - head.chars().count());
+            line += &self.style.paint(Tone::Faint, head);
         }
         self.line(&line);
         for row in rows {
+            let cells = row.iter().skip(1).zip(&widths).map(|(cell, width)| format!("{cell:>0$}", gap + width));
             let name = row.first().map_or("", String::as_str);
-            let mut line = format!("  {name}{}", " ".repeat(first.saturating_sub(name.chars().count() + 2)));
-            for (cell, width) in row.iter().skip(1).zip(&widths) {
-                line.push_str(&" ".repeat(gap + width.saturating_sub(cell.chars().count())));
-                line.push_str(cell);
-            }
-            self.line(&line);
+            self.line(&format!("  {name:0$}{1}", first - 2, cells.collect::<String>()));
         }
     }
 }

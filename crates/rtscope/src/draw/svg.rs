@@ -134,12 +134,9 @@ impl Svg {
 
     /// Steps through points: each value holds until the next.
     pub(crate) fn steps(&mut self, points: &[(f64, f64)], end: f64, class: &str) {
-        let Some(((x, y), rest)) = points.split_first() else { return };
-        let _ = write!(self.out, r#"<path class="{class}" d="M{x:.1} {y:.1}"#);
-        for (x, y) in rest {
-            let _ = write!(self.out, "H{x:.1}V{y:.1}");
+        if !points.is_empty() {
+            let _ = write!(self.out, r#"<path class="{class}" d="{}"/>"#, stairs(points.iter().copied(), end));
         }
-        let _ = write!(self.out, r#"H{end:.1}"/>"#);
     }
 
     /// Steps through what is known; they end where something unknown begins. Gives the height of the last.
@@ -155,16 +152,9 @@ impl Svg {
 
     /// A surface between two lines of steps: where each point begins, its top, its bottom.
     pub(crate) fn area(&mut self, points: &[(f64, f64, f64)], end: f64, class: &str, title: &str) {
-        let Some(((x, top, _), rest)) = points.split_first() else { return };
-        let _ = write!(self.out, r#"<path class="{class}" d="M{x:.1} {top:.1}"#);
-        for (x, top, _) in rest {
-            let _ = write!(self.out, "H{x:.1}V{top:.1}");
-        }
-        let _ = write!(self.out, "H{end:.1}");
-        for (x, _, bottom) in points.iter().rev() {
-            let _ = write!(self.out, "V{bottom:.1}H{x:.1}");
-        }
-        let _ = write!(self.out, r#"Z"><title>{}</title></path>"#, escape(title));
+        let back = points.iter().rev().map(|(x, _, bottom)| format!("V{bottom:.1}H{x:.1}"));
+        let d = stairs(points.iter().map(|(x, top, _)| (*x, *top)), end) + &back.collect::<String>() + "Z";
+        self.shape(if points.is_empty() { "" } else { &d }, class, title);
     }
 
     /// A filled path; nothing where it is empty.
@@ -206,12 +196,27 @@ impl Svg {
         let _ = writeln!(self.out, "<text x=\"{x:.1}\" y=\"{y:.1}\"{anchor}{class}>{}</text>", escape(text));
     }
 
+    /// One of a legend: a small square and what it stands for.
+    pub(crate) fn key(&mut self, x: f64, y: f64, class: &str, text: &str) {
+        self.rect([x, y - 9.0, 10.0, 10.0], class, "");
+        self.text(x + 15.0, y, Anchor::Start, "tick", text);
+    }
+
     /// `text` inside a box, where it fits.
     pub(crate) fn text_inside(&mut self, [x, y, w, h]: [f64; 4], class: &str, text: &str) {
         if text_width(text) + 8.0 <= w {
             self.text(x + w / 2.0, y + h / 2.0 + 4.0, Anchor::Middle, class, text);
         }
     }
+}
+
+/// Steps as a path: each height holds until the next.
+fn stairs(points: impl Iterator<Item = (f64, f64)>, end: f64) -> String {
+    let mut d = String::new();
+    for (x, y) in points {
+        let _ = if d.is_empty() { write!(d, "M{x:.1} {y:.1}") } else { write!(d, "H{x:.1}V{y:.1}") };
+    }
+    d + &format!("H{end:.1}")
 }
 
 /// About how wide `text` will be at the size that drawings use.
@@ -227,10 +232,15 @@ pub(crate) fn round_step(max: f64, count: f64) -> f64 {
     factor * power
 }
 
+/// Every `step` from 0 up to `top`.
+pub(crate) fn ticks(step: f64, top: f64) -> impl Iterator<Item = f64> {
+    (0..=(top / step) as u32).map(move |number| f64::from(number) * step)
+}
+
 /// Hairlines across a plot at each `step` from 0 up to its top, each with its label.
 pub(crate) fn levels(svg: &mut Svg, plot: [f64; 4], [step, top]: [f64; 2], label: impl Fn(f64) -> String) {
     let [_, above, _, height] = plot;
-    for value in (0..=(top / step * 1.0001) as u32).map(|number| f64::from(number) * step) {
+    for value in ticks(step, top * 1.0001) {
         svg.level(plot, above + height * (1.0 - value / top), &label(value));
     }
 }
@@ -238,11 +248,9 @@ pub(crate) fn levels(svg: &mut Svg, plot: [f64; 4], [step, top]: [f64; 2], label
 /// A time axis below a plot: ticks, their labels, hairlines across the plot.
 pub(crate) fn time_axis(svg: &mut Svg, [left, top, width, height]: [f64; 4], span_ns: u64) {
     let step = round_step(span_ns as f64, 8.0).max(1.0);
-    let mut tick = 0.0;
-    while tick <= span_ns as f64 * 1.0001 {
+    for tick in ticks(step, span_ns as f64 * 1.0001) {
         let x = left + width * tick / span_ns.max(1) as f64;
         svg.upright([left, top, width, height], x, &if tick == 0.0 { "0".into() } else { tick_label(tick) });
-        tick += step;
     }
 }
 

@@ -3,6 +3,7 @@
 //! are in units: a square of one block is one unit wide and high.
 
 use super::picture::BLOCKS;
+use rtscope_model::units::counted;
 
 /// Squares of one block in a row of a megablock, and rows.
 pub(crate) const ACROSS: u64 = 32;
@@ -65,7 +66,12 @@ impl Layout {
         layout
     }
 
-    /// Rows of a segment.
+    /// How many megablocks have no place, where there are some.
+    pub(crate) fn not_drawn(&self) -> Option<String> {
+        let far = counted(self.left_out, "megablock", "megablocks");
+        (self.left_out > 0).then(|| format!("{far} far apart are not drawn"))
+    }
+
     pub(crate) fn rows(&self, segment: &Segment) -> u64 {
         segment.slots.div_ceil(self.columns)
     }
@@ -84,14 +90,7 @@ impl Layout {
 
 /// How squares of `per` blocks, a power of two up to 256, stand in a megablock: across, down.
 pub(crate) fn shape(per: u64) -> [u64; 2] {
-    let across = match per {
-        0 | 1 => 32,
-        2 | 4 => 16,
-        8 | 16 => 8,
-        32 | 64 => 4,
-        128 => 2,
-        _ => 1,
-    };
+    let across = [32, 16, 16, 8, 8, 4, 4, 2].get(per.max(1).ilog2() as usize).copied().unwrap_or(1);
     [across, (BLOCKS as u64 / per.max(1) / across).max(1)]
 }
 

@@ -5,7 +5,7 @@
 use super::picture::{BLOCK, BLOCKS, Kind, MEGABLOCK, Picture, Square};
 use crate::style::{Style, Tone};
 use rtscope_model::heap::Heap;
-use rtscope_model::units::{bytes, count, counted, percent_of};
+use rtscope_model::units::{bytes, counted};
 use std::fmt::Write;
 
 /// Rows that a map has at most where it has to fit.
@@ -75,7 +75,7 @@ fn count_rows(picture: &Picture, blocks: u64) -> u64 {
 
 fn rows(out: &mut String, picture: &Picture, [per, columns]: [u64; 2], style: &Style) {
     let mut squares = picture.squares(per).peekable();
-    let mut next = || {
+    let next = || {
         let number = squares.peek()?.0 / columns;
         let mut row = Row { number, squares: Vec::new() };
         while let Some((at, square)) = squares.next_if(|(at, _)| at / columns == number) {
@@ -84,18 +84,11 @@ fn rows(out: &mut String, picture: &Picture, [per, columns]: [u64; 2], style: &S
         }
         Some(row)
     };
+    let mut rows = std::iter::from_fn(next).peekable();
     let row_bytes = per.saturating_mul(columns).saturating_mul(BLOCK);
     let base = picture.first() * MEGABLOCK;
-    let mut last: Option<Row> = None;
-    let (mut alike, mut printed) = (0, 0);
-    while let Some(row) = next() {
-        let behind = last.as_ref().map_or(row.number, |last| last.number + 1);
-        if row.number == behind && last.as_ref().is_some_and(|last| last.squares == row.squares) {
-            alike += 1;
-            last = Some(row);
-            continue;
-        }
-        more(out, std::mem::take(&mut alike), row_bytes);
+    let (mut behind, mut printed) = (0, 0);
+    while let Some(row) = rows.next() {
         if row.number > behind {
             let gap = (row.number - behind).saturating_mul(row_bytes);
             let _ = writeln!(out, "{:ADDRESS$}... {} of addresses that hold nothing", "", bytes(gap));
@@ -107,16 +100,15 @@ fn rows(out: &mut String, picture: &Picture, [per, columns]: [u64; 2], style: &S
         printed += 1;
         let address = base.saturating_add(row.number.saturating_mul(row_bytes));
         let _ = writeln!(out, "{:<ADDRESS$}{}", format!("{address:#x}"), painted(&row.squares, style));
-        last = Some(row);
-    }
-    more(out, alike, row_bytes);
-}
-
-fn more(out: &mut String, alike: u64, row_bytes: u64) {
-    if alike > 0 {
-        let rows = if alike == 1 { "row" } else { "rows" };
-        let all = bytes(alike.saturating_mul(row_bytes));
-        let _ = writeln!(out, "{:ADDRESS$}... {} more {rows} like this ({all})", "", count(alike));
+        behind = row.number + 1;
+        while rows.next_if(|next| next.number == behind && next.squares == row.squares).is_some() {
+            behind += 1;
+        }
+        let alike = behind - row.number - 1;
+        if alike > 0 {
+            let more = counted(alike, "more row like this", "more rows like this");
+            let _ = writeln!(out, "{:ADDRESS$}... {more} ({})", "", bytes(alike.saturating_mul(row_bytes)));
+        }
     }
 }
 
@@ -153,16 +145,12 @@ fn look(square: Square) -> Tone {
 fn legend(out: &mut String, heap: &Heap, picture: &Picture, per: u64, style: &Style) {
     let _ = writeln!(out);
     let all = picture.bytes();
-    for (kind, of_kind) in picture.totals() {
+    for (kind, of_kind, share) in picture.totals() {
         let grades: &[u8] = if kind == Kind::Pinned { &[1, 9] } else { &[0] };
         let letters: String = grades.iter().map(|grade| mark(kind, *grade, style)).collect::<Vec<_>>().join("-");
         let pad = if kind == Kind::Pinned { "" } else { "  " };
-        let (share, note) = match kind {
-            Kind::Returned => (String::new(), "addresses only"),
-            _ => (percent_of(of_kind, all), ""),
-        };
-        let words = kind.words();
-        let line = format!("  {letters}{pad}  {words:44}  {:>10}  {share:>7}  {note}", bytes(of_kind));
+        let (share, note) = share.map_or((String::new(), "addresses only"), |share| (share, ""));
+        let line = format!("  {letters}{pad}  {:44}  {:>10}  {share:>7}  {note}", kind.words(), bytes(of_kind));
         let _ = writeln!(out, "{}", line.trim_end());
     }
     let _ = writeln!(out, "  {:47}  {:>10}", "all megablocks", bytes(all));

@@ -133,12 +133,11 @@ pub(crate) fn process(of: &Path) -> Result<Option<u32>, Trouble> {
 
 /// A snapshot of a capture, or in a file of its own.
 fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), Trouble> {
-    let cannot = |why: &dyn std::fmt::Display| Trouble::new(format!("cannot read {}", of.display())).because(why);
-    let kind = std::fs::metadata(of).map_err(|error| {
-        cannot(&error).next("give a process id (`pgrep -a NAME`), a capture or a heap/N.json in one")
-    })?;
+    let cannot = |error| Trouble::unreadable(of, error);
+    let next = "give a process id (`pgrep -a NAME`), a capture or a heap/N.json in one";
+    let kind = std::fs::metadata(of).map_err(|error| cannot(error).next(next))?;
     if kind.is_dir() {
-        let capture = Capture::open(of).map_err(|error| cannot(&error))?;
+        let capture = Capture::open(of).map_err(|error| Trouble::unreadable(of, error))?;
         return kept::choose(&capture, at.unwrap_or_default()).map(|(heap, which)| (heap, Some(which)));
     }
     if at.is_some() {
@@ -146,7 +145,7 @@ fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), Trouble>
     }
     let mut bytes = Vec::new();
     let read = File::open(of).and_then(|file| file.take(heaps::BYTES_MAX + 1).read_to_end(&mut bytes));
-    read.map_err(|error| cannot(&error))?;
+    read.map_err(cannot)?;
     let heap = heaps::parse(&of.display().to_string(), &bytes).map_err(|loss| Trouble::new(loss.note))?;
     Ok((heap, None))
 }
@@ -169,22 +168,17 @@ fn of_process(host: &Host, pid: u32, args: &HeapArgs) -> Result<Heap, Trouble> {
 }
 
 fn failed(failed: Failed) -> Trouble {
-    match failed {
-        Failed::Refused(refusal) => trouble(&refusal),
-        Failed::NotStopped(pid, source) => not_stopped(pid, source),
-    }
-}
-
-fn not_stopped(pid: u32, source: io::Error) -> Trouble {
-    match source.kind() {
-        io::ErrorKind::PermissionDenied => Trouble::new(format!("process {pid} may not be stopped"))
-            .because("it is another user's, or somebody traces it already"),
-        _ => Trouble::new(format!("process {pid} cannot be stopped")).because(source),
-    }
-    .next(format!("`rtscope heap {pid}` reads it without stopping it"))
-}
-
-fn trouble(refusal: &Refusal) -> Trouble {
+    let refusal = match failed {
+        Failed::Refused(refusal) => refusal,
+        Failed::NotStopped(pid, source) => {
+            let trouble = match source.kind() {
+                io::ErrorKind::PermissionDenied => Trouble::new(format!("process {pid} may not be stopped"))
+                    .because("it is another user's, or somebody traces it already"),
+                _ => Trouble::new(format!("process {pid} cannot be stopped")).because(source),
+            };
+            return trouble.next(format!("`rtscope heap {pid}` reads it without stopping it"));
+        }
+    };
     let trouble = Trouble::new(refusal.to_string());
     match refusal {
         Refusal::Gone(_) => trouble.next("`pgrep -a NAME` shows what runs"),

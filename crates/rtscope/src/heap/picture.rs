@@ -142,13 +142,12 @@ impl Picture {
         Picture { tiles, blocks, lives: heap.scan.is_some() }
     }
 
-    /// Bytes of each kind that there is any of.
-    pub(crate) fn totals(&self) -> impl Iterator<Item = (Kind, u64)> + '_ {
-        Kind::ALL
-            .into_iter()
-            .zip(self.blocks)
-            .filter(|(_, blocks)| *blocks > 0)
-            .map(|(kind, blocks)| (kind, blocks.saturating_mul(BLOCK)))
+    /// Bytes of each kind that there is any of, and their share; of addresses that were given back there is none.
+    pub(crate) fn totals(&self) -> impl Iterator<Item = (Kind, u64, Option<String>)> + '_ {
+        Kind::ALL.into_iter().zip(self.blocks).filter(|(_, blocks)| *blocks > 0).map(|(kind, blocks)| {
+            let bytes = blocks.saturating_mul(BLOCK);
+            (kind, bytes, (kind != Kind::Returned).then(|| units::percent_of(bytes, self.bytes())))
+        })
     }
 
     /// Bytes of all megablocks that were not given back.
@@ -179,7 +178,14 @@ impl Picture {
         })
     }
 
-    /// What grade `grade` says.
+    /// What a picture says of squares of `per` blocks.
+    pub(crate) fn square_words(per: u64) -> String {
+        if per == 1 {
+            return "square is a block of 4 KiB".into();
+        }
+        format!("square stands for {per} blocks ({}), each kind as often as it has blocks", units::bytes(per * BLOCK))
+    }
+
     pub(crate) fn grade_words(&self, grade: u8) -> String {
         let what = if self.lives { "alive" } else { "used" };
         match grade {

@@ -7,7 +7,7 @@ use super::picture::{BLOCK, BLOCKS, Kind, MEGABLOCK, Picture, Square};
 use crate::draw::svg::{Anchor, Svg, WIDTH, text_width};
 use crate::style::clean;
 use rtscope_model::heap::Heap;
-use rtscope_model::units::{self, bytes, counted, percent_of};
+use rtscope_model::units::{bytes, counted, percent_of};
 use std::fmt::Write as _;
 
 /// The colours, which the page uses too.
@@ -72,9 +72,8 @@ fn fitting(picture: &Picture, room: usize, draw: impl Fn(u64) -> String) -> Stri
 
 fn document(heap: &Heap, picture: &Picture, layout: &Layout, per: u64) -> String {
     const TOP: u64 = 62;
-    let totals: Vec<(Kind, u64)> = picture.totals().collect();
     let drawn = TOP as f64 + layout.height() as f64 * layout.unit;
-    let height = drawn + 44.0 + totals.len().div_ceil(2) as f64 * 20.0;
+    let height = drawn + 44.0 + picture.totals().count().div_ceil(2) as f64 * 20.0;
     let of = clean(&heap.of).into_owned();
     let title = format!(
         "The heap of {of}: {} in {}",
@@ -85,31 +84,22 @@ fn document(heap: &Heap, picture: &Picture, layout: &Layout, per: u64) -> String
     svg.text(12.0, 26.0, Anchor::Start, "title", &title);
     svg.text(12.0, 46.0, Anchor::Start, "tick", &facts(heap, picture, layout, per));
     squares(&mut svg, picture, layout, [per, TOP], true);
-    legend(&mut svg, picture, &totals, drawn + 24.0);
+    legend(&mut svg, picture, drawn + 24.0);
     svg.finish() + "\n"
 }
 
 /// What the drawing is of, on one line.
 fn facts(heap: &Heap, picture: &Picture, layout: &Layout, per: u64) -> String {
-    let mut facts = Vec::new();
-    facts.extend(heap.built_by());
-    facts.extend(heap.rss_bytes.map(|rss| format!("{} resident", bytes(rss))));
-    if let (Some(live), true) = (heap.pinned.live_bytes, heap.pinned.used_bytes > 0) {
-        facts.push(format!("{} of pinned bytes alive", percent_of(live, heap.pinned.used_bytes)));
-    }
-    facts.push(match per {
-        1 => "a square is a block of 4 KiB".into(),
-        per => {
-            format!("a square stands for {per} blocks ({}), each kind as often as it has blocks", bytes(per * BLOCK))
-        }
-    });
-    if layout.left_out > 0 {
-        facts.push(format!("{} far apart are not drawn", counted(layout.left_out, "megablock", "megablocks")));
-    }
-    if picture.tiles.is_empty() {
-        facts.push("no map was read".into());
-    }
-    facts.join(" · ")
+    let alive = heap.pinned.live_bytes.filter(|_| heap.pinned.used_bytes > 0);
+    let facts = [
+        heap.built_by(),
+        heap.rss_bytes.map(|rss| format!("{} resident", bytes(rss))),
+        alive.map(|live| format!("{} of pinned bytes alive", percent_of(live, heap.pinned.used_bytes))),
+        Some(format!("a {}", Picture::square_words(per))),
+        layout.not_drawn(),
+        picture.tiles.is_empty().then(|| "no map was read".into()),
+    ];
+    facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// The squares, with addresses at the left; `hover`: with what each is. `[per, top]`: blocks
@@ -131,15 +121,15 @@ fn squares(svg: &mut Svg, picture: &Picture, layout: &Layout, [per, top]: [u64; 
 fn addresses(svg: &mut Svg, layout: &Layout, top: f64) {
     let row = (DOWN + 1) as f64 * layout.unit;
     let every = (11.0 / row).ceil().max(1.0) as u64;
-    let mut end: Option<u64> = None;
+    let mut end = layout.segments.first().map_or(0, |segment| segment.first);
     for segment in &layout.segments {
         let y = top + segment.top as f64 * layout.unit;
-        if let Some(end) = end {
+        if segment.first > end {
             let gap = (segment.first - end).saturating_mul(MEGABLOCK);
             let words = format!("{} of addresses that hold nothing", bytes(gap));
             svg.text(LEFT, y - layout.gap as f64 * layout.unit / 2.0 + 1.0, Anchor::Start, "small", &words);
         }
-        end = Some(segment.first + segment.slots);
+        end = segment.first + segment.slots;
         for line in (0..layout.rows(segment)).step_by(every as usize) {
             let address = (segment.first + line * layout.columns).saturating_mul(MEGABLOCK);
             svg.text(LEFT - 6.0, y + line as f64 * row + 9.0, Anchor::End, "small", &format!("{address:#x}"));
@@ -303,30 +293,23 @@ fn runs(squares: &[Square]) -> impl Iterator<Item = Run> + '_ {
 
 /// The pieces of a run, line by line.
 fn lines_of(run: &Run) -> impl Iterator<Item = [u64; 2]> + use<> {
-    let (mut from, end) = (run.first, run.first + run.blocks);
-    std::iter::from_fn(move || {
-        let to = ((from / ACROSS + 1) * ACROSS).min(end);
-        let piece = (from < to).then_some([from, to]);
-        from = to;
-        piece
-    })
+    let (from, end) = (run.first, run.first + run.blocks);
+    let lines = from / ACROSS..end.div_ceil(ACROSS);
+    lines.map(move |line| [from.max(line * ACROSS), end.min((line + 1) * ACROSS)])
 }
 
 /// What the colours mean, with totals.
-fn legend(svg: &mut Svg, picture: &Picture, totals: &[(Kind, u64)], top: f64) {
-    for (index, (kind, of_kind)) in totals.iter().enumerate() {
+fn legend(svg: &mut Svg, picture: &Picture, top: f64) {
+    for (index, (kind, of_kind, share)) in picture.totals().enumerate() {
         let (x, y) = (12.0 + (index % 2) as f64 * WIDTH / 2.0, top + (index / 2) as f64 * 20.0);
-        let share = match kind {
-            Kind::Returned => "addresses only".into(),
-            _ => units::percent_of(*of_kind, picture.bytes()),
-        };
+        let share = share.unwrap_or_else(|| "addresses only".into());
         let words = match kind {
             Kind::Pinned if picture.lives => "pinned objects, filled as far as they are alive",
             Kind::Pinned => "pinned objects, filled as far as they are used",
             kind => kind.words(),
         };
-        swatch(svg, [x, y], *kind);
-        let words = format!("{words}: {}, {share}", bytes(*of_kind));
+        swatch(svg, [x, y], kind);
+        let words = format!("{words}: {}, {share}", bytes(of_kind));
         debug_assert!(text_width(&words) < WIDTH / 2.0 + 60.0);
         svg.text(x + 40.0, y + 10.0, Anchor::Start, "tick", &words);
     }

@@ -60,14 +60,8 @@ const ROWS: usize = 10;
 
 fn pinned(out: &mut String, heap: &Heap) {
     let pinned = &heap.pinned;
-    let (Some(objects), Some(live_objects), Some(live_bytes)) =
-        (pinned.objects, pinned.live_objects, pinned.live_bytes)
-    else {
-        return;
-    };
-    if pinned.blocks == 0 {
-        return;
-    }
+    let known = pinned.objects.zip(pinned.live_objects).zip(pinned.live_bytes).filter(|_| pinned.blocks > 0);
+    let Some(((objects, live_objects), live_bytes)) = known else { return };
     let _ = writeln!(
         out,
         "\nPinned   {} in {}: {} of {} objects alive with {} ({}), {} dead between them",

@@ -4,7 +4,7 @@
 use super::{units, words};
 use rtscope_analyze::kernel::code::called;
 use rtscope_analyze::results::{Code, Place, Results};
-use rtscope_model::{CausePiece, CodeKind, LaneId, SymbolId, Symbols};
+use rtscope_model::{CausePiece, LaneId, SymbolId, Symbols};
 use std::collections::BTreeMap;
 
 /// Places told.
@@ -15,47 +15,23 @@ const SHARE_MIN: f64 = 0.005;
 /// "lane 1 was 14.8 ms in c_busy": the longest, of the longest pauses, of which that is
 /// known.
 pub fn longest_wait(results: &Results) -> Option<String> {
-    let symbols = &results.drawing.symbols;
-    let stays = results.drawing.worst.iter().filter_map(|worst| longest_stay(&worst.blamed.causes));
-    stays.max_by_key(|stay| stay.ns).map(|stay| stay.words(symbols))
+    let drawing = &results.drawing;
+    let stays = drawing.worst.iter().filter_map(|worst| longest_stay(&worst.blamed.causes, &drawing.symbols));
+    stays.max_by_key(|(ns, _)| *ns).map(|(_, words)| words)
 }
 
-/// A lane's time in one place in one pause, in however many pieces.
-pub struct Stay {
-    lane: Option<LaneId>,
-    code: SymbolId,
-    ns: u64,
-}
-
-impl Stay {
-    /// "lane 1 was 14.8 ms in c_busy".
-    pub fn words(&self, symbols: &Symbols) -> String {
-        let lane = self.lane.map_or_else(|| "a lane".to_owned(), |lane| format!("lane {lane}"));
-        format!("{lane} was {} in {}", units::duration(self.ns), called(symbols.get(self.code)))
-    }
-}
-
-/// The longest stay among pieces of one pause whose cause has to do with a place.
-pub fn longest_stay<'p>(pieces: impl IntoIterator<Item = &'p CausePiece>) -> Option<Stay> {
+/// Where a lane stayed longest in one pause, in however many pieces whose cause has to do with a place: how long, and
+/// in words.
+pub fn longest_stay<'p>(pieces: impl IntoIterator<Item = &'p CausePiece>, symbols: &Symbols) -> Option<(u64, String)> {
     let mut stays: BTreeMap<(Option<LaneId>, SymbolId), u64> = BTreeMap::new();
     for piece in pieces.into_iter().filter(|piece| words::tells_code(piece.cause)) {
         if let Some(code) = piece.code {
             *stays.entry((piece.lane, code)).or_default() += piece.ns();
         }
     }
-    let longest = stays.into_iter().max_by_key(|stay| stay.1);
-    longest.map(|((lane, code), ns)| Stay { lane, code, ns })
-}
-
-/// Whose code, in a word or two.
-pub fn kind(kind: CodeKind) -> &'static str {
-    match kind {
-        CodeKind::Program => "program",
-        CodeKind::Runtime => "runtime",
-        CodeKind::Foreign => "foreign",
-        CodeKind::Kernel => "kernel",
-        CodeKind::Unknown => "unknown",
-    }
+    let ((lane, code), ns) = stays.into_iter().max_by_key(|stay| stay.1)?;
+    let lane = lane.map_or_else(|| "a lane".to_owned(), |lane| format!("lane {lane}"));
+    Some((ns, format!("{lane} was {} in {}", units::duration(ns), called(symbols.get(code)))))
 }
 
 /// The places that took most CPU time, each with its share of all sampled time.

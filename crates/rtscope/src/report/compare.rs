@@ -11,7 +11,6 @@ use rtscope_analyze::compare::setting::Difference;
 use rtscope_analyze::compare::{Comparison, OtherProcesses, SCHEMA, Verdict};
 use rtscope_analyze::results::Results;
 use serde_json::{Value, json};
-use std::io::{self, Write};
 
 /// Findings that the headline names.
 const NAMED_MAX: usize = 2;
@@ -42,12 +41,6 @@ pub fn json(compared: &Compared) -> serde_json::Result<String> {
         "findings": findings,
         "conditions": compared.conditions,
     }))
-}
-
-/// Writes that document and a line feed.
-pub fn write_json(compared: &Compared, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(json(compared)?.as_bytes())?;
-    out.write_all(b"\n")
 }
 
 /// What changed and by how much, in a sentence or two, behind what could not be
@@ -113,9 +106,9 @@ fn different(compared: &Compared, by_others: bool) -> String {
             let cost = figure.cost_ns.unwrap_or(0.0);
             // What became worse is not explained by what went away.
             let fits = |finding: &&&FindingChange| finding.share_change() * cost > 0.0;
-            let named: Vec<String> = found.iter().filter(fits).take(NAMED_MAX).map(|finding| phrase(finding)).collect();
-            let first = sentence(figure, &differing);
-            if named.is_empty() { format!("{first}.") } else { format!("{first}: {}.", named.join(", ")) }
+            let named = found.iter().filter(fits).take(NAMED_MAX).map(|finding| phrase(finding));
+            let named = words::all_of(named, ", ").map_or(String::new(), |named| format!(": {named}"));
+            format!("{}{named}.", sentence(figure, &differing))
         }
         (_, Some(finding)) => finding_sentence(finding),
         (Some(figure), None) => format!("{}.", sentence(figure, &differing)),
@@ -341,10 +334,8 @@ pub fn limits(comparison: &Comparison) -> Vec<String> {
         smallest("pauses.pause_ns.p50").map(|ns| units::duration(ns as u64) + " in the median pause"),
         smallest("pauses.pause_ns.p99").map(|ns| units::duration(ns as u64) + " in 99 of 100"),
     ];
-    let told: Vec<String> = told.into_iter().flatten().collect();
-    if !told.is_empty() {
-        limits.push(format!("changes smaller than {} could not have shown", told.join(", ")));
-    }
+    let told = words::all_of(told.into_iter().flatten(), ", ");
+    limits.extend(told.map(|told| format!("changes smaller than {told} could not have shown")));
     limits
 }
 

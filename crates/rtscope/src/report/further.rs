@@ -3,7 +3,7 @@
 //! the text and the page.
 
 use super::units;
-use super::words::cut;
+use super::words::{all_of, cut};
 use rtscope_analyze::results::{Concurrent, Distribution, Nursery, Promotion, Results, SparkCounts, UserEvents};
 
 /// Sparks that the program offered; `None` where it offered none.
@@ -37,19 +37,12 @@ pub fn sparks(results: &Results) -> Option<String> {
     let all = offered(sparks)?;
     let ran = sparks.converted;
     let others = fates(sparks).into_iter().filter(|(name, _, count)| *name != "converted" && *count > 0);
-    let mut others: Vec<_> = others.map(|(name, _, count)| format!("{} {name}", units::count(count))).collect();
-    let uncounted = uncounted(sparks);
-    if uncounted > 0 {
-        others.push(format!("{} that {} lost count of", units::count(uncounted), results.runtime.info()));
-    }
-    let colon = if others.is_empty() { "" } else { "; " };
-    Some(format!(
-        "{} offered, {} ran in parallel ({}){colon}{}",
-        units::count(all),
-        units::count(ran),
-        units::percent_of(ran, all),
-        others.join(", ")
-    ))
+    let others = others.map(|(name, _, count)| format!("{} {name}", units::count(count)));
+    let lost = Some(uncounted(sparks)).filter(|lost| *lost > 0);
+    let lost = lost.map(|lost| format!("{} that {} lost count of", units::count(lost), results.runtime.info()));
+    let others = all_of(others.chain(lost), ", ").map_or(String::new(), |others| format!("; {others}"));
+    let share = units::percent_of(ran, all);
+    Some(format!("{} offered, {} ran in parallel ({share}){others}", units::count(all), units::count(ran)))
 }
 
 /// The phases of a concurrent collector by their names.
@@ -119,11 +112,10 @@ pub fn user_events(results: &Results, most: usize) -> Option<String> {
             let many = units::counted(values.count, "value", "values");
             format!("{many} from {} to {}, the last {}", values.min, values.max, values.last)
         });
-        let told: Vec<_> = times.into_iter().chain(values).collect();
-        (!told.is_empty()).then(|| format!("`{}` {}", one.name, told.join(", ")))
+        Some(format!("`{}` {}", one.name, all_of(times.into_iter().chain(values), ", ")?))
     };
     let told = cut(results.user.iter().filter_map(words).collect(), most, |more| format!("{more} more, see --json"));
-    (!told.is_empty()).then(|| told.join("; "))
+    all_of(told, "; ")
 }
 
 #[cfg(test)]

@@ -20,14 +20,9 @@ pub fn document(results: &Results) -> Value {
     document
 }
 
-/// Writes that document and a line feed: on one line, or `pretty` for people.
-pub fn write(results: &Results, pretty: bool, out: &mut dyn Write) -> io::Result<()> {
-    let document = document(results);
-    if pretty {
-        serde_json::to_writer_pretty(&mut *out, &document)?;
-    } else {
-        serde_json::to_writer(&mut *out, &document)?;
-    }
+/// Writes that document on one line.
+pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &document(results))?;
     out.write_all(b"\n")
 }
 

@@ -1,8 +1,5 @@
-//! `rtscope report`: results shown as text, JSON, JSON lines and a page.
-//!
-//! Owns what is said and in which order. Refuses to compute figures, to read
-//! captures and to print: every function returns text or writes to what it is
-//! given.
+//! `rtscope report`: results shown as text, JSON, JSON lines and a page. Owns what is said and in which order. Refuses
+//! to compute figures, to read captures and to print.
 
 pub mod code;
 pub mod compare;

@@ -2,6 +2,7 @@
 //! explains is a finding itself.
 
 use super::words::has_runtime;
+use indexmap::IndexMap;
 use rtscope_analyze::results::{Outcome, Results};
 use rtscope_model::units::{self, percent_of};
 use std::fmt::Write as _;
@@ -22,17 +23,15 @@ pub fn without_findings_in_short(results: &Results) -> (bool, &'static str, Stri
         return (false, "Pauses unknown.", text.into());
     }
     let pauses = units::counted(results.pauses.count, "pause", "pauses");
-    let mut seen = vec![format!("{pauses} ({} of the run)", percent_of(results.pauses.total_ns, results.span_ns))];
-    if results.pauses.time_to_stop_ns.count > 0 {
-        seen.push("who was last to stop".into());
-    }
-    if results.kernel.used {
-        seen.push("what the kernel did to those threads".into());
-    }
-    if results.memory.rss_bytes.is_some() || results.memory.heap_bytes.is_some() {
-        seen.push("memory".into());
-    }
-    let text = format!("Looked at {}.", seen.join(", "));
+    let memory = results.memory.rss_bytes.is_some() || results.memory.heap_bytes.is_some();
+    let seen = [
+        (results.pauses.time_to_stop_ns.count > 0, ", who was last to stop"),
+        (results.kernel.used, ", what the kernel did to those threads"),
+        (memory, ", memory"),
+    ];
+    let seen: String = seen.into_iter().filter(|(was, _)| *was).map(|(_, what)| what).collect();
+    let share = percent_of(results.pauses.total_ns, results.span_ns);
+    let text = format!("Looked at {pauses} ({share} of the run){seen}.");
     let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook);
     let clear = super::seen::exit_code(results) == 0 && !blind;
     (clear, if clear { "Nothing found." } else { "Nothing found in what was seen." }, text)
@@ -46,13 +45,9 @@ fn checked(results: &Results) -> String {
     if !clear.is_empty() {
         let _ = write!(text, " Clear: {}.", clear.join(", "));
     }
-    let mut blind: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut blind: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for rule in results.checked.iter().filter(|rule| rule.outcome.blind()) {
-        let why = rule.why.as_deref().unwrap_or("what it needs was not recorded.");
-        match blind.iter_mut().find(|(other, _)| *other == why) {
-            Some((_, ids)) => ids.push(rule.id),
-            None => blind.push((why, vec![rule.id])),
-        }
+        blind.entry(rule.why.as_deref().unwrap_or("what it needs was not recorded.")).or_default().push(rule.id);
     }
     for (why, ids) in blind {
         let _ = write!(text, " Could not look for {}: {why}", ids.join(", "));

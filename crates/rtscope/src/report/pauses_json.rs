@@ -1,5 +1,4 @@
-//! `report --pauses`: one JSON line per pause, written as pauses come. Holds
-//! nothing between lines.
+//! `report --pauses`: one JSON line per pause, written as pauses come.
 
 use rtscope_analyze::kernel::code::called;
 use rtscope_analyze::results::{BlamedPause, HeldUp};
@@ -7,28 +6,11 @@ use rtscope_model::{Cause, CausePiece, Confidence, LaneId, NameId, Names, Pause,
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Writes pauses to `out`, one line each.
-pub struct PauseLines<W> {
-    out: W,
-}
-
-impl<W: Write> PauseLines<W> {
-    /// Lines go to `out`; give it a buffer.
-    pub fn new(out: W) -> Self {
-        PauseLines { out }
-    }
-
-    /// Writes one pause; `names` resolves who took CPUs, `symbols` where the code was.
-    pub fn write(&mut self, blamed: &BlamedPause, names: &Names, symbols: &Symbols) -> io::Result<()> {
-        serde_json::to_writer(&mut self.out, &PauseLine::new(blamed, names, symbols))?;
-        self.out.write_all(b"\n")
-    }
-
-    /// Flushes and gives the output back.
-    pub fn finish(mut self) -> io::Result<W> {
-        self.out.flush()?;
-        Ok(self.out)
-    }
+/// Writes the line of a pause to `out`, which should have a buffer; `names` resolves who took CPUs, `symbols` where
+/// the code was.
+pub fn write(out: &mut impl Write, blamed: &BlamedPause, names: &Names, symbols: &Symbols) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &PauseLine::new(blamed, names, symbols))?;
+    out.write_all(b"\n")
 }
 
 /// A pause as its line holds it; also the form in which a page embeds it.

@@ -2,6 +2,7 @@
 //! are the join's.
 
 use super::units::{count, counted, duration, percent};
+use super::words::all_of;
 use rtscope_analyze::results::requests::{Joined, Part, What};
 
 /// "1,200 requests of `url`: half took at most 316 us, 99 in 100 37.1 ms, the slowest 47.6 ms."
@@ -19,23 +20,19 @@ pub fn figures(joined: &Joined, url: &str) -> String {
 pub fn slowest(joined: &Joined) -> String {
     let slow = &joined.slow;
     let shares = told(joined).filter_map(|part| Some(format!("{} {}", percent(part.share?), ways(part.what)[1])));
-    let shares: Vec<_> = shares.collect();
     let head = format!("Of the 1 % slowest ({}, {} or more)", count(slow.count), duration(slow.from_ns));
-    if shares.is_empty() {
+    let Some(shares) = all_of(shares, ", ") else {
         return format!("{head} nothing can be told: there were too many pauses to keep.");
-    }
+    };
     let blind = if is_blind(joined) { " Whether they waited for a CPU is not known." } else { "" };
-    format!("{head}, {}.{blind}", shares.join(", "))
+    format!("{head}, {shares}.{blind}")
 }
 
 /// "Together they took 95.3 s more than the median: 62 % of that in pauses, …".
 pub fn explained(joined: &Joined) -> Option<String> {
-    let slow = &joined.slow;
-    let shares: Vec<_> = told(joined)
-        .filter_map(|part| Some(format!("{} {}", percent(part.above_share?), ways(part.what)[2])))
-        .collect();
-    let above = duration(slow.above_ns);
-    (!shares.is_empty()).then(|| format!("Together they took {above} more than the median: {}.", shares.join(", ")))
+    let share = |part: &Part| Some(format!("{} {}", percent(part.above_share?), ways(part.what)[2]));
+    let shares = all_of(told(joined).filter_map(share), ", ")?;
+    Some(format!("Together they took {} more than the median: {shares}.", duration(joined.slow.above_ns)))
 }
 
 /// What of a load the figures leave out.
@@ -47,8 +44,7 @@ pub fn left_out(joined: &Joined) -> Option<String> {
         (joined.warm_up, "of the warm-up"),
     ];
     let parts = parts.iter().filter(|(some, _)| *some > 0).map(|(some, what)| format!("{} {what}", count(*some)));
-    let parts: Vec<String> = parts.collect();
-    (!parts.is_empty()).then(|| format!("Not counted: {}.", parts.join(", ")))
+    Some(format!("Not counted: {}.", all_of(parts, ", ")?))
 }
 
 /// What a request waited for: as a heading, what it did, and where its time lies.

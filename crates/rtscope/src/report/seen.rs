@@ -3,6 +3,7 @@
 
 use rtscope_analyze::results::{Pauses, Results};
 use rtscope_model::{Cause, LossKind};
+use serde::Serialize;
 
 /// Whether it is told how much of the log `source` was never written.
 pub fn is_unwritten(results: &Results, source: &str) -> bool {
@@ -10,8 +11,9 @@ pub fn is_unwritten(results: &Results, source: &str) -> bool {
 }
 
 rtscope_model::listed! {
-    /// What a part of the wall clock was spent on.
-    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    /// What a part of the wall clock was spent on; the page's style sheet colours it by its name.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum Part: words {
         /// Outside pauses.
         Program = "outside pauses",

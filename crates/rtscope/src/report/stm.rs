@@ -3,6 +3,7 @@
 
 use super::tables::Table;
 use super::units::{count, counted, duration, percent, rate};
+use super::words::all_of;
 use rtscope_analyze::recording::stm::StmRates;
 use rtscope_analyze::results::stm::{LaneTransactions, NamedTransactions, Transactions};
 use rtscope_model::{STM_SHARED_LANE, StmCounts};
@@ -43,12 +44,9 @@ pub fn told(found: &Transactions) -> [Option<String>; 4] {
 
 /// "401,000 attempts a second, 252,000 take effect, 37 % are run again".
 pub fn rates(found: &StmRates) -> String {
-    let mut told = vec![format!("{} attempts a second", rate(found.attempts_per_second))];
-    if let Some(commits) = found.commits_per_second {
-        told.push(format!("{} take effect", rate(commits)));
-        told.push(format!("{} are run again", found.lost_share.map_or("-".to_owned(), percent)));
-    }
-    told.join(", ")
+    let lost = found.lost_share.map_or("-".to_owned(), percent);
+    let done = found.commits_per_second.map(|done| format!(", {} take effect, {lost} are run again", rate(done)));
+    format!("{} attempts a second{}", rate(found.attempts_per_second), done.unwrap_or_default())
 }
 
 /// What was thrown away; `None` where that was not counted.
@@ -75,20 +73,15 @@ pub fn lost(found: &Transactions) -> Option<String> {
 /// What else became of attempts; `None` where nothing did.
 pub fn others(found: &Transactions) -> Option<String> {
     let StmCounts { waits, wakes, idle_wakes, exceptions, nested_conflicts, .. } = found.counts?;
-    let mut told = Vec::new();
-    if waits > 0 {
-        let vain = if idle_wakes > 0 { format!(", {} in vain", count(idle_wakes)) } else { String::new() };
-        let woken = counted(wakes.saturating_add(idle_wakes), "time", "times");
-        told.push(format!("{} waited in `retry`, woken {woken}{vain}", count(waits)));
-    }
-    if exceptions > 0 {
-        told.push(format!("{} ended by an exception", count(exceptions)));
-    }
-    if nested_conflicts > 0 {
-        let parts = counted(nested_conflicts, "part (orElse, catchSTM) was", "parts (orElse, catchSTM) were");
-        told.push(format!("{parts} refused"));
-    }
-    (!told.is_empty()).then(|| told.join("; ") + ".")
+    let vain = if idle_wakes > 0 { format!(", {} in vain", count(idle_wakes)) } else { String::new() };
+    let woken = counted(wakes.saturating_add(idle_wakes), "time", "times");
+    let parts = counted(nested_conflicts, "part (orElse, catchSTM) was", "parts (orElse, catchSTM) were");
+    let told = [
+        (waits, format!("{} waited in `retry`, woken {woken}{vain}", count(waits))),
+        (exceptions, format!("{} ended by an exception", count(exceptions))),
+        (nested_conflicts, format!("{parts} refused")),
+    ];
+    Some(all_of(told.into_iter().filter(|(some, _)| *some > 0).map(|(_, words)| words), "; ")? + ".")
 }
 
 /// What the package's scheduler did; `None` where it only counts, or is not there.
@@ -127,18 +120,14 @@ pub fn missing(found: &Transactions) -> Option<String> {
 
 /// What the counts leave out.
 pub fn left_out(found: &Transactions) -> Option<String> {
-    let mut told = Vec::new();
-    if !found.whole && found.from.is_some() {
-        told.push("what was done before the first look".to_owned());
-    }
-    if let Some(ns) = found.unseen_ns.filter(|ns| *ns > 0) {
-        told.push(format!("what was done in the last {}, after the last look", duration(ns)));
-    }
-    (!told.is_empty()).then(|| format!("Not counted: {}.", told.join("; ")))
+    let before = (!found.whole && found.from.is_some()).then(|| "what was done before the first look".to_owned());
+    let after = found.unseen_ns.filter(|ns| *ns > 0);
+    let after = after.map(|ns| format!("what was done in the last {}, after the last look", duration(ns)));
+    Some(format!("Not counted: {}.", all_of(before.into_iter().chain(after), "; ")?))
 }
 
-/// A row for each lane, so many of them.
-pub fn lanes(found: &Transactions, shown: usize) -> Table {
+/// A row for each lane.
+pub fn lanes(found: &Transactions) -> Table {
     let share = |share: Option<f64>| share.map_or("-".to_owned(), percent);
     let row = |lane: &LaneTransactions| {
         let counts = &lane.counts;
@@ -153,11 +142,11 @@ pub fn lanes(found: &Transactions, shown: usize) -> Table {
         ]
     };
     let heads = |first| [first, "attempts", "took effect", "of all", "run again", "share", "waited"];
-    Table::new(["", "lane"].map(heads), found.lanes.iter().take(shown).map(row))
+    Table::new(["", "lane"].map(heads), found.lanes.iter().map(row))
 }
 
-/// A row for each name, called by `name`, so many of them.
-pub fn names(found: &Transactions, shown: usize, name: impl Fn(&str) -> String) -> Table {
+/// A row for each name, called by `name`.
+pub fn names(found: &Transactions, name: impl Fn(&str) -> String) -> Table {
     let row = |named: &NamedTransactions| {
         let counts = &named.counts;
         [
@@ -171,7 +160,7 @@ pub fn names(found: &Transactions, shown: usize, name: impl Fn(&str) -> String) 
         ]
     };
     let heads = |first| [first, "attempts", "took effect", "run again", "share", "waited", "exceptions"];
-    Table::new(["", "transaction"].map(heads), found.names.iter().take(shown).map(row))
+    Table::new(["", "transaction"].map(heads), found.names.iter().map(row))
 }
 
 #[cfg(test)]

@@ -24,12 +24,16 @@ impl Table {
         Table { heads: heads.map(Vec::from), rows: rows.into_iter().map(Vec::from).collect() }
     }
 
-    /// Into the text; `more`: of how many there are no rows, and what they are.
-    pub(crate) fn write(self, screen: &mut Screen, label: &str, (more, what): (usize, &str)) {
+    /// Into the text where it has rows, at most so many; `what` they are, where it is told how many more there are.
+    pub(crate) fn write(self, screen: &mut Screen, label: &str, (most, what): (usize, &str)) {
         let [heads, _] = self.heads;
         let (heads, mut rows) = side(heads, self.rows);
-        rows.extend((more > 0).then(|| vec![format!("{more} more {what}, see --json")]));
-        screen.table(label, heads.get(1..).unwrap_or_default(), &rows);
+        let more = rows.len().saturating_sub(most);
+        rows.truncate(most);
+        rows.extend((more > 0 && !what.is_empty()).then(|| vec![format!("{more} more {what}, see --json")]));
+        if !rows.is_empty() {
+            screen.table(label, heads.get(1..).unwrap_or_default(), &rows);
+        }
     }
 
     /// As the page has it.
@@ -76,9 +80,9 @@ pub fn pauses(results: &Results, whole: &str, name: impl Fn(Part) -> String) -> 
     Table::new(heads, rows)
 }
 
-/// A row for each of these lanes.
-pub fn lanes<'l>(results: &Results, lanes: impl IntoIterator<Item = &'l Lane>, name: impl Fn(&str) -> String) -> Table {
-    let row = |lane: &Lane| {
+/// A row for each of these lanes, of which so many are shown.
+pub fn lanes(results: &Results, lanes: &[&Lane], shown: usize, name: impl Fn(&str) -> String) -> Table {
+    let row = |lane: &&Lane| {
         let held = results.held_up.iter().find(|held| held.lane == lane.id);
         let ns = units::duration_or_dash;
         [
@@ -93,14 +97,13 @@ pub fn lanes<'l>(results: &Results, lanes: impl IntoIterator<Item = &'l Lane>, n
             held.map_or_else(|| "-".into(), words::held_up),
         ]
     };
-    let lanes: Vec<&Lane> = lanes.into_iter().collect();
-    let leads = lanes.iter().any(|lane| lane.leadership_wait_ns.is_some());
+    let leads = lanes.iter().take(shown).any(|lane| lane.leadership_wait_ns.is_some());
     let [wait, waited, life, idle] =
         if leads { ["lead wait", "waited to lead", "waits of life", NOT] } else { [NOT, NOT, NOT, "idle"] };
     let text = ["", "program", "collect", "stop wait", "release", wait, life, idle, "held up"];
     let [stop, go_on, last] = ["waited to stop", "waited to go on", "held up"];
     let page = ["lane", "program", "collecting", stop, go_on, waited, life, "idle", last];
-    Table::new([text, page], lanes.into_iter().map(row))
+    Table::new([text, page], lanes.iter().map(row))
 }
 
 /// What each of these lanes allocates, and how much of its area it used.
@@ -120,8 +123,8 @@ pub fn allocation<'l>(lanes: impl IntoIterator<Item = &'l Lane>, name: impl Fn(&
     Table::new([text, page], lanes.into_iter().map(row))
 }
 
-/// Spans of the program by name, so many of them.
-pub fn user_spans(results: &Results, shown: usize, name: impl Fn(&str) -> String) -> Table {
+/// Spans of the program by name.
+pub fn user_spans(results: &Results, name: impl Fn(&str) -> String) -> Table {
     let row = |one: &UserEvents| {
         let (spans, ns) = (&one.spans_ns, units::duration_or_dash);
         [
@@ -139,7 +142,7 @@ pub fn user_spans(results: &Results, shown: usize, name: impl Fn(&str) -> String
     let text = ["", "spans", "median", "99 in 100", "longest", NOT, "in all", "in pauses", NOT];
     let still = "standing still in pauses";
     let page = ["span", "how many", "median", "99 in 100", "longest", "at", "in all", still, "cut"];
-    Table::new([text, page], further::user_spans(results).take(shown).map(row))
+    Table::new([text, page], further::user_spans(results).map(row))
 }
 
 /// The slowest requests, called by when they were due.

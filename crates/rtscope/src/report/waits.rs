@@ -18,27 +18,31 @@ pub fn sentences(found: &Waits, runtime: &RuntimeInfo) -> Vec<String> {
 /// "18 threads wait for one MVar in `Desk.withDesk`; its holder (thread 6) is in a foreign call (`usleep`) in `Desk.call`"
 fn sentence(wait: &Wait, runtime: &RuntimeInfo) -> String {
     let threads = wait.threads_mean.round().max(1.0);
-    let wait_for = if threads > 1.0 { "wait for" } else { "waits for" };
-    let kind = wait.kind;
-    let subject = counted(threads as u64, "thread", "threads");
-    let mut text = match kind {
-        WaitKind::ForeignCall if threads > 1.0 => format!("{subject} are in foreign calls"),
-        WaitKind::ForeignCall => format!("{subject} is in a foreign call"),
-        WaitKind::Time if threads > 1.0 => format!("{subject} sleep"),
-        WaitKind::Time => format!("{subject} sleeps"),
-        WaitKind::NoWork => format!("{subject} of the runtime without work"),
-        WaitKind::Unknown if threads > 1.0 => format!("{subject} wait, and it is not known for what"),
-        WaitKind::Unknown => format!("{subject} waits, and it is not known for what"),
-        kind => format!("{subject} {wait_for} {}", object(kind, wait.objects_mean, runtime)),
+    let does = match wait.kind {
+        WaitKind::NoWork => "of the runtime without work".to_owned(),
+        kind => waits(kind, threads > 1.0, wait.objects_mean, runtime),
     };
+    let mut text = format!("{} {does}", counted(threads as u64, "thread", "threads"));
     text += &at(wait.place.as_deref(), wait.callee.as_deref());
     if let Some(holder) = &wait.holder {
-        text += &format!("; {}", holds(kind, holder, runtime));
+        text += &format!("; {}", holds(wait.kind, holder, runtime));
     }
     if wait.looks_share < 0.995 {
         text += &format!(" (at {:.0} % of looks)", 100.0 * wait.looks_share);
     }
     text
+}
+
+/// What a thread that waits does, or what several do.
+fn waits(kind: WaitKind, several: bool, objects: Option<f64>, runtime: &RuntimeInfo) -> String {
+    let s = if several { "" } else { "s" };
+    match kind {
+        WaitKind::ForeignCall if several => "are in foreign calls".to_owned(),
+        WaitKind::ForeignCall => "is in a foreign call".to_owned(),
+        WaitKind::Time => format!("sleep{s}"),
+        WaitKind::Unknown => format!("wait{s}, and it is not known for what"),
+        kind => format!("wait{s} for {}", object(kind, objects, runtime)),
+    }
 }
 
 /// The foreign function and the place that called it.
@@ -80,10 +84,7 @@ fn holds(kind: WaitKind, holder: &HolderDoes, runtime: &RuntimeInfo) -> String {
     let does = match holder.doing {
         Doing::Runs => "runs".to_owned(),
         Doing::Ready => format!("could run and has no {}", runtime.lane.0),
-        Doing::Waits(WaitKind::ForeignCall) => "is in a foreign call".to_owned(),
-        Doing::Waits(WaitKind::Time) => "sleeps".to_owned(),
-        Doing::Waits(WaitKind::Unknown) => "waits, and it is not known for what".to_owned(),
-        Doing::Waits(kind) => format!("waits for {}", object(kind, None, runtime)),
+        Doing::Waits(kind) => waits(kind, false, None, runtime),
         Doing::Unknown => "does something that is not known".to_owned(),
     };
     format!("{who} {does}{}", at(holder.place.as_deref(), holder.callee.as_deref()))
@@ -92,11 +93,8 @@ fn holds(kind: WaitKind, holder: &HolderDoes, runtime: &RuntimeInfo) -> String {
 /// What was looked at: "mean of 12 looks".
 pub fn basis(found: &Waits) -> String {
     let looks = counted(found.looks, "look", "looks");
-    let missed = match found.missed {
-        0 => String::new(),
-        count => format!("; {} more came to nothing, because a collection came between", count),
-    };
-    format!("mean of {looks}{missed}")
+    let missed = format!("; {} more came to nothing, because a collection came between", found.missed);
+    format!("mean of {looks}{}", if found.missed > 0 { &missed } else { "" })
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 //! the page so that both say the same.
 
 pub use super::seen::{Part, has_runtime, is_unwritten, wall_clock};
+use indexmap::IndexMap;
 use rtscope_analyze::results::heap_profile::{Band, Found as HeapProfile};
 use rtscope_analyze::results::{
     BlockedSum, CauseSum, Distribution, HeldUpSum, Lane, Level, Memory, Results, Runtime, ThreadState,
 };
 use rtscope_model::pause::PauseKind;
-use rtscope_model::{Cause, Loss, LossKind, Severity, Time, units};
+use rtscope_model::{Cause, Loss, LossKind, Time, units};
 use std::fmt::Write as _;
 
 /// Why something was waited for, as a phrase; `who` took the CPU.
@@ -61,15 +62,6 @@ pub fn pause_kind(kind: PauseKind) -> &'static str {
     }
 }
 
-/// How much something matters.
-pub fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Note => "note",
-        Severity::Warning => "warning",
-        Severity::Severe => "severe",
-    }
-}
-
 /// Whether where the code was belongs to a cause.
 pub fn tells_code(cause: Cause) -> bool {
     matches!(
@@ -102,7 +94,6 @@ impl CauseGroup<'_> {
         let named = self.who.iter().take(NAMES_SHOWN).copied().collect::<Vec<_>>();
         let who = match (named.as_slice(), self.who.len().saturating_sub(NAMES_SHOWN)) {
             ([], _) => None,
-            ([one], _) => Some((*one).to_string()),
             (some, 0) => Some(some.join(" and ")),
             (some, more) => {
                 Some(format!("{} and {more} {}", some.join(", "), if more == 1 { "other" } else { "others" }))
@@ -267,17 +258,11 @@ pub fn limits(results: &Results) -> Vec<String> {
 pub fn runtime(runtime: &Runtime) -> Option<String> {
     let id = runtime.family.as_deref()?;
     let info = runtime.info();
-    let mut text = if info.is_known() { info.name } else { id }.to_owned();
-    if let Some(version) = &runtime.version {
-        text.push(' ');
-        text.push_str(version);
-    }
-    match runtime.way.as_deref() {
-        Some(way) if way.split('_').any(|part| part == "thr") => text.push_str(", threaded"),
-        Some(_) => text.push_str(", non-threaded"),
-        None => {}
-    }
-    Some(text)
+    let name = if info.is_known() { info.name } else { id };
+    let version = runtime.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
+    let threaded = |way: &str| way.split('_').any(|part| part == "thr");
+    let way = runtime.way.as_deref().map_or("", |way| if threaded(way) { ", threaded" } else { ", non-threaded" });
+    Some(format!("{name}{version}{way}"))
 }
 
 /// Which of several logs this is about, and how to see the others; `None` where
@@ -304,6 +289,12 @@ pub fn facts(results: &Results, shown: fn(&str) -> String, length: String, rates
         facts.push(units::counted(pauses.count, "pause", "pauses") + &rate);
     }
     facts
+}
+
+/// All of what is told in one text; `None` where it is nothing.
+pub fn all_of(told: impl IntoIterator<Item = String>, between: &str) -> Option<String> {
+    let told: Vec<String> = told.into_iter().collect();
+    (!told.is_empty()).then(|| told.join(between))
 }
 
 /// The first `most` of what is told, then in `words` how many more there are.
@@ -351,10 +342,7 @@ pub fn lead_wait(lane: &Lane) -> String {
 pub fn waiting_share(lane: &Lane) -> String {
     let waits = [lane.stop_wait_ns, lane.release_wait_ns, lane.leadership_wait_ns];
     let waited = waits.iter().flatten().fold(0u64, |sum, ns| sum.saturating_add(*ns));
-    match lane.life_ns {
-        Some(life) if life > 0 => units::percent_of(waited.min(life), life),
-        _ => "-".into(),
-    }
+    lane.life_ns.map_or("-".into(), |life| units::percent_of(waited.min(life), life))
 }
 
 /// Work on the old heap that stops one lane at a time.
@@ -427,11 +415,10 @@ pub fn green_threads(results: &Results) -> Option<Vec<String>> {
     };
     let mut first =
         format!("{} made, at most {} alive at once", units::count(green.created), units::count(green.alive_max));
-    if green.slice_ns.count > 0 {
-        let _ = write!(first, "; ran {} at a stretch", typical(&green.slice_ns));
-    }
-    if green.wake_to_run_ns.count > 0 {
-        let _ = write!(first, "; ran {} after a wake-up", typical(&green.wake_to_run_ns));
+    for (ran, when) in [(&green.slice_ns, "at a stretch"), (&green.wake_to_run_ns, "after a wake-up")] {
+        if ran.count > 0 {
+            let _ = write!(first, "; ran {} {when}", typical(ran));
+        }
     }
     let waits = |sum: &BlockedSum| {
         let what = match sum.reason {
@@ -444,12 +431,9 @@ pub fn green_threads(results: &Results) -> Option<Vec<String>> {
         };
         format!("{} {what} ({} x)", units::duration(sum.sum_ns), units::count(sum.count))
     };
-    let blocked: Vec<_> = green.blocked.iter().map(waits).collect();
-    let mut told = vec![first];
-    if !blocked.is_empty() {
-        told.push(format!("waited, summed over threads, {}", blocked.join(", ")));
-    }
-    Some(told)
+    let blocked = all_of(green.blocked.iter().map(waits), ", ");
+    let blocked = blocked.map(|blocked| format!("waited, summed over threads, {blocked}"));
+    Some([first].into_iter().chain(blocked).collect())
 }
 
 /// Both productivities and why they differ, as one sentence; `None` where neither is known.
@@ -473,58 +457,42 @@ pub fn productivity(results: &Results) -> Option<String> {
 
 /// One line on the rules that did not look, by what they need.
 pub fn not_checked(results: &Results) -> Option<String> {
-    let mut needs: Vec<(&str, u64)> = Vec::new();
+    let mut needs: IndexMap<&str, u64> = IndexMap::new();
     for rule in results.checked.iter().filter(|rule| rule.outcome.blind()) {
-        let need = rule.needs.unwrap_or("what was not recorded");
-        match needs.iter_mut().find(|(known, _)| *known == need) {
-            Some((_, count)) => *count += 1,
-            None => needs.push((need, 1)),
-        }
+        *needs.entry(rule.needs.unwrap_or("what was not recorded")).or_default() += 1;
     }
-    let all: u64 = needs.iter().map(|(_, count)| count).sum();
-    let parts: Vec<String> = needs
-        .iter()
-        .map(|(need, count)| format!("{count} {} {need}", if *count == 1 { "needs" } else { "need" }))
-        .collect();
+    let all: u64 = needs.values().sum();
+    let part = |(need, count): (&str, u64)| format!("{count} {} {need}", if count == 1 { "needs" } else { "need" });
+    let parts: Vec<String> = needs.into_iter().map(part).collect();
     (all > 0).then(|| format!("{}: {}", units::counted(all, "rule", "rules"), parts.join(", ")))
 }
 
 /// How the recording was made and what it cost, one sentence each.
 pub fn recording(results: &Results) -> Vec<String> {
-    let mut facts = Vec::new();
     let kernel = &results.kernel;
-    if let Some(tier) = &kernel.tier {
-        let used = if kernel.used { "used for causes" } else { "not used for causes" };
-        let sanity = kernel
-            .sanity
-            .map(|share| format!("; {} of arrivals fell while a thread was on a CPU", units::percent(share)));
-        facts.push(format!("Kernel side: {tier}, {used}{}.", sanity.unwrap_or_default()));
-    }
-    if let Some(method) = &kernel.clock_method {
-        let error = kernel.clock_error_ns.map(|ns| format!(", error at most {}", units::duration(ns)));
-        facts.push(format!("Clocks joined by {method}{}.", error.unwrap_or_default()));
-    }
-    if let Some(cost) = cost(results) {
-        facts.push(format!("Cost of the recording: {cost}."));
-    }
-    facts
+    let used = if kernel.used { "used for causes" } else { "not used for causes" };
+    let sanity = |share| format!("; {} of arrivals fell while a thread was on a CPU", units::percent(share));
+    let sanity = kernel.sanity.map(sanity).unwrap_or_default();
+    let error = kernel.clock_error_ns.map(|ns| format!(", error at most {}", units::duration(ns))).unwrap_or_default();
+    let facts = [
+        kernel.tier.as_ref().map(|tier| format!("Kernel side: {tier}, {used}{sanity}.")),
+        kernel.clock_method.as_ref().map(|method| format!("Clocks joined by {method}{error}.")),
+        cost(results).map(|cost| format!("Cost of the recording: {cost}.")),
+    ];
+    facts.into_iter().flatten().collect()
 }
 
 /// What the recording cost the program.
 pub fn cost(results: &Results) -> Option<String> {
     let tracer = &results.tracer;
-    let mut parts = Vec::new();
-    if let Some(ns) = tracer.recorder_cpu_ns {
-        let share = units::percent_of(ns, results.span_ns);
-        parts.push(format!("recorder {} CPU ({share} of one)", units::duration(ns)));
-    }
-    if let Some(ns) = tracer.write_ns {
-        let longest = tracer.write_max_ns.filter(|longest| *longest > 0);
-        let longest = longest.map(|longest| format!(" (longest {})", units::duration(longest))).unwrap_or_default();
-        parts.push(match ns {
-            0 => "log writing held no lane".into(),
-            ns => format!("log writing held lanes {}{longest}", units::duration(ns)),
-        });
-    }
-    if parts.is_empty() { None } else { Some(parts.join("; ")) }
+    let recorder = tracer
+        .recorder_cpu_ns
+        .map(|ns| format!("recorder {} CPU ({} of one)", units::duration(ns), units::percent_of(ns, results.span_ns)));
+    let longest = tracer.write_max_ns.filter(|longest| *longest > 0);
+    let longest = longest.map(|longest| format!(" (longest {})", units::duration(longest))).unwrap_or_default();
+    let writing = tracer.write_ns.map(|ns| match ns {
+        0 => "log writing held no lane".into(),
+        ns => format!("log writing held lanes {}{longest}", units::duration(ns)),
+    });
+    all_of(recorder.into_iter().chain(writing), "; ")
 }

@@ -79,7 +79,7 @@ fn make(args: &ViewArgs, keep: Option<Keep>) -> Result<View, Trouble> {
     let (results, names) = pipeline::watch(&input, &options, &mut drawing)?;
     drawing.finish(&results, &names).map_err(cannot)?;
     let mut json = Vec::new();
-    report::json::write(&results, false, &mut json).map_err(cannot)?;
+    report::json::write(&results, &mut json).map_err(cannot)?;
     making.finish(&json).map_err(cannot)
 }
 

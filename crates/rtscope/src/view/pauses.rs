@@ -3,7 +3,7 @@
 //! records in memory, so that the longest of any interval are found without reading all. Refuses to
 //! interpret a pause.
 
-use crate::report::pauses_json::PauseLines;
+use crate::report::pauses_json;
 use rtscope_analyze::results::BlamedPause;
 use rtscope_decode::ReadAt;
 use rtscope_model::{Names, Symbols};
@@ -113,9 +113,8 @@ impl BookWriter {
 
     /// Adds a pause.
     pub fn add(&mut self, blamed: &BlamedPause, names: &Names, symbols: &Symbols) -> io::Result<()> {
-        let mut line = PauseLines::new(Vec::new());
-        line.write(blamed, names, symbols)?;
-        let line = line.finish()?;
+        let mut line = Vec::new();
+        pauses_json::write(&mut line, blamed, names, symbols)?;
         let pause = &blamed.pause;
         let record = Record {
             id: pause.id,

@@ -5,6 +5,7 @@
 use crate::kinds::{self, Kind};
 use crate::report::words;
 use rtscope_analyze::results::Results;
+use rtscope_model::text::word;
 use rtscope_model::{Cause, ClockMap, ClockMethod, Finding, Loss, LossKind, Time, units};
 use serde::{Deserialize, Serialize};
 
@@ -205,7 +206,7 @@ fn found(finding: &Finding, start: u64, end: u64) -> Found {
     let to = finding.evidence.iter().filter_map(|seen| seen.to.or(seen.from)).max();
     Found {
         id: finding.id.clone(),
-        severity: words::severity(finding.severity).into(),
+        severity: word(&finding.severity),
         claim: finding.claim.to_string(),
         at_ns: from.map(since),
         to_ns: to.map(since),

@@ -2,7 +2,7 @@
 //! view, and what is not known is null, never 0. Owns asking all of them of one recording.
 
 use rtscope::report::html::page;
-use rtscope::report::pauses_json::PauseLines;
+use rtscope::report::pauses_json;
 use rtscope::report::{text, words};
 use rtscope::style::Style;
 use rtscope::view::{self, ViewArgs};
@@ -18,18 +18,18 @@ const LANES_SHOWN: usize = 8;
 pub fn are_one(path: &Path) -> Value {
     let name = path.display();
     let input = input::open(path, None).unwrap();
-    let mut lines = PauseLines::new(Vec::new());
-    let mut keep = |pause: &_, names: &_, symbols: &_| lines.write(pause, names, symbols).unwrap();
+    let mut lines = Vec::new();
+    let mut keep = |pause: &_, names: &_, symbols: &_| pauses_json::write(&mut lines, pause, names, symbols).unwrap();
     let (results, names) = pipeline::analyse(&input, &pipeline::Options::new(path), &mut keep).unwrap();
     let report = serde_json::to_value(&results).unwrap();
-    let lines = String::from_utf8(lines.finish().unwrap()).unwrap();
+    let lines = String::from_utf8(lines).unwrap();
     let pauses: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let sums = sums(&pauses, &name.to_string());
     let told: BTreeMap<u64, (u64, u64)> = report["held_up"].as_array().unwrap().iter().map(sum).collect();
     assert_eq!(told, sums, "{name}");
     // In words.
     let text = text::render(&results, &Style::plain(200));
-    let page = page(&results, &names);
+    let page = page(&results, &names, &[]);
     let is_row = |line: &&str| line.starts_with("  ");
     let table: Vec<&str> =
         text.lines().skip_while(|line| !line.starts_with("Lanes ")).skip(1).take_while(is_row).collect();

@@ -5,7 +5,6 @@ use rtscope::export::{self, Format, To};
 use rtscope::input::{self, Input};
 use rtscope::pipeline::{self, Options};
 use rtscope::report;
-use rtscope::report::pauses_json::PauseLines;
 use rtscope_analyze::results::BlamedPause;
 use rtscope_model::{Names, Symbols};
 use serde_json::Value;
@@ -19,16 +18,16 @@ fn options(path: &Path) -> Options {
 
 /// The report as JSON, without what it says of the file, and the lines of its pauses.
 fn report(input: &Input, path: &Path) -> (Value, Vec<String>) {
-    let mut lines = PauseLines::new(Vec::new());
+    let mut lines = Vec::new();
     let on_pause = &mut |pause: &BlamedPause, names: &Names, symbols: &Symbols| {
-        lines.write(pause, names, symbols).unwrap();
+        report::pauses_json::write(&mut lines, pause, names, symbols).unwrap();
     };
     let (results, _) = pipeline::analyse(input, &options(path), on_pause).unwrap();
     let mut json = Vec::new();
-    report::json::write(&results, false, &mut json).unwrap();
+    report::json::write(&results, &mut json).unwrap();
     let mut json: Value = serde_json::from_slice(&json).unwrap();
     json.as_object_mut().unwrap().remove("source").unwrap();
-    let lines = String::from_utf8(lines.finish().unwrap()).unwrap();
+    let lines = String::from_utf8(lines).unwrap();
     (json, lines.lines().map(str::to_owned).collect())
 }
 

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 fn page(name: &str) -> String {
     let fixture = common::by_name(name);
-    html::page(&fixture.results, &fixture.names)
+    html::page(&fixture.results, &fixture.names, &[])
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn pages_are_written_for_the_browser_test() {
         .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("pages"), PathBuf::from);
     std::fs::create_dir_all(&folder).expect("the folder for pages");
     for fixture in common::all() {
-        let text = html::page(&fixture.results, &fixture.names);
+        let text = html::page(&fixture.results, &fixture.names, &[]);
         assert!(text.len() < html::SIZE_MAX, "{}: {} bytes", fixture.name, text.len());
         std::fs::write(folder.join(format!("{}.html", fixture.name)), text).expect("writing a page");
     }
@@ -64,7 +64,7 @@ fn the_check_of_nesting_sees_what_is_wrong() {
 #[test]
 fn tags_nest_in_every_situation() {
     for fixture in common::all() {
-        let wrong = unbalanced(&html::page(&fixture.results, &fixture.names));
+        let wrong = unbalanced(&html::page(&fixture.results, &fixture.names, &[]));
         assert!(wrong.is_empty(), "{}: {wrong:?}", fixture.name);
     }
 }
@@ -76,7 +76,7 @@ fn what_lanes_did_fills_columns_and_stays_in_its_strip() {
     let full = [column_ns / 4, 0, column_ns / 2, 0, column_ns / 4, 0, 0, 0];
     let lanes = vec![(LaneId(0), vec![full; 4])];
     fixture.results.drawing.lanes = Some(LanesOverTime { from: common::START, column_ns, lanes, left_out: 3 });
-    let page = html::page(&fixture.results, &fixture.names);
+    let page = html::page(&fixture.results, &fixture.names, &[]);
     let section = between(&page, "<section id=\"lanes\">", "</section>");
     for (class, words, box_) in [
         ("program", "program", "V25.5H"),
@@ -101,7 +101,7 @@ fn drawings_that_are_given_stand_in_the_page() {
     let (one, large) = (folder.path().join("one.svg"), folder.path().join("large.svg"));
     std::fs::write(&one, "<svg aria-label=\"time and memory\"><script>alert(1)</script></svg>").expect("a drawing");
     std::fs::write(&large, format!("<svg>{}</svg>", " ".repeat(html::PLOTS_MAX))).expect("a drawing");
-    let page = html::page_with(&fixture.results, &fixture.names, &html::read_plots(&[&one]).expect("a plot"));
+    let page = html::page(&fixture.results, &fixture.names, &html::read_plots(&[&one]).expect("a plot"));
     assert!(unbalanced(&page).is_empty());
     assert!(page.contains("<img alt=\"time and memory\" src=\"data:image/svg+xml;base64,"));
     assert!(between(&page, "Content-Security-Policy\" content=\"", "\">").contains(" img-src data:;"));
@@ -188,7 +188,7 @@ fn the_figures_are_embedded() {
 #[test]
 fn the_map_has_the_figures_of_the_looks() {
     let fixture = common::by_name("heap_map");
-    let page = html::page(&fixture.results, &fixture.names);
+    let page = html::page(&fixture.results, &fixture.names, &[]);
     let json = between(&page, "id=\"rtscope-heaps\">", "</script>");
     let data: serde_json::Value = serde_json::from_str(json).expect("the data of the map is JSON");
     let shots = data["shots"].as_array().expect("snapshots");
@@ -208,7 +208,7 @@ fn the_map_has_the_figures_of_the_looks() {
 #[test]
 fn lists_that_are_too_long_are_cut_and_counted() {
     let mut fixture = common::many_lanes();
-    assert!(data(&html::page(&fixture.results, &fixture.names))["left_out"].as_u64() > Some(0));
+    assert!(data(&html::page(&fixture.results, &fixture.names, &[]))["left_out"].as_u64() > Some(0));
     // Absurd amounts of everything still make a page that opens.
     let long = "x".repeat(100_000);
     for loss in &mut fixture.results.losses {
@@ -223,7 +223,7 @@ fn lists_that_are_too_long_are_cut_and_counted() {
     for memory in &mut fixture.results.drawing.memory {
         memory.points = memory.points.iter().copied().cycle().take(100_000).collect();
     }
-    let page = html::page(&fixture.results, &fixture.names);
+    let page = html::page(&fixture.results, &fixture.names, &[]);
     assert!(page.len() < html::SIZE_MAX, "{} bytes", page.len());
     assert!(unbalanced(&page).is_empty());
 }
@@ -279,7 +279,7 @@ fn absurd_figures_are_shown_all_the_same() {
             worst.blamed.causes.iter_mut().for_each(|piece| piece.to = Time(extreme));
             worst.states.iter_mut().flat_map(|lane| &mut lane.spans).for_each(|span| span.to = Time(extreme));
         }
-        let page = html::page(&fixture.results, &fixture.names);
+        let page = html::page(&fixture.results, &fixture.names, &[]);
         assert!(unbalanced(&page).is_empty() && page.len() < html::SIZE_MAX);
         assert!(!page.contains("NaN") && !page.contains("=\"inf"), "a drawing with a coordinate that is no number");
         let shown = rtscope::report::text::render(&fixture.results, &rtscope::style::Style::plain(80));

@@ -214,7 +214,7 @@ fn check_memory(name: &str, document: &Value, table: &Table) -> usize {
 fn every_figure_in_a_table_is_the_documents() {
     let mut seen = 0;
     for fixture in common::all() {
-        let (name, page) = (fixture.name, html::page(&fixture.results, &fixture.names));
+        let (name, page) = (fixture.name, html::page(&fixture.results, &fixture.names, &[]));
         let document = json::document(&fixture.results);
         for id in ["figures", "utilisation", "memory", "allocation"] {
             for table in tables(section(&page, id)) {
@@ -244,7 +244,7 @@ fn titles(html: &str) -> Vec<String> {
 fn every_column_and_every_window_in_a_drawing_is_the_documents() {
     let mut seen = 0;
     for fixture in common::all() {
-        let page = html::page(&fixture.results, &fixture.names);
+        let page = html::page(&fixture.results, &fixture.names, &[]);
         let document = json::document(&fixture.results);
         let column = |one: &Value| {
             let pauses = units::counted(one["count"].as_u64().unwrap_or(0), "pause", "pauses");
@@ -274,7 +274,7 @@ fn every_column_and_every_window_in_a_drawing_is_the_documents() {
 fn what_findings_say_and_cost_is_the_documents() {
     let mut seen = 0;
     for fixture in common::all().into_iter().filter(|fixture| fixture.name != "hostile") {
-        let told = text(section(&html::page(&fixture.results, &fixture.names), "verdict"));
+        let told = text(section(&html::page(&fixture.results, &fixture.names, &[]), "verdict"));
         for finding in json::document(&fixture.results)["findings"].as_array().expect("findings") {
             let of = |key: &str| finding[key].as_str().unwrap_or("-").to_owned();
             let share = said(&finding["share"], units::percent);
@@ -295,7 +295,7 @@ fn what_findings_say_and_cost_is_the_documents() {
 #[test]
 fn the_parts_of_a_drawn_pause_are_those_of_its_line() {
     let fixture = common::by_name("throttled");
-    let page = html::page(&fixture.results, &fixture.names);
+    let page = html::page(&fixture.results, &fixture.names, &[]);
     let data = between(&page, "id=\"rtscope-data\">", "</script>")[0];
     let data: Value = serde_json::from_str(data).expect("the data");
     let articles = between(section(&page, "worst"), "<article", "</article>");

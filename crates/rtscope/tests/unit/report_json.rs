@@ -3,25 +3,24 @@
 
 use testkit::results as common;
 
-use rtscope::report::{json, pauses_json::PauseLines};
+use rtscope::report::{json, pauses_json};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 fn value(name: &str) -> Value {
     let mut out = Vec::new();
-    json::write(&common::by_name(name).results, false, &mut out).expect("writing to memory");
+    json::write(&common::by_name(name).results, &mut out).expect("writing to memory");
     assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), 1, "one line");
     serde_json::from_slice(&out).expect("JSON")
 }
 
 fn lines(name: &str) -> Vec<Value> {
     let fixture = common::by_name(name);
-    let mut writer = PauseLines::new(Vec::new());
+    let (mut out, symbols) = (Vec::new(), &fixture.results.drawing.symbols);
     for worst in &fixture.results.drawing.worst {
-        writer.write(&worst.blamed, &fixture.names, &fixture.results.drawing.symbols).expect("writing to memory");
+        pauses_json::write(&mut out, &worst.blamed, &fixture.names, symbols).expect("writing to memory");
     }
-    let out = writer.finish().expect("writing to memory");
     let text = String::from_utf8(out).expect("UTF-8");
     text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
 }
@@ -195,7 +194,7 @@ fn a_figure_that_is_no_number_is_null() {
     let mut results = common::healthy().results;
     results.pauses.per_second = f64::NAN;
     let mut out = Vec::new();
-    json::write(&results, true, &mut out).expect("writing to memory");
+    json::write(&results, &mut out).expect("writing to memory");
     let value: Value = serde_json::from_slice(&out).expect("JSON");
     assert_eq!(value["pauses"]["per_second"], Value::Null);
 }
@@ -223,9 +222,8 @@ fn a_pause_is_a_line() {
 fn a_full_disk_is_an_error_and_not_silence() {
     let mut full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
     let fixture = common::healthy();
-    let error = json::write(&fixture.results, false, &mut full).expect_err("the disk is full");
+    let error = json::write(&fixture.results, &mut full).expect_err("the disk is full");
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
-    let mut lines = PauseLines::new(full);
     let drawing = &fixture.results.drawing;
-    assert!(lines.write(&drawing.worst[0].blamed, &fixture.names, &drawing.symbols).is_err());
+    assert!(pauses_json::write(&mut full, &drawing.worst[0].blamed, &fixture.names, &drawing.symbols).is_err());
 }

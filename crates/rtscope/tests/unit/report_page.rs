@@ -60,7 +60,7 @@ fn page(log: &[u8]) -> (String, Results) {
     let input = input::open(&path, None).expect("it is a log");
     let options = Options { threads: 2, ..Options::new("made.eventlog".as_ref()) };
     let (results, names) = analyse_for_page(&input, &options, &mut |_, _, _| {}).expect("a report");
-    let page = html::page(&results, &names);
+    let page = html::page(&results, &names, &[]);
     assert!(page.len() < html::SIZE_MAX, "{} bytes", page.len());
     assert!(!page.contains("NaN") && !page.contains("=\"inf"), "a coordinate that is no number");
     (page, results)

@@ -22,7 +22,7 @@ fn every_mark_survives() {
     let expected: String = all.chars().cycle().take(BLOCKS).collect();
     assert_eq!(marks(&picture, 1), expected);
     assert_eq!(picture.blocks.iter().sum::<u64>(), 256);
-    assert_eq!(picture.totals().map(|(_, bytes)| bytes).sum::<u64>(), MEGABLOCK);
+    assert_eq!(picture.totals().map(|(_, bytes, _)| bytes).sum::<u64>(), MEGABLOCK);
 }
 
 #[test]

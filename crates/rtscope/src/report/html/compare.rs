@@ -3,7 +3,7 @@
 //! that came and went, what there was over time and in lanes side by side. Refuses to
 //! compute figures.
 
-use super::frame::{self, facts, figure, finish, head, optional, section};
+use super::frame::{facts, figure, finish, head, list, list_or, more, optional, section};
 use super::{beside, svg_bar, svg_mirror, table};
 use crate::compare::Compared;
 use crate::draw::escape::{escape, json_in_script};
@@ -12,7 +12,6 @@ use rtscope_analyze::compare::Verdict;
 use rtscope_analyze::compare::judge::Compared as Figure;
 use rtscope_analyze::results::Results;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// Items of any list at most.
 const ITEMS_MAX: usize = 50;
@@ -29,10 +28,11 @@ pub fn comparison(compared: &Compared) -> String {
     beside::over_time(&mut body, compared);
     beside::lanes(&mut body, compared);
     let findings: Vec<String> = compared.comparison.findings.iter().map(words::finding).collect();
-    section(&mut body, "findings", "Findings", &list(findings, "None in either."));
+    section(&mut body, "findings", "Findings", &list_or("None in either.", &cut(findings)));
     let mut unseen = words::limits(&compared.comparison);
     unseen.extend(words::losses(compared));
-    section(&mut body, "losses", "What this cannot show", &list(unseen, "Nothing is known to be missing."));
+    let unseen = list_or("Nothing is known to be missing.", &cut(unseen));
+    section(&mut body, "losses", "What this cannot show", &unseen);
     let data = words::json(compared).unwrap_or_default();
     let head = head(&format!("{} and {}", a.source.path, b.source.path), None, false);
     finish(&head, &body, &json_in_script(&data))
@@ -56,14 +56,11 @@ fn verdict(compared: &Compared) -> String {
 }
 
 fn bars(a: &Results, b: &Results) -> String {
-    let mut out = String::new();
-    for (name, results) in [("A", a), ("B", b)] {
-        match svg_bar::draw(results) {
-            Some(svg) => out.push_str(&figure(&svg, &format!("{name}, {}", units::duration(results.span_ns)))),
-            None => _ = write!(out, "<p>{name}: unknown, no log of a runtime was recorded.</p>"),
-        }
-    }
-    out
+    let bar = |(name, results): (&str, &Results)| match svg_bar::draw(results) {
+        Some(svg) => figure(&svg, &format!("{name}, {}", units::duration(results.span_ns))),
+        None => format!("<p>{name}: unknown, no log of a runtime was recorded.</p>"),
+    };
+    [("A", a), ("B", b)].map(bar).concat()
 }
 
 fn figures(compared: &Compared) -> String {
@@ -111,12 +108,9 @@ fn interval(figure: &Figure) -> String {
 
 /// A list with its heading, where it has items.
 fn titled(title: &str, items: Vec<String>) -> String {
-    if items.is_empty() { String::new() } else { format!("<h4>{title}</h4>{}", list(items, "")) }
+    if items.is_empty() { String::new() } else { format!("<h4>{title}</h4>{}", list(&cut(items))) }
 }
 
-fn list(items: Vec<String>, nothing: &str) -> String {
-    if items.is_empty() {
-        return format!("<p>{nothing}</p>");
-    }
-    frame::list(&report_words::cut(items, ITEMS_MAX, frame::more))
+fn cut(items: Vec<String>) -> Vec<String> {
+    report_words::cut(items, ITEMS_MAX, more)
 }

@@ -81,9 +81,24 @@ pub(super) fn list(items: &[String]) -> String {
     format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect::<String>())
 }
 
+/// A list; `nothing` where it is empty.
+pub(super) fn list_or(nothing: &str, items: &[String]) -> String {
+    if items.is_empty() { format!("<p>{nothing}</p>") } else { list(items) }
+}
+
 /// Of a list that was cut.
 pub(super) fn more(more: usize) -> String {
     format!("and {} more", units::count(more as u64))
+}
+
+/// A sentence with what it is about.
+pub(super) fn headed(head: &str, sentence: &str) -> String {
+    format!("<p><strong>{head}:</strong> {}.</p>", escape(sentence))
+}
+
+/// What is less important.
+pub(super) fn faint(text: &str) -> String {
+    format!("<p class=\"faint\">{}</p>", escape(text))
 }
 
 /// Sentences, each a paragraph.

@@ -7,7 +7,7 @@ use super::table::begin;
 use crate::draw::escape::{escape, json_in_script};
 use crate::draw::svg::Svg;
 use crate::heap::layout::{Layout, shape};
-use crate::heap::picture::{BLOCK, Kind, MEGABLOCK, Picture, Square};
+use crate::heap::picture::{Kind, Picture, Square};
 use crate::heap::svg::{in_page, swatch};
 use rtscope_model::Time;
 use rtscope_model::heap::{Heap, Part};
@@ -68,8 +68,8 @@ pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<St
     let [across, down] = shape(per);
     let shots: Vec<Shot> =
         kept.iter().zip(maps.iter()).map(|((heap, picture), (_, map))| shot(heap, picture, started, map)).collect();
-    let kinds = Kind::ALL.into_iter().filter(|kind| shots.iter().any(|shot| shot.kinds.contains_key(kind.class())));
-    let rows: Vec<Kind> = kinds.collect();
+    let shown = |kind: &Kind| shots.iter().any(|shot| shot.kinds.contains_key(kind.class()));
+    let rows: Vec<Kind> = Kind::ALL.into_iter().filter(shown).collect();
     // The script counts in units, of so many pixels each.
     let data = json!({
         "first": slots.first().copied().unwrap_or(0),
@@ -150,11 +150,13 @@ fn spread_of(count: usize, most: usize, size: impl Fn(usize) -> u64) -> BTreeSet
 /// there is room for.
 fn maps(pictures: &[(&Heap, Picture)]) -> (u64, Vec<(usize, String)>) {
     let size = |index: usize| pictures.get(index).map_or(0, |(heap, _)| heap.heap_bytes);
+    let first =
+        pictures.iter().filter_map(|(_, picture)| picture.tiles.first()).map(|tile| tile.slot).min().unwrap_or(0);
     for (most, per) in THINNER {
         let mut room = MAPS_MAX;
         let write = |index: usize| {
             let (_, picture) = pictures.get(index)?;
-            let map = written_map(picture, first(pictures), per, room)?;
+            let map = written_map(picture, first, per, room)?;
             room -= map.len();
             Some((index, map))
         };
@@ -165,12 +167,7 @@ fn maps(pictures: &[(&Heap, Picture)]) -> (u64, Vec<(usize, String)>) {
         }
     }
     // Beyond all measure: figures without a map.
-    (256, pictures.len().checked_sub(1).map(|last| (last, String::new())).into_iter().collect())
-}
-
-fn first(pictures: &[(&Heap, Picture)]) -> u64 {
-    let drawn = pictures.iter().filter(|(_, picture)| !picture.tiles.is_empty());
-    drawn.map(|(_, picture)| picture.first()).min().unwrap_or(0)
+    (256, vec![(pictures.len() - 1, String::new())])
 }
 
 /// A map as text: megablocks split by `;`, each as how many places behind the one before it
@@ -179,11 +176,7 @@ fn first(pictures: &[(&Heap, Picture)]) -> u64 {
 fn written_map(picture: &Picture, first: u64, per: u64, room: usize) -> Option<String> {
     let [across, down] = shape(per);
     let mut squares = picture.squares(per);
-    let mut out = String::new();
-    let mut last: Option<(u64, String)> = None;
-    let mut alike = 1u64;
-    let mut next = first;
-    for tile in &picture.tiles {
+    let written = |slot: u64| {
         let of_tile: Vec<Square> = squares.by_ref().take((across * down) as usize).map(|(_, square)| square).collect();
         let mut runs = String::new();
         for run in of_tile.chunk_by(|a, b| a == b) {
@@ -192,37 +185,24 @@ fn written_map(picture: &Picture, first: u64, per: u64, room: usize) -> Option<S
                 let _ = write!(runs, "{}", run.len());
             }
         }
-        if last.as_ref().is_some_and(|(slot, before)| slot + alike == tile.slot && *before == runs) {
-            alike += 1;
-            continue;
+        (slot, runs)
+    };
+    let mut tiles = picture.tiles.iter().map(|tile| tile.slot).map(written).peekable();
+    let (mut out, mut next) = (String::new(), first);
+    while let Some((slot, runs)) = tiles.next() {
+        let skipped = if slot == next { String::new() } else { (slot - next + 1).to_string() };
+        next = slot + 1;
+        while tiles.next_if(|(like, same)| *like == next && *same == runs).is_some() {
+            next += 1;
         }
-        if let Some((slot, before)) = last.take() {
-            push(&mut out, slot, &mut next, &before, alike);
-        }
+        let alike = if next > slot + 1 { format!("*{}", next - slot) } else { String::new() };
+        let split = if out.is_empty() { "" } else { ";" };
+        out.extend([split, &skipped, &runs, &alike]);
         if out.len() > room {
             return None;
         }
-        alike = 1;
-        last = Some((tile.slot, runs));
     }
-    if let Some((slot, before)) = last {
-        push(&mut out, slot, &mut next, &before, alike);
-    }
-    (out.len() <= room).then_some(out)
-}
-
-fn push(out: &mut String, slot: u64, next: &mut u64, runs: &str, alike: u64) {
-    if !out.is_empty() {
-        out.push(';');
-    }
-    if slot != *next {
-        let _ = write!(out, "{}", slot - *next + 1);
-    }
-    out.push_str(runs);
-    if alike > 1 {
-        let _ = write!(out, "*{alike}");
-    }
-    *next = slot + alike;
+    Some(out)
 }
 
 /// The letter of a square; pinned ones from `A` on by grade.
@@ -237,9 +217,8 @@ fn told(kind: &Kind) -> Value {
 }
 
 fn shot(heap: &Heap, picture: &Picture, started: Time, map: &str) -> Shot {
-    let kind = |(kind, bytes): (Kind, u64)| {
-        let share = if kind == Kind::Returned { String::new() } else { units::percent_of(bytes, picture.bytes()) };
-        (kind.class(), (bytes, units::bytes(bytes), share))
+    let kind = |(kind, bytes, share): (Kind, u64, Option<String>)| {
+        (kind.class(), (bytes, units::bytes(bytes), share.unwrap_or_default()))
     };
     let all = heap.ledger.iter().map(|line| line.bytes).fold(0u64, u64::saturating_add);
     let all = heap.rss_bytes.unwrap_or(all);
@@ -269,22 +248,13 @@ fn introduction([shown, looks]: [u64; 2], per: u64, last: &Heap, layout: &Layout
     if layout.height() == 0 {
         return out + ". There is no map to draw.";
     }
-    out.push_str(
-        ". Megablocks of 1 MiB stand by address, frames hold nothing, a line through one says that all of it is free. ",
+    let _ = write!(
+        out,
+        ". Megablocks of 1 MiB stand by address, frames hold nothing, a line through one says that all of it is free. \
+         A {}; pinned blocks are filled from below as far as they are alive.",
+        Picture::square_words(per)
     );
-    match per {
-        1 => out.push_str("A square is a block of 4 KiB"),
-        per => {
-            let of = units::bytes(per * BLOCK);
-            let _ = write!(out, "A square stands for {per} blocks ({of}), each kind as often as it has blocks");
-        }
-    }
-    debug_assert_eq!(MEGABLOCK / BLOCK, 256);
-    out.push_str("; pinned blocks are filled from below as far as they are alive.");
-    if layout.left_out > 0 {
-        let far = units::counted(layout.left_out, "megablock", "megablocks");
-        let _ = write!(out, " {far} far apart are not drawn.");
-    }
+    out.extend(layout.not_drawn().map(|far| format!(" {far}.")));
     out
 }
 
@@ -327,7 +297,7 @@ fn figures(heads: [&str; 3], rows: &[(&'static str, String)], of: &BTreeMap<&str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heap::picture::BLOCKS;
+    use crate::heap::picture::{BLOCKS, MEGABLOCK};
     use rtscope_model::heap::Megablock;
     use std::collections::HashMap;
 

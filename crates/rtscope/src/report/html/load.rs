@@ -9,7 +9,6 @@ use crate::load::text;
 use rtscope_load::document::Document;
 use rtscope_load::spread::Figures;
 use rtscope_model::units;
-use std::fmt::Write as _;
 
 /// The page; `rtscope-data` holds the document of `load --json`, where it fits.
 pub fn load(load: &Document) -> String {
@@ -25,11 +24,10 @@ pub fn load(load: &Document) -> String {
 
 fn said(load: &Document) -> String {
     let class = if load.doubts.is_empty() { "good" } else { "warning" };
-    let mut out = format!("<article class=\"finding {class}\"><h3>{}</h3>", escape(&text::headline(load)));
-    for doubt in &load.doubts {
-        let _ = write!(out, "<p><strong>{}.</strong></p>", escape(&text::doubted(*doubt, load)));
-    }
-    out + "</article>" + &list(&text::notes(load))
+    let headline = format!("<article class=\"finding {class}\"><h3>{}</h3>", escape(&text::headline(load)));
+    let doubt = |doubt| format!("<p><strong>{}.</strong></p>", escape(&text::doubted(doubt, load)));
+    let doubts: String = load.doubts.iter().copied().map(doubt).collect();
+    headline + &doubts + "</article>" + &list(&text::notes(load))
 }
 
 fn figures(load: &Document) -> String {

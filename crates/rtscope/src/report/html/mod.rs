@@ -1,10 +1,5 @@
-//! `report --html`: one self-contained page. Nothing is loaded from anywhere,
-//! nothing needs a script (one lets look through snapshots of a heap), and it stays
-//! below [`SIZE_MAX`].
-//!
-//! `page` puts sections together, `table` and `verdict` write them, `svg_*`
-//! draw, `data` embeds the same figures as JSON, from which a browser bundle
-//! can draw instead. Refuses to compute figures.
+//! `report --html`: one self-contained page. `page` puts sections together, `table` and `verdict` write them, `svg_*`
+//! draw, `data` embeds the same figures as JSON. Refuses to compute figures.
 
 mod beside;
 mod compare;
@@ -30,14 +25,13 @@ mod svg_requests;
 mod svg_time;
 mod svg_waterfall;
 mod table;
-mod user;
 mod verdict;
 
 pub use compare::comparison;
 #[cfg(test)]
 pub(crate) use frame::STYLE;
 pub use load::load;
-pub use page::{page, page_with};
+pub use page::page;
 pub use plots::{PLOTS_MAX, Plot, read as read_plots};
 pub use stm_bench::stm_bench;
 pub use svg_load::document as load_svg;

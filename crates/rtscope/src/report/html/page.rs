@@ -1,18 +1,20 @@
 //! The page: sections in the order in which they are read, one style sheet,
 //! a policy that forbids everything else.
 
-use super::frame::{drawn, facts, figure, finish, head, joined, list, more, optional, section};
+use super::frame::{
+    drawn, facts, faint, figure, finish, head, headed, joined, list_or, more, optional, paragraphs, section,
+};
 use super::plots::Plot;
 use super::{
     SIZE_MAX, data, heap_map, plots, requests, stm, svg_bands, svg_bar, svg_histogram, svg_lanes, svg_memory, svg_mmu,
-    svg_time, svg_waterfall, table, user, verdict,
+    svg_time, svg_waterfall, table, verdict,
 };
 use crate::draw::escape::escape;
 use crate::kinds::SpanKind;
 use crate::report::{code, further, units, words};
+use indexmap::IndexMap;
 use rtscope_analyze::results::{Results, ThreadState, WorstPause};
 use rtscope_model::{Cause, Names, PauseQuality, Symbols};
-use std::fmt::Write as _;
 
 /// Losses told one by one.
 const LOSSES_MAX: usize = 50;
@@ -20,13 +22,8 @@ const LOSSES_MAX: usize = 50;
 const CAUSES_MAX: usize = 6;
 
 /// The page, below [`SIZE_MAX`] bytes. `names` resolves who took CPUs in
-/// [`rtscope_analyze::results::Drawing::worst`].
-pub fn page(results: &Results, names: &Names) -> String {
-    page_with(results, names, &[])
-}
-
-/// The same with drawings of other commands.
-pub fn page_with(results: &Results, names: &Names, plots: &[Plot]) -> String {
+/// [`rtscope_analyze::results::Drawing::worst`]; `plots` are drawings of other commands.
+pub fn page(results: &Results, names: &Names, plots: &[Plot]) -> String {
     let mut body = String::with_capacity(1 << 17);
     let mut absent = Vec::new();
     body.push_str(&header(results));
@@ -38,7 +35,8 @@ pub fn page_with(results: &Results, names: &Names, plots: &[Plot]) -> String {
     let over_time = drawn(svg_time::draw(results, &[results]));
     wanted(&mut body, &mut absent, "over-time", "Pauses over time", over_time);
     optional(&mut body, "lanes", "What lanes did", lanes_over_time(results, &[results]));
-    wanted(&mut body, &mut absent, "utilisation", "What any window left for the program", utilisation(results));
+    let utilisation = joined([drawn(svg_mmu::draw(results, &[results])), table::mmu(results)]);
+    wanted(&mut body, &mut absent, "utilisation", "What any window left for the program", utilisation);
     wanted(&mut body, &mut absent, "memory", "Memory", memory(results));
     let map = heap_map::section(&results.heaps, results.heaps_left_out, results.started);
     let more = map.is_some().then_some(&heap_map::MORE);
@@ -48,7 +46,7 @@ pub fn page_with(results: &Results, names: &Names, plots: &[Plot]) -> String {
     wanted(&mut body, &mut absent, "worst", "The longest pauses, lane by lane", worst(results, names));
     optional(&mut body, "code", "Where the code was", table::code(results));
     optional(&mut body, "allocation", "Allocation", allocation(results));
-    optional(&mut body, "user", "What the program said of itself", user::section(results));
+    optional(&mut body, "user", "What the program said of itself", table::user(results));
     optional(&mut body, "concurrent", "The concurrent collector", concurrent(results));
     optional(&mut body, "sparks", "Sparks", table::sparks(results));
     optional(&mut body, "plots", "Beside this recording", plots::section(plots));
@@ -69,22 +67,17 @@ fn wanted(body: &mut String, absent: &mut Vec<&'static str>, id: &str, title: &'
 /// What the page has no section of, and why: "Memory is not on this page: ...".
 fn not_shown(results: &Results, absent: &[&str]) -> Vec<String> {
     let (memory, pauses): (Vec<&str>, Vec<&str>) = absent.iter().partition(|title| **title == "Memory");
-    let mut items = Vec::new();
-    if !pauses.is_empty() {
-        let why = if !words::has_runtime(results) {
-            "no log of a runtime was recorded"
-        } else if results.pauses.count == 0 {
-            "no pause was seen"
-        } else {
-            "too little was seen of the pauses"
-        };
-        let titles = pauses.join("\u{201d}, \u{201c}");
-        items.push(format!("{why}, so this page has no \u{201c}{titles}\u{201d}"));
-    }
-    if !memory.is_empty() {
-        items.push("nothing told how much memory the program held".into());
-    }
-    items
+    let why = if !words::has_runtime(results) {
+        "no log of a runtime was recorded"
+    } else if results.pauses.count == 0 {
+        "no pause was seen"
+    } else {
+        "too little was seen of the pauses"
+    };
+    let titles = words::all_of(pauses.into_iter().map(str::to_owned), "\u{201d}, \u{201c}");
+    let pauses = titles.map(|titles| format!("{why}, so this page has no \u{201c}{titles}\u{201d}"));
+    let memory = memory.first().map(|_| "nothing told how much memory the program held".to_owned());
+    pauses.into_iter().chain(memory).collect()
 }
 
 fn header(results: &Results) -> String {
@@ -93,7 +86,7 @@ fn header(results: &Results) -> String {
     let command = results.program.as_ref().map_or(&results.runtime.args, |program| &program.command);
     let args = command.iter().take(100).map(String::as_str).collect::<Vec<_>>().join(" ");
     let args = if args.is_empty() { String::new() } else { format!("<p><code>{}</code></p>", escape(&args)) };
-    let log = words::which_log(results).map(|text| format!("<p>{}</p>", escape(&text))).unwrap_or_default();
+    let log = paragraphs(words::which_log(results));
     format!("<header><h1>{}</h1><p>{}</p>{args}{log}</header>\n", escape(&results.source.path), facts)
 }
 
@@ -101,15 +94,10 @@ fn figures(results: &Results) -> String {
     if !words::has_runtime(results) {
         return "<p>Unknown: no log of a runtime was recorded, so pauses could not be seen.</p>".into();
     }
-    let mut out = drawn(svg_bar::draw(results)).unwrap_or_default();
-    out.extend(table::pauses(results));
-    if let Some(text) = words::productivity(results) {
-        let _ = write!(out, "<p><strong>Productivity:</strong> {}.</p>", escape(&text));
-    }
-    out.extend(table::causes(results));
-    out.extend(table::lanes(results));
-    out.extend(table::generations(results));
-    out
+    let productivity = words::productivity(results).map(|text| headed("Productivity", &text));
+    let above = [drawn(svg_bar::draw(results)), table::pauses(results), productivity];
+    let below = [table::causes(results), table::lanes(results), table::generations(results)];
+    [above, below].into_iter().flatten().flatten().collect()
 }
 
 /// What lanes did over the run.
@@ -118,16 +106,8 @@ pub(super) fn lanes_over_time(results: &Results, all: &[&Results]) -> Option<Str
     Some(results.drawing.lanes.as_ref().map(svg_lanes::caption).unwrap_or_default() + &drawn)
 }
 
-fn utilisation(results: &Results) -> Option<String> {
-    let table = table::mmu(results)?;
-    Some(drawn(svg_mmu::draw(results, &[results])).unwrap_or_default() + &table)
-}
-
 fn allocation(results: &Results) -> Option<String> {
-    let nursery = results.nursery.as_ref().map(|nursery| {
-        let text = escape(&further::nursery(nursery)).into_owned();
-        format!("<p><strong>Nursery:</strong> {text}.</p>")
-    });
+    let nursery = results.nursery.as_ref().map(|nursery| headed("Nursery", &further::nursery(nursery)));
     Some(table::allocation(results)? + &nursery.unwrap_or_default())
 }
 
@@ -143,8 +123,7 @@ fn memory(results: &Results) -> Option<String> {
 
 fn rates(results: &Results) -> Option<String> {
     let drawn = figure(&svg_memory::draw_rates(results)?, "");
-    let promoted = results.promotion.map(|promotion| format!("<p>{}.</p>", escape(&further::promotion(&promotion))));
-    Some(drawn + &promoted.unwrap_or_default())
+    Some(drawn + &paragraphs(results.promotion.map(|promotion| further::promotion(&promotion) + ".")))
 }
 
 /// What a waterfall has of the viewer's kinds.
@@ -161,23 +140,18 @@ const KERNEL: [ThreadState; 5] =
     [ThreadState::Running, ThreadState::Runnable, ThreadState::Sleeping, ThreadState::Blocked, ThreadState::Unknown];
 
 fn worst(results: &Results, names: &Names) -> Option<String> {
-    let worst = &results.drawing.worst;
-    if worst.is_empty() {
-        return None;
-    }
-    let mut out = legend();
-    for (index, worst) in worst.iter().take(svg_waterfall::WORST_MAX).enumerate() {
-        let span_ns = svg_waterfall::length_ns(worst);
-        out.push_str(&pause(results, names, (index + 1, worst), span_ns, "h3"));
-    }
-    Some(out)
+    let worst = (1..).zip(results.drawing.worst.iter().take(svg_waterfall::WORST_MAX));
+    let pauses: String = worst
+        .map(|(rank, worst)| pause(results, names, (rank, worst), svg_waterfall::length_ns(worst), "h3"))
+        .collect();
+    (!pauses.is_empty()).then(|| legend() + &pauses)
 }
 
 /// What the colours of pauses mean, and the patterns among them.
 pub(super) fn legend() -> String {
     let mut out = format!("{}<p class=\"legend\">", svg_waterfall::PATTERNS);
     out.extend(KINDS.map(|kind| table::entry(&table::fill(kind), kind.words())));
-    out.extend(KERNEL.map(|state| table::entry(svg_waterfall::class(state), words::state(state))));
+    out.extend(KERNEL.map(|state| table::entry(&svg_waterfall::class(state), words::state(state))));
     out.push_str("</p>");
     out
 }
@@ -200,52 +174,44 @@ pub(super) fn pause(
 /// "1. 89.2 ms at 1.20 s: generation 0, held up by capability 1 for 40 ms".
 fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
     let pause = &worst.blamed.pause;
-    let length = units::duration(pause.released.since(pause.begin()));
-    let mut text = format!("{rank}. {length} at {}", units::duration(pause.begin().since(results.started)));
-    if let Some(generation) = pause.generation {
-        let _ = write!(text, ", generation {generation}");
-    }
-    if let Some(held) = worst.blamed.held_up_by()
-        && let Some(lane) = held.lane
-    {
-        let name = svg_waterfall::lane_name(results, lane);
-        let _ = write!(text, ", held up by {name} for {}", units::duration(held.ns));
-    }
-    if pause.quality == PauseQuality::Partial {
-        text.push_str(", not seen whole");
-    }
-    escape(&text).into_owned()
+    let length = units::duration(svg_waterfall::length_ns(worst));
+    let held = worst.blamed.held_up_by().and_then(|held| {
+        let name = svg_waterfall::lane_name(results, held.lane?);
+        Some(format!("held up by {name} for {}", units::duration(held.ns)))
+    });
+    let parts = [
+        Some(format!("{rank}. {length} at {}", units::duration(pause.begin().since(results.started)))),
+        pause.generation.map(|generation| format!("generation {generation}")),
+        held,
+        (pause.quality == PauseQuality::Partial).then(|| "not seen whole".to_owned()),
+    ];
+    escape(&parts.into_iter().flatten().collect::<Vec<_>>().join(", ")).into_owned()
 }
 
 /// What the waits of a pause were, longest first; one entry for each cause and
 /// who was behind it, however often they took turns.
 fn caption(worst: &WorstPause, names: &Names, symbols: &Symbols) -> String {
-    let mut sums: Vec<(Cause, &str, Option<u32>, u64)> = Vec::new();
+    let mut sums: IndexMap<(Cause, &str), (Option<u32>, u64)> = IndexMap::new();
     for piece in worst.blamed.causes.iter().filter(|piece| piece.ns() > 0) {
         let who = piece.who.map_or("", |who| names.get(who));
-        match sums.iter_mut().find(|sum| (sum.0, sum.1) == (piece.cause, who)) {
-            Some(sum) => {
-                sum.2 = sum.2.filter(|pid| Some(*pid) == piece.who_pid);
-                sum.3 = sum.3.saturating_add(piece.ns());
-            }
-            None => sums.push((piece.cause, who, piece.who_pid, piece.ns())),
-        }
+        let (pid, ns) = sums.entry((piece.cause, who)).or_insert((piece.who_pid, 0));
+        *pid = pid.filter(|pid| Some(*pid) == piece.who_pid);
+        *ns = ns.saturating_add(piece.ns());
     }
-    sums.sort_by_key(|sum| std::cmp::Reverse(sum.3));
-    let all: u64 = sums.iter().fold(0, |all, sum| all.saturating_add(sum.3));
-    let told = sums.iter().take(CAUSES_MAX).map(|(cause, who, pid, ns)| {
+    sums.sort_by(|_, a, _, b| b.1.cmp(&a.1));
+    let all: u64 = sums.values().fold(0, |all, (_, ns)| all.saturating_add(*ns));
+    let told = sums.iter().map(|((cause, who), (pid, ns))| {
         let who = (!who.is_empty()).then(|| match pid {
             Some(pid) => format!("{who} (pid {pid})"),
             None => (*who).to_string(),
         });
         let words = words::cause(*cause, who.as_deref());
         let pieces = worst.blamed.causes.iter().filter(|piece| piece.cause == *cause);
-        let stay = code::longest_stay(pieces).map_or_else(String::new, |stay| format!(": {}", stay.words(symbols)));
+        let stay = code::longest_stay(pieces, symbols).map_or_else(String::new, |(_, stay)| format!(": {stay}"));
         let text = format!("{words} {} ({}){stay}", units::duration(*ns), units::percent_of(*ns, all));
         escape(&text).into_owned()
     });
-    let more = sums.len().saturating_sub(CAUSES_MAX);
-    let told: Vec<String> = told.chain((more > 0).then(|| format!("{more} more"))).collect();
+    let told = words::cut(told.collect(), CAUSES_MAX, |more| format!("{more} more"));
     let hidden = worst.blamed.pause.lanes.len().saturating_sub(svg_waterfall::LANES_MAX);
     let lanes = if hidden > 0 { format!(" {hidden} more lanes are not drawn.") } else { String::new() };
     if told.is_empty() { lanes } else { format!("Waited for: {}.{lanes}", told.join("; ")) }
@@ -256,12 +222,7 @@ fn losses(results: &Results, absent: &[&str]) -> String {
     items.extend(words::losses(results));
     items = words::cut(items, LOSSES_MAX, more);
     items.extend(words::limits(results).into_iter().take(LOSSES_MAX));
-    let mut out = match items.as_slice() {
-        [] => "<p>Nothing is known to be missing.</p>".to_owned(),
-        items => list(items),
-    };
-    for fact in words::recording(results) {
-        let _ = write!(out, "<p class=\"faint\">{}</p>", escape(&fact));
-    }
-    out
+    let facts = words::recording(results);
+    let facts: String = facts.iter().map(|fact| faint(fact)).collect();
+    list_or("Nothing is known to be missing.", &items) + &facts
 }

@@ -22,25 +22,15 @@ pub struct Plot {
 
 impl Plot {
     /// A drawing of `svg`, called `name` where it does not say what it shows.
-    ///
-    /// # Errors
-    /// It is no SVG.
-    pub fn new(svg: String, name: &str) -> Result<Plot, Trouble> {
+    fn new(svg: String, name: &str) -> Result<Plot, Trouble> {
         let Some(at) = svg.find("<svg").filter(|at| *at < 1000 && svg.contains("</svg>")) else {
-            let made = "give a drawing that rtscope tune, bench, load, heap or machine wrote";
-            return Err(Trouble::new(format!("cannot put {name} on the page"))
-                .because("it is no SVG drawing")
-                .next(made));
+            let trouble = Trouble::new(format!("cannot put {name} on the page")).because("it is no SVG drawing");
+            return Err(trouble.next("give a drawing that rtscope tune, bench, load, heap or machine wrote"));
         };
         let begin = svg.get(at..).unwrap_or_default().split('>').next().unwrap_or_default();
         let label = begin.split_once("aria-label=\"").and_then(|(_, rest)| rest.split_once('"'));
         let name = label.map_or_else(|| name.to_owned(), |(label, _)| unescape(label));
         Ok(Plot { svg, name })
-    }
-
-    /// What it shows.
-    pub fn name(&self) -> &str {
-        &self.name
     }
 }
 
@@ -58,11 +48,8 @@ pub fn read(paths: &[impl AsRef<Path>]) -> Result<Vec<Plot>, Trouble> {
         let mut svg = String::new();
         let file = File::open(path).map_err(|error| trouble().because(error))?;
         file.take(room + 1).read_to_string(&mut svg).map_err(|error| trouble().because(error))?;
-        room = room.checked_sub(svg.len() as u64).ok_or_else(|| {
-            trouble()
-                .because("drawings of more than 256 KiB would make it too large to mail")
-                .next("give fewer with --plot")
-        })?;
+        let large = || trouble().because("drawings of more than 256 KiB would make it too large to mail");
+        room = room.checked_sub(svg.len() as u64).ok_or_else(|| large().next("give fewer with --plot"))?;
         plots.push(Plot::new(svg, &name)?);
     }
     Ok(plots)
@@ -85,10 +72,10 @@ mod tests {
     fn a_drawing_is_a_picture_and_says_what_it_shows() {
         let svg = "<svg aria-label=\"time &amp; memory\"><script>alert(1)</script></svg>";
         let plot = Plot::new(svg.into(), "x.svg").unwrap();
-        assert_eq!(plot.name(), "time & memory");
+        assert_eq!(plot.name, "time & memory");
         let section = section(&[plot]).unwrap();
         assert!(section.contains("alt=\"time &amp; memory\"") && !section.contains("<script"), "{section}");
-        assert_eq!(Plot::new("<svg></svg>".into(), "<x>.svg").unwrap().name(), "<x>.svg");
+        assert_eq!(Plot::new("<svg></svg>".into(), "<x>.svg").unwrap().name, "<x>.svg");
         assert!(super::section(&[]).is_none());
     }
 

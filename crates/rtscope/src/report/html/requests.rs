@@ -6,7 +6,6 @@ use super::table::shared;
 use crate::draw::escape::escape;
 use crate::report::{requests as words, tables};
 use rtscope_analyze::results::Results;
-use std::fmt::Write as _;
 
 /// Slow requests told one by one.
 const ROWS_MAX: usize = 10;
@@ -14,9 +13,8 @@ const ROWS_MAX: usize = 10;
 /// The section; `None` where no requests were given.
 pub(super) fn section(results: &Results) -> Option<String> {
     let joined = results.requests.as_ref()?;
-    let url = escape(&joined.url);
-    let mut out = format!("<p>{}</p>", words::figures(joined, &format!("<code>{url}</code>")));
-    let _ = write!(out, "<p><strong>{}</strong></p>", escape(&words::slowest(joined)));
+    let figures = words::figures(joined, &format!("<code>{}</code>", escape(&joined.url)));
+    let mut out = format!("<p>{figures}</p><p><strong>{}</strong></p>", escape(&words::slowest(joined)));
     out += &paragraphs([words::explained(joined), words::left_out(joined)].into_iter().flatten());
     out.extend(drawn(svg_requests::draw(results)));
     out.extend(shared(tables::slowest(results, joined, ROWS_MAX, |at| at)));

@@ -18,8 +18,8 @@ pub(super) fn section(results: &Results) -> Option<String> {
     let mut out = format!("<p>{}</p>", escape(&words::figures(found)));
     out += &paragraphs(words::told(found).into_iter().chain([words::left_out(found)]).flatten());
     out.extend(drawn(draw(results, found)));
-    out.extend(shared(words::lanes(found, usize::MAX)).filter(|_| found.outcomes));
-    out.extend(shared(words::names(found, usize::MAX, |name| escape(name).into_owned())));
+    out.extend(shared(words::lanes(found)).filter(|_| found.outcomes));
+    out.extend(shared(words::names(found, |name| escape(name).into_owned())));
     Some(out)
 }
 
@@ -67,8 +67,7 @@ fn draw(results: &Results, found: &Transactions) -> Option<String> {
 fn legend(svg: &mut Svg, parts: &[Part]) {
     let mut at = LEFT + 150.0;
     for (_, class, name) in parts.iter().filter(|_| parts.len() > 1) {
-        svg.rect([at, 3.0, 10.0, 10.0], class, "");
-        svg.text(at + 15.0, 12.0, Anchor::Start, "tick", name);
+        svg.key(at, 12.0, class, name);
         at += text_width(name) + 45.0;
     }
 }

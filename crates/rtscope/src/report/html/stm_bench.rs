@@ -35,18 +35,15 @@ fn measured(found: &Found, benchmark: &Measured) -> String {
     let command = format!("<p><code>{}</code></p>", escape(&benchmark.command));
     let mut out = format!("{command}{}", figure(&svg::in_page(found, benchmark), ""));
     out += &across(found, benchmark, "time", |point| Some(text::time(point.time_ns.median)));
-    if benchmark.points.iter().any(|point| point.of_default.is_some()) {
-        out += &across(found, benchmark, "of the default", |point| point.of_default.map(interval));
-    }
-    if let Some(fewest) =
-        benchmark.points.first().filter(|_| benchmark.points.iter().any(|one| one.of_fewest.is_some()))
-    {
-        let of = format!("of {}", fewest.threads);
-        out += &across(found, benchmark, &of, |point| point.of_fewest.map(interval));
-    }
-    if benchmark.points.iter().any(|point| point.aborts.is_some()) {
-        out += &across(found, benchmark, "aborts", |point| Some(text::count(point.aborts?.median)));
-    }
+    let mut known = |what: &str, cell: &dyn Fn(&Point) -> Option<String>| {
+        if benchmark.points.iter().any(|point| cell(point).is_some()) {
+            out += &across(found, benchmark, what, cell);
+        }
+    };
+    known("of the default", &|point| point.of_default.map(interval));
+    let fewest = benchmark.points.first().map_or(0, |point| point.threads);
+    known(&format!("of {fewest}"), &|point| point.of_fewest.map(interval));
+    known("aborts", &|point| Some(text::count(point.aborts?.median)));
     out
 }
 

@@ -7,70 +7,48 @@ use crate::draw::escape::escape;
 use crate::draw::svg::Svg;
 use crate::report::{units, words};
 use rtscope_analyze::results::Results;
-use rtscope_analyze::results::heap_profile::{self, Found};
+use rtscope_analyze::results::heap_profile::Band;
 use rtscope_model::Time;
-use std::fmt::Write as _;
 
 /// Labels with a colour of their own. More could not be told apart.
 const SHOWN: usize = 8;
 /// Characters of a label in the legend.
 const LABEL_MAX: usize = 60;
 
-/// What is to be drawn; maybe nothing.
-#[derive(Default)]
-pub(super) struct Bands {
-    at: Vec<Time>,
-    bands: Vec<Band>,
-}
+/// A band with its class.
+pub(super) type Classed = (String, Band);
 
-struct Band {
-    class: String,
-    title: String,
-    /// Bytes of this band and of all below it, of each sample.
-    tops: Vec<u64>,
-}
-
-impl Bands {
-    /// Those of a report.
-    pub(super) fn of(results: &Results) -> Bands {
-        let rows = results.heap_profile.iter().flat_map(classed).collect::<Vec<_>>();
-        let Some((_, first)) = rows.first() else { return Bands::default() };
-        let at: Vec<Time> = first.points.iter().map(|(at, _)| *at).collect();
-        let mut below = vec![0u64; at.len()];
-        let band = |(class, band): (String, heap_profile::Band)| {
-            for (sum, (_, bytes)) in below.iter_mut().zip(&band.points) {
-                *sum = sum.saturating_add(*bytes);
-            }
-            Band { class, title: title(&band), tops: below.clone() }
-        };
-        Bands { at, bands: rows.into_iter().map(band).collect() }
-    }
-
-    pub(super) fn max(&self) -> Option<u64> {
-        self.bands.last().and_then(|band| band.tops.iter().copied().max())
-    }
-
-    /// Draws them; the last sample holds until `end`.
-    pub(super) fn draw(&self, svg: &mut Svg, x: impl Fn(Time) -> f64, y: impl Fn(u64) -> f64, end: f64) {
-        let mut below = vec![0u64; self.at.len()];
-        for band in &self.bands {
-            let tops = band.tops.iter().zip(&below);
-            let points: Vec<_> =
-                self.at.iter().zip(tops).map(|(at, (top, bottom))| (x(*at), y(*top), y(*bottom))).collect();
-            svg.area(&points, end, &band.class, &band.title);
-            below.clone_from(&band.tops);
-        }
-    }
-}
-
-/// Each band with its class, the largest first.
-fn classed(profile: &Found) -> Vec<(String, heap_profile::Band)> {
+/// Each band, the largest first; none without a profile.
+pub(super) fn bands(results: &Results) -> Vec<Classed> {
+    let Some(profile) = &results.heap_profile else { return Vec::new() };
     let (shown, rest) = words::heap_profile(profile, SHOWN);
     let shown = shown.into_iter().enumerate().map(|(index, band)| (format!("band b-{index}"), band));
     shown.chain(rest.map(|rest| ("band b-rest".into(), rest))).collect()
 }
 
-fn title(band: &heap_profile::Band) -> String {
+/// Bytes of all of them in the largest sample.
+pub(super) fn max(bands: &[Classed]) -> Option<u64> {
+    let samples = 0..bands.first()?.1.points.len();
+    let bytes = |sample: usize| bands.iter().filter_map(move |(_, band)| Some(band.points.get(sample)?.1));
+    samples.map(|sample| bytes(sample).fold(0, u64::saturating_add)).max()
+}
+
+/// Draws them; the last sample holds until `end`.
+pub(super) fn draw(svg: &mut Svg, bands: &[Classed], x: impl Fn(Time) -> f64, y: impl Fn(u64) -> f64, end: f64) {
+    let mut below: Vec<u64> = Vec::new();
+    for (class, band) in bands {
+        below.resize(band.points.len(), 0);
+        let place = |((at, bytes), below): (&(Time, u64), &mut u64)| {
+            let bottom = y(*below);
+            *below = below.saturating_add(*bytes);
+            (x(*at), y(*below), bottom)
+        };
+        let points: Vec<_> = band.points.iter().zip(&mut below).map(place).collect();
+        svg.area(&points, end, class, &title(band));
+    }
+}
+
+fn title(band: &Band) -> String {
     let bytes = units::bytes;
     format!("{}: {} at most, {} in the last sample", band.label, bytes(band.max_bytes), bytes(band.last_bytes))
 }
@@ -78,11 +56,10 @@ fn title(band: &heap_profile::Band) -> String {
 /// Which colour is what, from the top of the stack down.
 pub(super) fn legend(results: &Results) -> Option<String> {
     let profile = results.heap_profile.as_ref()?;
-    let mut out = format!("<p class=\"legend\">Heap by {}: ", escape(profile.breakdown));
-    for (class, band) in classed(profile).iter().rev() {
+    let entry = |(class, band): &Classed| {
         let label = crate::style::shorten(&band.label, LABEL_MAX);
-        let _ = write!(out, "<span class=\"long\">{}{}</span> ", swatch(class), escape(&label));
-    }
-    out.push_str("</p>");
-    Some(out)
+        format!("<span class=\"long\">{}{}</span> ", swatch(class), escape(&label))
+    };
+    let entries: String = bands(results).iter().rev().map(entry).collect();
+    Some(format!("<p class=\"legend\">Heap by {}: {entries}</p>", escape(profile.breakdown)))
 }

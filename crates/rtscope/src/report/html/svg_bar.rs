@@ -1,20 +1,10 @@
 //! One bar: where the wall clock went.
 
-use crate::draw::svg::{Svg, WIDTH};
+use crate::draw::svg::{Svg, WIDTH, text_width};
 use crate::report::words::{Part, wall_clock};
 use rtscope_analyze::results::Results;
+use rtscope_model::text::word;
 use rtscope_model::units;
-
-/// The class of a part, which the style sheet colours.
-pub(super) fn class(part: Part) -> &'static str {
-    match part {
-        Part::Program => "program",
-        Part::Stop => "stop",
-        Part::Collect => "collect",
-        Part::Release => "release",
-        Part::Unsplit => "unsplit",
-    }
-}
 
 /// The bar; `None` where no pause could be seen.
 pub(super) fn draw(results: &Results) -> Option<String> {
@@ -29,10 +19,10 @@ pub(super) fn draw(results: &Results) -> Option<String> {
         let w = WIDTH * ns as f64 / results.span_ns.max(1) as f64;
         let share = units::percent_of(ns, results.span_ns);
         let frame = [x, 0.0, w.max(1.0), HEIGHT];
-        svg.rect(frame, class(part), &format!("{}: {}, {share}", part.words(), units::duration(ns)));
+        svg.rect(frame, &word(&part), &format!("{}: {}, {share}", part.words(), units::duration(ns)));
         let on = if part == Part::Program || part == Part::Unsplit { "on-pale" } else { "on-dark" };
         let long = format!("{} {share}", part.words());
-        let fits = crate::draw::svg::text_width(&long) + 8.0 <= w;
+        let fits = text_width(&long) + 8.0 <= w;
         svg.text_inside(frame, on, if fits { &long } else { &share });
         x += w;
     }

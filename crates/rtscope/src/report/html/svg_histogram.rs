@@ -29,7 +29,7 @@ pub(super) fn draw(results: &Results) -> Option<String> {
 }
 
 fn counts(svg: &mut Svg, columns: &[Column], axis: &Axis) {
-    let [left, top, width, height] = COUNTS;
+    let [left, top, _, height] = COUNTS;
     let most = columns.iter().map(|column| column.count).max().unwrap_or(1).max(1) as f64;
     let decades = most.log10().ceil().max(1.0);
     // A single pause must be seen: the axis starts below one.
@@ -38,22 +38,15 @@ fn counts(svg: &mut Svg, columns: &[Column], axis: &Axis) {
         let count = 10f64.powi(decade);
         svg.level(COUNTS, y(count), &units::count(count as u64));
     }
-    axis.grid(svg, top, height);
-    for column in columns.iter().filter(|column| column.count > 0) {
-        axis.bar(svg, column, y(column.count as f64), top + height);
-    }
-    svg.line([left, top + height, left + width, top + height], "axis");
+    axis.bars(svg, COUNTS, columns, |column| (column.count > 0).then(|| y(column.count as f64)));
     svg.text(left, top + height + 16.0, Anchor::Start, "tick", "how many (logarithmic)");
 }
 
 fn times(svg: &mut Svg, columns: &[Column], axis: &Axis) {
-    let [left, top, width, height] = TIMES;
+    let [left, top, _, height] = TIMES;
     let most = columns.iter().map(|column| column.sum_ns).max().unwrap_or(1).max(1) as f64;
-    axis.grid(svg, top, height);
-    for column in columns.iter().filter(|column| column.sum_ns > 0) {
-        axis.bar(svg, column, top + height * (1.0 - column.sum_ns as f64 / most), top + height);
-    }
-    svg.line([left, top + height, left + width, top + height], "axis");
+    let y = |ns: u64| top + height * (1.0 - ns as f64 / most);
+    axis.bars(svg, TIMES, columns, |column| (column.sum_ns > 0).then(|| y(column.sum_ns)));
     svg.text(left - 6.0, top + 8.0, Anchor::End, "tick", &units::duration(most as u64));
     svg.text(left, top + height + 33.0, Anchor::Start, "tick", "time in all");
 }
@@ -112,22 +105,33 @@ impl Axis {
         }
     }
 
-    fn bar(&self, svg: &mut Svg, column: &Column, top: f64, bottom: f64) {
+    /// Where a column stands.
+    pub(super) fn place(&self, column: &Column, top: f64, height: f64) -> [f64; 4] {
         let (from, to) = (self.x(lower(column)), self.x(column.to_ns as f64));
-        let title = format!(
-            "{} of {} to {}, {} in all",
-            units::counted(column.count, "pause", "pauses"),
-            units::duration(column.from_ns),
-            units::duration(column.to_ns),
-            units::duration(column.sum_ns)
-        );
-        svg.rect([from + 0.5, top, to - from - 1.0, bottom - top], "bar", &title);
+        [from + 0.5, top, to - from - 1.0, height]
+    }
+
+    /// A bar from the floor of a plot up to `y` for each column that has one.
+    fn bars(&self, svg: &mut Svg, plot: [f64; 4], columns: &[Column], y: impl Fn(&Column) -> Option<f64>) {
+        let [left, top, width, height] = plot;
+        self.grid(svg, top, height);
+        for (column, y) in columns.iter().filter_map(|column| Some((column, y(column)?))) {
+            let title = format!(
+                "{} of {} to {}, {} in all",
+                units::counted(column.count, "pause", "pauses"),
+                units::duration(column.from_ns),
+                units::duration(column.to_ns),
+                units::duration(column.sum_ns)
+            );
+            svg.rect(self.place(column, y, top + height - y), "bar", &title);
+        }
+        svg.line([left, top + height, left + width, top + height], "axis");
     }
 }
 
 /// Where a column begins on the axis; the one that begins at nothing is drawn
 /// as wide as any other.
-pub(super) fn lower(column: &Column) -> f64 {
+fn lower(column: &Column) -> f64 {
     let from = if column.from_ns == 0 { column.to_ns as f64 / std::f64::consts::SQRT_2 } else { column.from_ns as f64 };
     from.max(1.0)
 }

@@ -1,6 +1,7 @@
 //! What each lane did over the run: one strip for each, in every column of which the states are stacked by
 //! their share of it. Words and colours are the viewer's.
 
+use super::frame::faint;
 use super::svg_time::longest_span;
 use super::svg_waterfall::lane_name;
 use super::table::{entry, fill};
@@ -67,15 +68,10 @@ pub(super) fn caption(found: &LanesOverTime) -> String {
     let used = |index: usize| {
         found.lanes.iter().any(|(_, columns)| columns.iter().any(|column| column.get(index).is_some_and(|ns| *ns > 0)))
     };
-    let mut out = String::from("<p class=\"legend\">");
-    for (_, doing) in LaneState::SUMMED.into_iter().enumerate().filter(|(index, _)| used(*index)) {
-        let kind = SpanKind::of_lane(doing);
-        out.push_str(&entry(&fill(kind), kind.words()));
-    }
-    out.push_str("</p>");
-    if found.left_out > 0 {
-        let more = units::counted(found.left_out, "more lane is", "more lanes are");
-        let _ = write!(out, "<p class=\"faint\">{more} not drawn.</p>");
-    }
-    out
+    let kinds =
+        (0..).zip(LaneState::SUMMED).filter(|(index, _)| used(*index)).map(|(_, doing)| SpanKind::of_lane(doing));
+    let entries: String = kinds.map(|kind| entry(&fill(kind), kind.words())).collect();
+    let more = units::counted(found.left_out, "more lane is", "more lanes are");
+    let more = if found.left_out > 0 { faint(&format!("{more} not drawn.")) } else { String::new() };
+    format!("<p class=\"legend\">{entries}</p>{more}")
 }

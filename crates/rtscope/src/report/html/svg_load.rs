@@ -50,16 +50,10 @@ fn points(load: &Document) -> (Vec<Point>, usize) {
         let worst = |of: fn(&Second) -> Option<u64>| some.iter().filter_map(|second| of(second)).max();
         let lasts = some.iter().map(|second| second.lasts_ns).sum::<u64>().max(1) as f64 / 1e9;
         let rate = |of: fn(&Second) -> u64| some.iter().map(|second| of(second)).sum::<u64>() as f64 / lasts;
-        Some(Point {
-            from_ns: some.first()?.from_ns,
-            latency: [
-                worst(|second| second.p50_ns),
-                worst(|second| second.p90_ns),
-                worst(|second| second.p99_ns),
-                worst(|second| second.max_ns),
-            ],
-            rates: [rate(|second| second.due), rate(|second| second.fine), rate(|second| second.failed)],
-        })
+        let latency: [fn(&Second) -> Option<u64>; 4] =
+            [|second| second.p50_ns, |second| second.p90_ns, |second| second.p99_ns, |second| second.max_ns];
+        let rates: [fn(&Second) -> u64; 3] = [|second| second.due, |second| second.fine, |second| second.failed];
+        Some(Point { from_ns: some.first()?.from_ns, latency: latency.map(worst), rates: rates.map(rate) })
     };
     // What is left of a second at the end says little by itself: it goes to the one before.
     let short = measured.last().is_some_and(|last| last.lasts_ns < SHORT_NS) && measured.len() > each;

@@ -3,7 +3,7 @@
 //! Each value holds until the next; where nothing is known there is no line.
 
 use super::heap_map;
-use super::svg_bands::Bands;
+use super::svg_bands::{self, Classed, bands};
 use super::svg_time::longest_span;
 use crate::draw::svg::{Svg, WIDTH, names_at_right, time_axis};
 use rtscope_analyze::results::{CounterLine, MemoryLine, Results};
@@ -29,7 +29,6 @@ fn line(name: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// One line to draw.
 struct Line {
     name: String,
     class: &'static str,
@@ -46,11 +45,9 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     };
     let lines: Vec<_> = results.drawing.memory.iter().map(named).collect();
     let drawn = |one: &&Results| one.drawing.memory.iter().flat_map(|line| &line.points).map(|(_, bytes)| *bytes).max();
-    let scale = Scale {
-        max: all.iter().filter_map(drawn).chain(all.iter().filter_map(|one| Bands::of(one).max())).max(),
-        span_ns: longest_span(all),
-    };
-    let behind = (&Bands::of(results), &heap_map::marks(&results.heaps)[..]);
+    let stacked = all.iter().filter_map(|one| svg_bands::max(&bands(one)));
+    let scale = (all.iter().filter_map(drawn).chain(stacked).max()?, longest_span(all));
+    let behind = (&bands(results)[..], &heap_map::marks(&results.heaps)[..]);
     plot(results, "memory over time", &lines, behind, scale, units::bytes)
 }
 
@@ -66,39 +63,32 @@ pub(super) fn draw_rates(results: &Results) -> Option<String> {
     };
     let lines: Vec<_> = results.counters.iter().filter_map(named).collect();
     let title = "allocation and promotion over time";
-    let max = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, bytes)| *bytes)).max();
-    let scale = Scale { max, span_ns: results.span_ns.max(1) };
-    plot(results, title, &lines, (&Bands::default(), &[]), scale, |bytes| units::bytes_per_second(bytes as f64))
+    let max = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, bytes)| *bytes)).max()?;
+    let scale = (max, results.span_ns.max(1));
+    plot(results, title, &lines, (&[], &[]), scale, |bytes| units::bytes_per_second(bytes as f64))
 }
 
-/// What both axes cover.
-struct Scale {
-    max: Option<u64>,
-    span_ns: u64,
-}
-
-/// Under the lines lie bands; `marks` are moments, and what to say of them.
+/// Under the lines lie bands; `marks` are moments, and what to say of them. The axes cover `max` bytes and `span`
+/// nanoseconds.
 fn plot(
     results: &Results,
     title: &str,
     lines: &[Line],
-    (bands, marks): (&Bands, &[(Time, String)]),
-    scale: Scale,
+    (bands, marks): (&[Classed], &[(Time, String)]),
+    (max, span): (u64, u64),
     label: impl Fn(u64) -> String,
 ) -> Option<String> {
-    if bands.max().is_none() && lines.iter().all(|line| line.points.iter().all(|(_, bytes)| bytes.is_none())) {
+    if bands.is_empty() && lines.iter().all(|line| line.points.iter().all(|(_, bytes)| bytes.is_none())) {
         return None;
     }
-    let max = scale.max?.max(1);
     let [left, top, width, height] = PLOT;
     let mut svg = Svg::new(top + height + 26.0, title);
-    let step = byte_step(max);
-    let ceiling = max.div_ceil(step).saturating_mul(step).max(1);
+    let step = byte_step(max.max(1));
+    let ceiling = max.max(1).div_ceil(step).saturating_mul(step).max(1);
     let y = |bytes: u64| top + height * (1.0 - bytes as f64 / ceiling as f64);
-    let span = scale.span_ns;
     let x = |at: Time| left + width * (at.since(results.started) as f64 / span as f64).min(1.0);
 
-    bands.draw(&mut svg, x, y, left + width);
+    svg_bands::draw(&mut svg, bands, x, y, left + width);
     for level in (0..=ceiling).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
         svg.level(PLOT, y(level), &label(level));
     }

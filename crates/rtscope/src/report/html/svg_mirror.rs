@@ -1,7 +1,7 @@
 //! Two distributions of pauses on one axis: A upwards, B downwards. Shares, not
 //! counts, so that runs of different lengths compare; logarithmic both ways.
 
-use super::svg_histogram::{Axis, lower};
+use super::svg_histogram::Axis;
 use crate::draw::svg::{Anchor, Svg, WIDTH};
 use rtscope_analyze::results::Results;
 use rtscope_model::units;
@@ -23,7 +23,6 @@ pub(super) fn draw(a: &Results, b: &Results) -> Option<String> {
     for (columns, up, class, side) in [(&a.spectrum, true, "collect", "A"), (&b.spectrum, false, "stop", "B")] {
         let all: u64 = columns.iter().fold(0u64, |all, column| all.saturating_add(column.count));
         for column in columns.iter().filter(|column| column.count > 0) {
-            let (from, to) = (axis.x(lower(column)), axis.x(column.to_ns as f64));
             let height = height(column.count as f64 / all.max(1) as f64);
             let top = if up { TOP + HALF - height } else { TOP + HALF };
             let title = format!(
@@ -33,7 +32,7 @@ pub(super) fn draw(a: &Results, b: &Results) -> Option<String> {
                 units::duration(column.from_ns),
                 units::duration(column.to_ns)
             );
-            svg.rect([from + 0.5, top, to - from - 1.0, height], class, &title);
+            svg.rect(axis.place(column, top, height), class, &title);
         }
         let at = if up { TOP + 12.0 } else { TOP + 2.0 * HALF - 4.0 };
         svg.text(LEFT + width, at, Anchor::End, "strong", side);

@@ -4,7 +4,6 @@
 use crate::draw::svg::{Anchor, Svg, levels, names_at_right, round_step};
 use rtscope_model::units;
 
-/// A stretch of time.
 pub(super) struct Stretch {
     /// Where it begins and ends in the drawing; it ends where the next begins.
     pub(super) x: [f64; 2],

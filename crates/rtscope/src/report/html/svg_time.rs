@@ -10,7 +10,6 @@ const LEFT: f64 = 56.0;
 const PLOT_WIDTH: f64 = WIDTH - LEFT - 20.0;
 const UPPER: [f64; 4] = [LEFT, 22.0, PLOT_WIDTH, 110.0];
 const LOWER: [f64; 4] = [LEFT, 164.0, PLOT_WIDTH, 110.0];
-/// Slices drawn at most.
 const SLICES_MAX: usize = 300;
 
 /// The drawing, on the scales of `all`; `None` without slices.
@@ -40,8 +39,8 @@ fn longest(svg: &mut Svg, slices: &[PauseSlice], scale: &Decades, x: &dyn Fn(Tim
     scale.grid(svg);
     for slice in slices.iter().filter(|slice| slice.max_ns > 0) {
         let middle = (x(slice.from) + x(slice.to)) / 2.0;
-        let text =
-            format!("longest {}; {}", units::duration(slice.max_ns), units::counted(slice.count, "pause", "pauses"));
+        let pauses = units::counted(slice.count, "pause", "pauses");
+        let text = format!("longest {}; {pauses}", units::duration(slice.max_ns));
         svg.dot(middle, scale.y(slice.max_ns), "dot", &text);
     }
 }
@@ -50,12 +49,9 @@ fn longest(svg: &mut Svg, slices: &[PauseSlice], scale: &Decades, x: &dyn Fn(Tim
 pub(super) fn shares(svg: &mut Svg, plot: [f64; 4], slices: &[PauseSlice], x: &dyn Fn(Time) -> f64) {
     let [left, top, _, height] = plot;
     svg.text(left, top - 10.0, Anchor::Start, "strong", "share of the time in pauses");
-    let mut at = left + 200.0;
     let kinds = [("stop", SpanKind::WaitingToStop), ("collect", SpanKind::Collecting), ("release", SpanKind::Release)];
-    for (class, kind) in kinds {
-        svg.rect([at, top - 19.0, 10.0, 10.0], class, "");
-        svg.text(at + 15.0, top - 10.0, Anchor::Start, "tick", kind.words());
-        at += 120.0;
+    for (index, (class, kind)) in kinds.into_iter().enumerate() {
+        svg.key(left + 200.0 + 120.0 * index as f64, top - 10.0, class, kind.words());
     }
     levels(svg, plot, [50.0, 100.0], |percent| format!("{percent} %"));
     for (slice, [stop, collect, release]) in slices.iter().zip(carried(slices)) {
@@ -88,11 +84,9 @@ fn carried(slices: &[PauseSlice]) -> Vec<[f64; 3]> {
 fn thinned(slices: &[PauseSlice]) -> Vec<PauseSlice> {
     let per_group = slices.len().div_ceil(SLICES_MAX).max(1);
     let join = |group: &[PauseSlice]| {
-        let mut joined = PauseSlice::default();
-        if let (Some(first), Some(last)) = (group.first(), group.last()) {
-            (joined.from, joined.to) = (first.from, last.to);
-        }
-        for slice in group {
+        let mut joined = group.first().copied().unwrap_or_default();
+        for slice in group.iter().skip(1) {
+            joined.to = slice.to;
             joined.count = joined.count.saturating_add(slice.count);
             joined.max_ns = joined.max_ns.max(slice.max_ns);
             joined.stop_ns = joined.stop_ns.saturating_add(slice.stop_ns);

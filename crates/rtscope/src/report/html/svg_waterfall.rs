@@ -2,13 +2,14 @@
 //! each lane what the kernel did with its thread, and who had the CPU instead. Parts, words and colours are
 //! those of the viewer (`web/app/waterfall.js`, `web/app/palette.css`); a test holds the two together.
 
-use crate::draw::svg::{Anchor, Svg, WIDTH, round_step, tick_label};
+use crate::draw::svg::{Anchor, Svg, WIDTH, round_step, tick_label, ticks};
 use crate::kinds::role;
 use crate::report::{units, words};
 use crate::style::short;
 use rtscope_analyze::kernel::code::called;
 use rtscope_analyze::results::{LaneStates, Results, StateSpan, ThreadState, WorstPause};
-use rtscope_model::{Cause, CausePiece, LaneId, LanePause, NameId, Names, Pause, SymbolId, Time};
+use rtscope_model::text::word;
+use rtscope_model::{Cause, LaneId, LanePause, NameId, Names, Pause, SymbolId, Time};
 
 const LEFT: f64 = 150.0;
 const PLOT_WIDTH: f64 = WIDTH - LEFT - 10.0;
@@ -133,7 +134,7 @@ impl<'w> Row<'w> {
         let own = worst.blamed.causes.iter().filter(|piece| piece.lane == Some(part.lane) && piece.ns() > 0);
         let pieces = own.map(|piece| Why {
             role: role(piece.cause),
-            words: cause(results, names, piece),
+            words: why(results, names, (piece.cause, piece.who, piece.code)),
             longest_ns: piece.ns(),
             others: false,
             from: piece.from.max(begin),
@@ -149,10 +150,6 @@ impl<'w> Row<'w> {
 }
 
 /// Why something was waited for, and where its code was.
-fn cause(results: &Results, names: &Names, piece: &CausePiece) -> String {
-    why(results, names, (piece.cause, piece.who, piece.code))
-}
-
 fn why(results: &Results, names: &Names, (cause, who, code): (Cause, Option<NameId>, Option<SymbolId>)) -> String {
     let who = who.map(|who| names.get(who)).filter(|who| !who.is_empty());
     let words = words::cause(cause, who);
@@ -202,13 +199,11 @@ impl Scale {
 /// then by arrival.
 fn chosen(pause: &Pause) -> Vec<&LanePause> {
     let last_left = pause.lanes.iter().max_by_key(|part| part.left).map(|part| part.lane);
-    let rank = |part: &LanePause| {
-        let lane = Some(part.lane);
-        let first = lane == pause.straggler || lane == pause.leader || lane == last_left;
-        (!first, std::cmp::Reverse(part.arrived), part.lane)
-    };
     let mut lanes: Vec<_> = pause.lanes.iter().collect();
-    lanes.sort_by_key(|part| rank(part));
+    lanes.sort_by_key(|part| {
+        let first = [pause.straggler, pause.leader, last_left].contains(&Some(part.lane));
+        (!first, std::cmp::Reverse(part.arrived), part.lane)
+    });
     lanes.truncate(LANES_MAX);
     lanes.sort_by_key(|part| part.lane);
     lanes
@@ -216,15 +211,13 @@ fn chosen(pause: &Pause) -> Vec<&LanePause> {
 
 fn axis(svg: &mut Svg, scale: &Scale, height: f64) {
     let step = round_step(scale.span as f64, 7.0).max(1.0);
-    let mut tick = 0.0;
-    while tick <= scale.span as f64 {
+    for tick in ticks(step, scale.span as f64) {
         let x = LEFT + PLOT_WIDTH * tick / scale.span as f64;
         svg.line([x, PHASES[0], x, height], "grid");
         // The last label stays inside the drawing.
         let anchor = if x > WIDTH - 40.0 { Anchor::End } else { Anchor::Middle };
         let label = if tick == 0.0 { "request".into() } else { format!("+{}", tick_label(tick)) };
         svg.text(x, height + 16.0, anchor, "tick", &label);
-        tick += step;
     }
 }
 
@@ -237,10 +230,7 @@ fn phases(svg: &mut Svg, scale: &Scale, pause: &Pause, bottom: f64) {
         (["fill-collecting", "on-collecting"], "collect", pause.stopped, pause.collected),
         (["fill-release", "on-release"], "release", pause.collected, pause.released),
     ];
-    for ([fill, on], name, from, to) in parts {
-        if to <= from {
-            continue;
-        }
+    for ([fill, on], name, from, to) in parts.into_iter().filter(|(.., from, to)| to > from) {
         let text = format!("{name} {}", units::duration(to.since(from)));
         let frame = scale.frame(from, to, top, height);
         svg.rect(frame, fill, &text);
@@ -302,8 +292,7 @@ fn causes(svg: &mut Svg, scale: &Scale, pieces: &[Why], top: f64) {
         svg.rect(frame, &format!("fill-{role}"), &format!("{words}: {}", units::duration(why.to.since(why.from))));
         let room = ((frame[2] - 8.0) / 6.6).max(0.0) as usize;
         if room >= 8 {
-            let at = [frame[0], frame[1] - 0.8, frame[2], frame[3]];
-            svg.text_inside(at, &format!("small on-{role}"), &short(&words, room));
+            small(svg, frame, &format!("small on-{role}"), &short(&words, room));
         }
     }
 }
@@ -318,25 +307,22 @@ fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, end: Time, [top, hei
         let who = span.who.as_deref().map(|who| format!(", {who} has it")).unwrap_or_default();
         let words = format!("{}{who}", words::state(span.state));
         let frame = scale.frame(span.from, span.to, top, height);
-        svg.rect(frame, class(span.state), &format!("{words}: {}", units::duration(span.to.since(span.from))));
-        if height < STRIP_HEIGHT {
-            continue;
+        svg.rect(frame, &class(span.state), &format!("{words}: {}", units::duration(span.to.since(span.from))));
+        if height >= STRIP_HEIGHT {
+            let dark = matches!(span.state, ThreadState::Running | ThreadState::Runnable | ThreadState::Blocked);
+            small(svg, frame, if dark { "on-dark small" } else { "on-pale small" }, &words);
         }
-        let dark = matches!(span.state, ThreadState::Running | ThreadState::Runnable | ThreadState::Blocked);
-        let at = [frame[0], frame[1] - 0.8, frame[2], frame[3]];
-        svg.text_inside(at, if dark { "on-dark small" } else { "on-pale small" }, &words);
     }
 }
 
+/// Words in a strip.
+fn small(svg: &mut Svg, [left, top, width, height]: [f64; 4], class: &str, words: &str) {
+    svg.text_inside([left, top - 0.8, width, height], class, words);
+}
+
 /// What the kernel did with a thread, as the style sheet colours it.
-pub(super) fn class(state: ThreadState) -> &'static str {
-    match state {
-        ThreadState::Running => "k-running",
-        ThreadState::Runnable => "k-runnable",
-        ThreadState::Sleeping => "k-sleeping",
-        ThreadState::Blocked => "k-blocked",
-        ThreadState::Unknown => "k-unknown",
-    }
+pub(super) fn class(state: ThreadState) -> String {
+    format!("k-{}", word(&state))
 }
 
 /// Spans too short to be seen go into their left neighbour, so that a thread
@@ -346,9 +332,10 @@ fn joined(spans: &[StateSpan], scale: &Scale) -> Vec<StateSpan> {
     loop {
         let mut out: Vec<StateSpan> = Vec::new();
         for span in spans {
-            match out.last_mut() {
-                Some(last) if span.to.since(span.from) < visible || same(span, last) => last.to = span.to,
-                _ => out.push(span.clone()),
+            let same = |last: &&mut StateSpan| (last.state, &last.who) == (span.state, &span.who);
+            match out.last_mut().filter(|last| span.to.since(span.from) < visible || same(last)) {
+                Some(last) => last.to = span.to,
+                None => out.push(span.clone()),
             }
         }
         if out.len() <= SPANS_MAX || visible > scale.span {
@@ -357,11 +344,6 @@ fn joined(spans: &[StateSpan], scale: &Scale) -> Vec<StateSpan> {
         }
         visible = visible.saturating_mul(2).max(1);
     }
-}
-
-/// Same state, same taker: one span.
-fn same(span: &StateSpan, last: &StateSpan) -> bool {
-    span.state == last.state && span.who == last.who
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! The page's tables: pauses, causes, lanes, generations, memory, losses.
 
-use super::svg_bar::class;
+use super::frame::{faint, headed, joined};
 use crate::draw::escape::escape;
 use crate::kinds::SpanKind;
 use crate::report::{code, further, tables, units, words};
 use rtscope_analyze::results::heap_profile::Band;
-use rtscope_analyze::results::{Distribution, Generation, LaneSparks, Level, Mmu, Place, Results};
+use rtscope_analyze::results::{
+    Distribution, Generation, Lane, LaneSparks, Level, Mmu, Place, Results, UserEvents, UserValues,
+};
+use rtscope_model::text::word;
 use std::fmt::Write as _;
 
 /// Rows of any table at most; the rest is counted.
@@ -89,7 +92,7 @@ fn share_bar(share: f64) -> String {
 
 /// One row per part of the wall clock.
 pub(super) fn pauses(results: &Results) -> Option<String> {
-    shared(tables::pauses(results, "whole pause", |part| format!("{}{}", swatch(class(part)), part.words())))
+    shared(tables::pauses(results, "whole pause", |part| format!("{}{}", swatch(&word(&part)), part.words())))
 }
 
 /// Why lanes were waited for.
@@ -102,12 +105,11 @@ pub(super) fn causes(results: &Results) -> Option<String> {
     optional(&heads, words::cause_groups(&results.causes).into_iter().map(row))
 }
 
-/// One row per lane.
 pub(super) fn lanes(results: &Results) -> Option<String> {
-    shared(tables::lanes(results, &results.lanes, |name| escape(name).into_owned()))
+    let lanes: Vec<&Lane> = results.lanes.iter().collect();
+    shared(tables::lanes(results, &lanes, usize::MAX, |name| escape(name).into_owned()))
 }
 
-/// One row per generation.
 pub(super) fn generations(results: &Results) -> Option<String> {
     let row = |g: &Generation| {
         let d = &g.collect_ns;
@@ -175,7 +177,7 @@ pub(super) fn code(results: &Results) -> Option<String> {
     let row = |(place, share): (&Place, f64)| {
         [
             format!("<code>{}</code>", escape(&place.symbol)),
-            code::kind(place.kind).to_owned(),
+            word(&place.kind),
             escape(place.source.as_ref().unwrap_or(&place.module)).into_owned(),
             units::duration(place.running_ns),
             percent(share),
@@ -185,9 +187,8 @@ pub(super) fn code(results: &Results) -> Option<String> {
     };
     let heads = ["place", "whose", "where", "CPU time", "of all", "", "while it was waited for"];
     let table = optional(&heads, code::places(sampled).into_iter().map(row))?;
-    let longest = code::longest_wait(results)
-        .map_or_else(String::new, |text| format!("<p><strong>Longest wait:</strong> {}.</p>", escape(&text)));
-    Some(format!("{longest}{table}<p class=\"faint\">{}.</p>", escape(&code::basis(sampled))))
+    let longest = code::longest_wait(results).map_or_else(String::new, |text| headed("Longest wait", &text));
+    Some(format!("{longest}{table}{}", faint(&(code::basis(sampled) + "."))))
 }
 
 /// What each memory line is, with its figures.
@@ -222,6 +223,25 @@ pub(super) fn heap_profile(results: &Results) -> Option<String> {
     let rows = shown.into_iter().chain(rest).chain([all]).map(row);
     let heads = [&format!("heap by {}", profile.breakdown), "most", "in the last"];
     let note = words::heap_profile_note(profile).map_or_else(String::new, |note| format!("; {note}"));
-    let basis = format!("<p class=\"faint\">{}{}.</p>", escape(&words::heap_samples(profile)), escape(&note));
-    Some(table(&heads, rows) + &basis)
+    Some(table(&heads, rows) + &faint(&format!("{}{note}.", words::heap_samples(profile))))
+}
+
+/// What the program said of itself: spans, then moments and values.
+pub(super) fn user(results: &Results) -> Option<String> {
+    let name = |name: &str| format!("<code>{}</code>", escape(name));
+    let row = |one: &UserEvents| {
+        let figure = |of: fn(&UserValues) -> String| one.values.as_ref().map_or_else(|| "-".into(), of);
+        [
+            name(&one.name),
+            units::count(one.marks),
+            figure(|values| units::count(values.count)),
+            figure(|values| values.min.to_string()),
+            figure(|values| values.max.to_string()),
+            figure(|values| format!("{:.1}", values.mean)),
+            figure(|values| values.last.to_string()),
+        ]
+    };
+    let posted = results.user.iter().filter(|one| one.marks > 0 || one.values.is_some());
+    let others = optional(&["event", "moments", "values", "least", "most", "mean", "last"], posted.map(row));
+    joined([shared(tables::user_spans(results, name)), others])
 }

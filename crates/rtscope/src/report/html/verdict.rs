@@ -4,6 +4,7 @@
 use crate::draw::escape::escape;
 use crate::report::{no_findings, units, words};
 use rtscope_analyze::results::Results;
+use rtscope_model::text::word;
 use rtscope_model::{Evidence, Finding, Remedy};
 use std::fmt::Write as _;
 
@@ -18,9 +19,7 @@ pub(super) fn verdict(results: &Results) -> String {
         let (class, text) = (if clear { "good" } else { "warning" }, escape(&text));
         let _ = write!(out, "<article class=\"finding {class}\"><h3>{verdict}</h3><p>{text}</p></article>");
     }
-    for finding in results.findings.iter().take(FINDINGS_MAX) {
-        out.push_str(&article(results, finding));
-    }
+    out.extend(results.findings.iter().take(FINDINGS_MAX).map(|finding| article(results, finding)));
     if let Some(more) = results.findings.len().checked_sub(FINDINGS_MAX).filter(|more| *more > 0) {
         let _ = write!(out, "<p>and {more} more, see <code>rtscope report --json</code></p>");
     }
@@ -28,7 +27,7 @@ pub(super) fn verdict(results: &Results) -> String {
 }
 
 fn article(results: &Results, finding: &Finding) -> String {
-    let severity = words::severity(finding.severity);
+    let severity = word(&finding.severity);
     let (cost, of) = words::costs(finding.cost_ns, finding.cost_bytes);
     let mut out = format!(
         "<article class=\"finding {severity}\"><h3>{}</h3><p class=\"faint\"><strong>costs {cost}, {} {of}</strong> \
@@ -65,9 +64,6 @@ fn item(remedy: &Remedy) -> String {
 /// Where in the recording it was seen.
 fn range(results: &Results, evidence: &Evidence) -> String {
     let at = |time: rtscope_model::Time| units::duration(time.since(results.started));
-    match (evidence.from, evidence.to) {
-        (Some(from), Some(to)) => format!(" <span class=\"faint\">(from {} to {})</span>", at(from), at(to)),
-        (Some(from), None) => format!(" <span class=\"faint\">(from {})</span>", at(from)),
-        _ => String::new(),
-    }
+    let to = evidence.to.map_or(String::new(), |to| format!(" to {}", at(to)));
+    evidence.from.map_or(String::new(), |from| format!(" <span class=\"faint\">(from {}{to})</span>", at(from)))
 }

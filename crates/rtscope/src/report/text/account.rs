@@ -96,10 +96,12 @@ fn shown(top: &Node, least_ns: u64) -> Vec<(usize, &Node)> {
 fn top(screen: &mut Screen, part: &Node, percent: Option<u64>, (before, cells): (usize, usize)) {
     let style = screen.style();
     let sign = if style.unicode { "█" } else { "#" };
-    let bar = format!("{}{}", " ".repeat(before), sign.repeat(cells));
+    let bar = format!("{:before$}{}", "", sign.repeat(cells));
     let share = percent.map_or("<1 %".to_owned(), |percent| format!("{percent} %"));
-    let words = style.paint(Tone::Strong, &pad(&part.name, words_width(style.width))).into_owned();
-    let bar = style.paint(tone(&part.id), &pad(&bar, BAR)).into_owned();
+    let words = format!("{:1$}", part.name, words_width(style.width));
+    let words = style.paint(Tone::Strong, &words);
+    let bar = format!("{bar:BAR$}");
+    let bar = style.paint(tone(&part.id), &bar);
     screen.line(&format!("  {words}{bar}{share:>6}{:>13}", units::duration(part.ns)));
 }
 
@@ -120,17 +122,12 @@ fn line(screen: &mut Screen, part: &Node, whole_ns: u64, depth: usize) {
     // Names of a program's are long; what the figure rests on is never cut.
     let name = short(&part.name, room.saturating_sub(1 + basis.len()));
     let share = units::percent((part.ns as f64 / whole_ns as f64).min(1.0));
-    let text = format!("{}{share:>6}{:>13}", pad(&(name + &basis), room), units::duration(part.ns));
-    let text = screen.style().paint(Tone::Faint, &text).into_owned();
-    screen.line(&format!("{indent}{text}"));
+    let text = format!("{:room$}{share:>6}{:>13}", name + &basis, units::duration(part.ns));
+    screen.line(&format!("{indent}{}", screen.style().paint(Tone::Faint, &text)));
 }
 
 fn words_width(width: usize) -> usize {
     width.saturating_sub(2 + BAR + 19).clamp(20, 34)
-}
-
-fn pad(text: &str, width: usize) -> String {
-    format!("{text}{}", " ".repeat(width.saturating_sub(text.chars().count())))
 }
 
 fn tone(id: &str) -> Tone {

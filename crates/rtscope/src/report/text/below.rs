@@ -35,11 +35,8 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
 
 /// What the program said of itself.
 fn user(screen: &mut Screen, results: &Results) {
-    let count = further::user_spans(results).count();
-    if count > 0 {
-        let table = tables::user_spans(results, USER_SHOWN, |name| short(name, USER_NAME));
-        table.write(screen, "User spans", (count.saturating_sub(USER_SHOWN), "names"));
-    }
+    let spans = tables::user_spans(results, |name| short(name, USER_NAME));
+    spans.write(screen, "User spans", (USER_SHOWN, "names"));
     let cut = further::user_spans(results).fold(0u64, |sum, one| sum.saturating_add(one.cut));
     if cut > 0 {
         let what = units::counted(cut, "span", "spans");
@@ -132,12 +129,10 @@ fn allocation(screen: &mut Screen, results: &Results) {
     if lanes.len() < 2 {
         return;
     }
-    let more = lanes.len().saturating_sub(LANES_SHOWN);
-    if more > 0 {
+    if lanes.len() > LANES_SHOWN {
         lanes.sort_by_key(|lane| (std::cmp::Reverse(lane.allocated_bytes), lane.id));
-        lanes.truncate(LANES_SHOWN);
     }
-    tables::allocation(lanes, |name| short(name, 24)).write(screen, "Allocation", (more, "lanes"));
+    tables::allocation(lanes, |name| short(name, 24)).write(screen, "Allocation", (LANES_SHOWN, "lanes"));
     screen.entries("Nursery", results.nursery.as_ref().map(further::nursery));
 }
 

@@ -7,6 +7,7 @@ use crate::report::{code, tables, units};
 use crate::style::{Tone, clean, short, shorten};
 use rtscope_analyze::results::{Generation, Lane, Level, Place, Results};
 use rtscope_model::Cause;
+use rtscope_model::text::word;
 
 /// Lanes that get a line of their own.
 const LANES_SHOWN: usize = 6;
@@ -84,7 +85,7 @@ fn cells(parts: &[(Part, u64)], width: usize) -> Vec<(Part, usize)> {
 fn pauses(screen: &mut Screen, results: &Results) {
     let unicode = screen.style().unicode;
     let named = |part: Part| format!("{} {}", glyph(part, unicode), part.words());
-    tables::pauses(results, "  whole pause", named).write(screen, "Pauses", (0, ""));
+    tables::pauses(results, "  whole pause", named).write(screen, "Pauses", (usize::MAX, ""));
 }
 
 fn generations(screen: &mut Screen, results: &Results) {
@@ -92,20 +93,14 @@ fn generations(screen: &mut Screen, results: &Results) {
     let generation = |g: &Generation| {
         format!("gen {}: {} in {}", g.generation, units::count(g.count), units::duration_or_dash(g.collect_ns.sum))
     };
-    let mut facts: Vec<_> = by_generation.iter().map(generation).collect();
     let copied = by_generation.iter().fold(0u64, |sum, g| sum.saturating_add(g.copied_bytes));
-    if copied > 0 {
-        facts.push(format!("{} copied", units::bytes(copied)));
-    }
-    if let Some(rate) = results.allocation_bytes_per_second {
-        facts.push(format!("{} allocated", units::bytes_per_second(rate)));
-    }
-    if let Some(promotion) = &results.promotion {
-        facts.push(format!("{} promoted", units::percent(promotion.share)));
-    }
-    if !facts.is_empty() {
-        screen.entry("Collections", &facts.join("; "));
-    }
+    let all = [
+        (copied > 0).then(|| format!("{} copied", units::bytes(copied))),
+        results.allocation_bytes_per_second.map(|rate| format!("{} allocated", units::bytes_per_second(rate))),
+        results.promotion.map(|promotion| format!("{} promoted", units::percent(promotion.share))),
+    ];
+    let facts = by_generation.iter().map(generation).chain(all.into_iter().flatten());
+    screen.entries("Collections", words::all_of(facts, "; "));
     screen.entries("Slices", words::slices(results));
 }
 
@@ -143,7 +138,7 @@ fn code(screen: &mut Screen, results: &Results) {
     screen.entries("Longest wait", code::longest_wait(results));
     let width = screen.style().width.saturating_sub(46);
     let row = |(place, share): &(&Place, f64)| {
-        let name = format!("{} ({})", clean(&place.symbol), code::kind(place.kind));
+        let name = format!("{} ({})", clean(&place.symbol), word(&place.kind));
         let (ran, share) = (units::duration(place.running_ns), units::percent(*share));
         vec![shorten(&name, width).into_owned(), ran, share, code::waited(place)]
     };
@@ -155,19 +150,15 @@ fn code(screen: &mut Screen, results: &Results) {
 
 /// One row per lane, the ones that made others wait first.
 fn lanes(screen: &mut Screen, results: &Results) {
-    if results.lanes.is_empty() {
-        return;
-    }
     let held = |id: u16| results.held_up.iter().find(|held| held.lane == id);
     let mut lanes: Vec<&Lane> = results.lanes.iter().collect();
     if lanes.len() > LANES_SHOWN {
         lanes.sort_by_key(|lane| (std::cmp::Reverse(held(lane.id).map_or(0, |held| held.sum_ns)), lane.id));
-        lanes.truncate(LANES_SHOWN);
     }
-    let more = results.lanes.len().saturating_sub(lanes.len());
-    let table = tables::lanes(results, lanes.iter().copied(), |name| short(name, 24));
-    table.write(screen, "Lanes", (more, "lanes"));
-    if lanes.iter().any(|lane| lane.leadership_inferred && lane.leadership_wait_ns > Some(0)) {
+    let table = tables::lanes(results, &lanes, LANES_SHOWN, |name| short(name, 24));
+    table.write(screen, "Lanes", (LANES_SHOWN, "lanes"));
+    let inferred = |lane: &&Lane| lane.leadership_inferred && lane.leadership_wait_ns > Some(0);
+    if lanes.iter().take(LANES_SHOWN).any(inferred) {
         screen.entry("", "~ inferred from how fast the lane allocates: this runtime does not post it");
     }
 }

@@ -6,11 +6,10 @@ mod below;
 pub mod compare;
 mod figures;
 mod places;
-mod requests;
 pub(crate) mod stm;
 mod verdict;
 
-use super::{units, words};
+use super::{requests, tables, units, words};
 use crate::draw::screen::Screen;
 use crate::style::{Style, Tone, clean, short, shorten_front};
 use rtscope_analyze::results::Results;
@@ -30,9 +29,11 @@ pub fn first_screen(results: &Results, style: &Style) -> String {
     title(&mut head, results);
     verdict::in_a_line(&mut head, results);
     let mut screen = Screen::new(style);
-    verdict::findings(&mut screen, results);
+    if !results.findings.is_empty() {
+        verdict::write(&mut screen, results);
+    }
     waited_most(&mut screen, results);
-    requests::write(&mut screen, results);
+    requests(&mut screen, results);
     screen.blank();
     let losses = words::losses(results);
     if !losses.is_empty() {
@@ -58,7 +59,7 @@ pub fn render(results: &Results, style: &Style) -> String {
     account::write(&mut screen, results, PARTS_OF_ALL);
     account::slowest(&mut screen, results, PARTS_OF_SLOWEST);
     verdict::write(&mut screen, results);
-    requests::write(&mut screen, results);
+    requests(&mut screen, results);
     figures::write(&mut screen, results);
     unseen(&mut screen, results);
     places::write(&mut screen, results);
@@ -90,6 +91,22 @@ fn waited_most(screen: &mut Screen, results: &Results) {
         screen.blank();
         screen.entry("Waited for", &clean(most));
     }
+}
+
+/// Slowest requests that get a line of their own.
+const WORST_SHOWN: usize = 3;
+/// Characters of their URL.
+const URL_SHOWN: usize = 60;
+
+/// The requests of a load, where they were given: what the slowest waited for.
+fn requests(screen: &mut Screen, results: &Results) {
+    let Some(joined) = &results.requests else { return };
+    screen.blank();
+    screen.entry("Requests", &requests::figures(joined, &short(&joined.url, URL_SHOWN)));
+    screen.entry("", &requests::slowest(joined));
+    screen.entries("", [requests::explained(joined), requests::left_out(joined)].into_iter().flatten());
+    let slowest = tables::slowest(results, joined, WORST_SHOWN, |at| format!("due at {at}"));
+    slowest.write(screen, "The slowest", (WORST_SHOWN, ""));
 }
 
 /// What threads waited for while lanes had nothing to run.

@@ -9,7 +9,6 @@ use rtscope_model::Time;
 use rtscope_model::heap::{Heap, Holder, Part};
 use rtscope_model::units;
 
-/// Label of the section.
 const LABEL: &str = "Where the memory is";
 /// Holders that are told, and characters of their names.
 const HOLDERS: usize = 3;

@@ -24,12 +24,8 @@ pub(crate) fn section(screen: &mut Screen, found: &Transactions) {
     screen.entry("Transactions", &words::figures(found));
     screen.entries("", words::told(found).into_iter().flatten());
     if found.lanes.len() > 1 && found.outcomes {
-        let more = found.lanes.len().saturating_sub(LANES_SHOWN);
-        words::lanes(found, LANES_SHOWN).write(screen, "By lane", (more, "lanes"));
+        words::lanes(found).write(screen, "By lane", (LANES_SHOWN, "lanes"));
     }
-    if !found.names.is_empty() {
-        let more = found.names.len().saturating_sub(NAMES_SHOWN);
-        words::names(found, NAMES_SHOWN, |name| short(name, NAME_SHOWN)).write(screen, "By name", (more, "names"));
-    }
+    words::names(found, |name| short(name, NAME_SHOWN)).write(screen, "By name", (NAMES_SHOWN, "names"));
     screen.entries("", words::left_out(found));
 }

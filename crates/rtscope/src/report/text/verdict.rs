@@ -5,6 +5,7 @@ use crate::draw::screen::Screen;
 use crate::report::{no_findings, units, words};
 use crate::style::{Tone, clean, wrap};
 use rtscope_analyze::results::Results;
+use rtscope_model::text::word;
 use rtscope_model::{Finding, Severity};
 
 /// Findings after the first that get lines of their own.
@@ -17,8 +18,7 @@ const INDENT: usize = 10;
 pub(super) fn write(screen: &mut Screen, results: &Results) {
     screen.blank();
     let Some((first, others)) = results.findings.split_first() else {
-        nothing_found(screen, results);
-        return;
+        return say(screen, no_findings::without_findings(results));
     };
     in_full(screen, first);
     for (index, finding) in others.iter().take(SHORT_SHOWN).enumerate() {
@@ -34,29 +34,16 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
 pub(super) fn in_a_line(screen: &mut Screen, results: &Results) {
     screen.blank();
     let Some((first, others)) = results.findings.split_first() else {
-        let (clear, verdict, text) = no_findings::without_findings_in_short(results);
-        return say(screen, clear, verdict, &text);
+        return say(screen, no_findings::without_findings_in_short(results));
     };
-    let mut line = format!("{}: {}, {}", words::severity(first.severity), first.id, cost(first));
+    let mut line = format!("{}: {}, {}", word(&first.severity), first.id, cost(first));
     if !others.is_empty() {
         line.push_str(&format!("; {} below", units::counted(others.len() as u64, "other finding", "other findings")));
     }
     screen.paragraph("Verdict  ", 9, Some(tone(first.severity)), &line);
 }
 
-/// The findings, where there are some.
-pub(super) fn findings(screen: &mut Screen, results: &Results) {
-    if !results.findings.is_empty() {
-        write(screen, results);
-    }
-}
-
-fn nothing_found(screen: &mut Screen, results: &Results) {
-    let (clear, verdict, text) = no_findings::without_findings(results);
-    say(screen, clear, verdict, &text);
-}
-
-fn say(screen: &mut Screen, clear: bool, verdict: &str, text: &str) {
+fn say(screen: &mut Screen, (clear, verdict, text): (bool, &str, String)) {
     let tone = if clear { Tone::Good } else { Tone::Warn };
     // The verdict counts as words of the paragraph, but its colour must not.
     for (index, line) in wrap(&format!("{verdict} {text}"), screen.style().width).iter().enumerate() {
@@ -84,16 +71,11 @@ fn in_full(screen: &mut Screen, finding: &Finding) {
     let tone = tone(finding.severity);
     let head = screen.style().paint(tone, "1. ").into_owned();
     screen.paragraph(&head, 3, Some(tone), &finding.claim);
-    let mut facts = vec![
-        words::severity(finding.severity).to_string(),
-        format!("confidence {}", finding.confidence.word()),
-        finding.id.clone(),
-    ];
-    if !finding.claim.says_share() {
-        facts.insert(0, format!("costs {}", cost(finding)));
-    }
-    let facts = facts.join(screen.style().dot());
-    screen.paragraph("   ", 3, Some(Tone::Faint), &facts);
+    let mut facts = Vec::new();
+    facts.extend((!finding.claim.says_share()).then(|| format!("costs {}", cost(finding))));
+    let confidence = format!("confidence {}", finding.confidence.word());
+    facts.extend([word(&finding.severity), confidence, finding.id.clone()]);
+    screen.paragraph("   ", 3, Some(Tone::Faint), &facts.join(screen.style().dot()));
     for (index, evidence) in finding.evidence.iter().take(EVIDENCE_SHOWN).enumerate() {
         screen.paragraph(if index == 0 { "   seen   " } else { "          " }, INDENT, None, &evidence.text);
     }
