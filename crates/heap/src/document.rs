@@ -181,7 +181,7 @@ impl Read<'_> {
 }
 
 fn kinds(survey: &Survey) -> Vec<shown::Kind> {
-    let kind = |total: &crate::Total| shown::Kind {
+    let kind = |total: &crate::survey::Total| shown::Kind {
         kind: total.kind.word().into(),
         generation: total.generation,
         blocks: total.blocks,
@@ -193,7 +193,7 @@ fn kinds(survey: &Survey) -> Vec<shown::Kind> {
 }
 
 fn runtime(survey: &Survey) -> Runtime {
-    let generation = |(number, generation): (usize, &crate::Generation)| Generation {
+    let generation = |(number, generation): (usize, &crate::runtime::Generation)| Generation {
         generation: number.min(255) as u8,
         collections: u64::from(generation.collections),
         blocks: generation.blocks,

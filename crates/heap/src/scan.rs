@@ -26,13 +26,9 @@ const HEAD: u64 = 8;
 /// What was met of one info table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its address.
     pub info_address: u64,
-    /// What it says.
     pub info: Info,
-    /// Objects.
     pub count: u64,
-    /// Their bytes.
     pub bytes: u64,
 }
 

@@ -27,11 +27,9 @@ const OWN_PART: u64 = 8;
 /// What blocks of one kind and generation come to.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Total {
-    /// Their kind.
     pub kind: Kind,
     /// Their generation, where the kind has one.
     pub generation: Option<u8>,
-    /// How many.
     pub blocks: u64,
     /// Bytes of them up to where each is used; descriptors, free and returned ones have none.
     pub used_bytes: u64,
@@ -101,7 +99,7 @@ impl Survey {
         // These come and go while it is looked.
         let young = self.blocks(|total| total.kind == Kind::Nursery || total.generation == Some(0));
         let is_far = |one: u64, other: u64| one.abs_diff(other) > 64 + 2 * young + other / 100;
-        let blocks = |generation: &crate::Generation| generation.blocks;
+        let blocks = |generation: &crate::runtime::Generation| generation.blocks;
         let moved = self.after.generations.iter().map(blocks).reduce(u64::saturating_add);
         let seen = self.blocks(|total| matches!(total.kind, Kind::Small | Kind::NonMoving));
         let is_collecting = self.after.generations.iter().any(|generation| generation.old_blocks > 0);

@@ -14,9 +14,7 @@ const QUICK: usize = 1 << 10;
 /// A table that was read: its place in the order of tables, and what it says.
 #[derive(Copy, Clone, Debug)]
 pub struct Table {
-    /// Its place.
     pub number: u32,
-    /// What it says.
     pub info: Info,
 }
 
@@ -80,7 +78,6 @@ impl<'m, M: Memory> Tables<'m, M> {
 /// An object that was met.
 #[derive(Copy, Clone, Debug)]
 pub struct Object {
-    /// Its table.
     pub table: Table,
     /// Place of its first word among the words that were walked.
     pub at: usize,
