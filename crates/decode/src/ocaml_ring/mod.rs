@@ -40,5 +40,5 @@ pub use rings::Rings;
 pub use stream::RingStream;
 pub(crate) use tables::COUNTERS;
 pub use tables::{PHASES, PhaseInfo, phase_name};
-pub use tally::{LaneTally, Tally};
+pub use tally::Tally;
 pub use version::{Told, ToldBy, Version};
