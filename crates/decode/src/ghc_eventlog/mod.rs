@@ -31,14 +31,15 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use error::EventlogError;
 pub use eventlog::{Eventlog, UnflushedBlock};
-pub use frame::{Next, RecordReader};
 pub use growing::Growing;
-pub use header::{EventType, Header, Size};
-pub use index::Block;
-pub use info::{Info, WallClock};
 pub use log::Format;
-pub use record::{GcStats, HeapInfo, Ids, Record, Texts};
-pub use stream::Stream;
 pub use tally::Tally;
+
+#[cfg(test)]
+use {
+    error::EventlogError,
+    frame::{Next, RecordReader},
+    header::{Header, Size},
+    record::{GcStats, Record},
+};
