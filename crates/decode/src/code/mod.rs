@@ -52,7 +52,7 @@ impl CodeStream {
 
     /// All names that events refer to; complete from the start.
     pub fn symbols(&self) -> &Symbols {
-        self.table.symbols()
+        &self.table.symbols
     }
 
     /// What the streams read so far did not hold. Complete once the events are

@@ -103,16 +103,8 @@ impl Samples {
             true => (Place::Kernel(ip), user),
             false => (self.maps.place(pid, ip), None),
         };
-        Sample {
-            time,
-            tid,
-            cpu,
-            source,
-            leaf,
-            user,
-            chain: if in_kernel && chain.is_empty() { [ip].into() } else { chain },
-            callers,
-        }
+        let chain = if in_kernel && chain.is_empty() { [ip].into() } else { chain };
+        Sample { time, tid, cpu, source, leaf, user, chain, callers }
     }
 }
 

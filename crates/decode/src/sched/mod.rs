@@ -111,7 +111,7 @@ impl SchedStream {
 
     /// The names that events refer to; grows while events are read.
     pub fn names(&self) -> &Names {
-        self.names.names()
+        &self.names.names
     }
 
     /// What the streams read so far did not hold. Complete once the events are
