@@ -77,7 +77,7 @@ impl Read<'_> {
     }
 
     fn pinned(&self) -> Pinned {
-        let totals = self.survey.totals();
+        let totals = &self.survey.totals;
         let of_kind = || totals.iter().filter(|total| total.kind == Kind::Pinned);
         let blocks = of_kind().map(|total| total.blocks).sum::<u64>();
         let found = self.scan.map(|(scan, _)| &scan.pinned);
@@ -189,7 +189,7 @@ fn kinds(survey: &Survey) -> Vec<shown::Kind> {
         // How far a segment is used stands in itself.
         used_bytes: (total.kind.is_used() && total.kind != Kind::NonMoving).then_some(total.used_bytes),
     };
-    survey.totals().iter().map(kind).collect()
+    survey.totals.iter().map(kind).collect()
 }
 
 fn runtime(survey: &Survey) -> Runtime {

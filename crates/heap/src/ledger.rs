@@ -89,7 +89,7 @@ pub fn lines(survey: &Survey, sums: &Resident, pinned: Option<&Pinned>) -> Vec<L
     let oldest = survey.oldest_generation();
     let used = |kind: Kind, generation: u8| {
         let alike = |total: &&crate::survey::Total| total.kind == kind && total.generation.unwrap_or(0) == generation;
-        survey.totals().iter().filter(alike).map(|total| total.used_bytes).sum::<u64>()
+        survey.totals.iter().filter(alike).map(|total| total.used_bytes).sum::<u64>()
     };
     let of = |wanted: Kind| sums.iter().filter(move |((kind, _), _)| *kind == wanted);
     let sum = |wanted: Kind| of(wanted).map(|(_, bytes)| bytes).sum::<u64>();

@@ -78,7 +78,7 @@ const ALIGNED_WITHIN: usize = 64;
 
 /// The search for what is alive; several threads may search at once.
 pub struct Search {
-    groups: Groups,
+    pub groups: Groups,
     /// Which words begin an object, and which of those are alive.
     begin: Bits,
     alive: Bits,
@@ -89,10 +89,6 @@ impl Search {
     /// A search in `groups`, of which it is not known yet where objects begin.
     pub fn over(groups: Groups) -> Search {
         Search { begin: Bits::of(&groups), alive: Bits::of(&groups), places: Places::of(&groups), groups }
-    }
-
-    pub fn groups(&self) -> &Groups {
-        &self.groups
     }
 
     /// Finds where objects begin in the group called `number`, which holds `words`: of one

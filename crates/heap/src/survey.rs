@@ -50,7 +50,8 @@ pub struct Survey {
     pub unsettled: u64,
     /// Whether nothing could change.
     pub still: bool,
-    totals: Vec<Total>,
+    /// What blocks of each kind and generation come to, in the order of kinds.
+    pub totals: Vec<Total>,
 }
 
 impl Survey {
@@ -122,18 +123,13 @@ impl Survey {
         !self.still && both.is_none_or(|(then, now)| then != now)
     }
 
-    /// What blocks of each kind and generation come to, in the order of kinds.
-    pub fn totals(&self) -> &[Total] {
-        &self.totals
-    }
-
     fn blocks(&self, wanted: impl Fn(&Total) -> bool) -> u64 {
         self.totals.iter().filter(|total| wanted(total)).map(|total| total.blocks).sum()
     }
 
     /// Used bytes of all blocks.
     pub fn used_bytes(&self) -> u64 {
-        self.totals().iter().map(|total| total.used_bytes).sum()
+        self.totals.iter().map(|total| total.used_bytes).sum()
     }
 
     /// The oldest generation: as the runtime says, or the oldest that is seen.
@@ -289,11 +285,8 @@ mod tests {
         let survey = Survey::take(&image, &space(3), &Statics::default(), false).unwrap();
         assert_eq!((survey.looks, survey.unsettled, survey.contradictions()), (2, 0, 0));
         assert_eq!(survey.collections(), None);
-        let totals: Vec<_> = survey
-            .totals()
-            .iter()
-            .map(|total| (total.kind, total.generation, total.blocks, total.used_bytes))
-            .collect();
+        let totals: Vec<_> =
+            survey.totals.iter().map(|total| (total.kind, total.generation, total.blocks, total.used_bytes)).collect();
         let expected = [
             (Kind::Nursery, None, 1, 7),
             (Kind::Small, Some(1), 303, 251 * 4096 + 1),

@@ -24,7 +24,8 @@ pub struct Tables<'m, M> {
     code: Vec<Range<u64>>,
     known: HashMap<u64, Option<Table>>,
     quick: Vec<(u64, Option<Table>)>,
-    addresses: Vec<u64>,
+    /// Of each, by its number.
+    pub addresses: Vec<u64>,
 }
 
 impl<'m, M: Memory> Tables<'m, M> {
@@ -67,11 +68,6 @@ impl<'m, M: Memory> Tables<'m, M> {
         });
         self.known.insert(word, table);
         table
-    }
-
-    /// Addresses of the tables, by number.
-    pub fn addresses(&self) -> &[u64] {
-        &self.addresses
     }
 }
 
@@ -130,7 +126,7 @@ mod tests {
         let skipped = walk(&words, &mut tables, |object, own| all.push((object.table.info.kind, object.at, own.len())));
         assert_eq!(all, [(Type::Constructor, 0, 3), (Type::Bytes, 3, 4), (Type::Constructor, 10, 3)]);
         assert_eq!(skipped, 4 * 8);
-        assert_eq!(tables.addresses(), [pair, bytes, thread]);
+        assert_eq!(tables.addresses, [pair, bytes, thread]);
     }
 
     #[test]

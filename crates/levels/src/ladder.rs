@@ -118,7 +118,7 @@ impl ValueLadder {
         Ok(())
     }
 
-    fn close<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()> {
+    pub fn finish<W: Write>(&mut self, levels: u8, out: &mut Out<W>) -> io::Result<Vec<Option<Root>>> {
         let mut below: Vec<Range> = Vec::new();
         for (bins, store) in &mut self.levels {
             let mut over: Vec<Range> = below.drain(..).filter_map(|range| bins.push(range)).collect();
@@ -126,11 +126,6 @@ impl ValueLadder {
             over.iter().try_for_each(|range| store.put(range, out))?;
             below = over;
         }
-        Ok(())
-    }
-
-    pub fn finish<W: Write>(&mut self, levels: u8, out: &mut Out<W>) -> io::Result<Vec<Option<Root>>> {
-        self.close(out)?;
         self.levels.iter_mut().take(usize::from(levels)).map(|(_, store)| store.finish(out)).collect()
     }
 
