@@ -12,7 +12,7 @@ pub mod stm;
 mod unflushed;
 pub mod waits;
 
-pub use folder::{Folder, Refused};
+pub use folder::Folder;
 pub use samples::SampleStream;
 pub use stm::StmStream;
 pub use unflushed::UnflushedBlock;

@@ -2,7 +2,6 @@
 
 /// Why samples of code cannot be decoded at all.
 #[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum CodeError {
     #[error("the manifest names {named} streams of code samples, {given} were given")]
     Streams { named: usize, given: usize },

@@ -17,14 +17,13 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
-pub use error::CodeError;
-pub use kernel_names::{entry_of, is_waiting};
 pub use mappings::Mappings;
 pub use maps::{Module, Origin, Place};
-pub use names::{Ipe, ModuleNames, Named, NamedRole, Names, SCHEMA, SPINNING, STUB};
-pub use samples::{Sample, Samples};
+pub use names::{Ipe, ModuleNames, Named, NamedRole, Names, SPINNING, STUB};
+pub use samples::Samples;
 
 use crate::ReadAt;
+use error::CodeError;
 use names::Table;
 use rtscope_model::manifest::{Code, CodeSource};
 use rtscope_model::{Body, CodeSample, Event, Found, LaneId, Loss, Symbols};

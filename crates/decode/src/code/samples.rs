@@ -22,11 +22,8 @@ const REGISTERS: u64 = 1 << 12;
 /// A sample whose places have no names yet.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Sample {
-    /// When.
     pub time: Time,
-    /// Which thread.
     pub tid: Tid,
-    /// On which CPU.
     pub cpu: Cpu,
     /// What found it.
     pub source: CodeSource,

@@ -6,7 +6,6 @@ use thiserror::Error;
 
 /// Why a log cannot be opened. Positions are bytes from the start of the log.
 #[derive(Debug, Error)]
-#[allow(missing_docs)]
 pub enum EventlogError {
     #[error(
         "the log is empty: the program has not started, could not write, or its runtime cannot log; \

@@ -6,8 +6,7 @@
 //! and `rts/Stats.c`, read at 9.0, 9.6 and 9.10.
 //!
 //! [`Eventlog::open`] indexes a log, [`Eventlog::stream`] gives its events in
-//! time order in bounded memory, [`Stream::tally`] says what was counted and
-//! lost. [`RecordReader`] gives the raw records of any piece of a log.
+//! time order in bounded memory, and says what was counted and lost.
 
 #[cfg(any(test, feature = "testing"))]
 pub mod builder;

@@ -19,9 +19,7 @@ pub struct Tally {
     pub bytes: u64,
     /// Rings with events.
     pub lanes: usize,
-    /// First stamp.
     pub first: Option<Time>,
-    /// Last stamp.
     pub last: Option<Time>,
     /// The program ended in good order.
     pub ended: bool,

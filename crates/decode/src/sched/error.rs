@@ -2,7 +2,6 @@
 
 /// Why kernel records cannot be decoded at all.
 #[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum SchedError {
     #[error("the manifest names {named} kernel streams, {given} were given")]
     Streams { named: usize, given: usize },

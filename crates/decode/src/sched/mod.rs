@@ -13,11 +13,10 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use error::SchedError;
-
 use crate::ReadAt;
 use crate::perf::cpu_of;
 use crate::perf::stream::{CpuStream, Stamped};
+use error::SchedError;
 use interpret::{Interpreter, Item, Reader};
 use name_table::NameTable;
 use rtscope_model::manifest::Kernel;
