@@ -164,7 +164,7 @@ fn heap(image: &Image<'_>, statics: &Statics, mappings: &[Mapping]) {
     let first: Vec<u64> = space.megablocks().take(SURVEYED).collect();
     let space = Space { committed: first.iter().map(|at| *at..at + MEGABLOCK).collect() };
     let Ok(survey) = Survey::take(&image, &space, statics, true) else { return };
-    let blocks: u64 = survey.totals().iter().map(|total| total.blocks).sum();
+    let blocks: u64 = survey.totals.iter().map(|total| total.blocks).sum();
     assert_eq!(blocks, 256 * survey.megablocks.len() as u64);
     let code = mappings.iter().filter(|mapping| !mapping.name.is_empty()).map(|mapping| mapping.range.clone());
     let data = std::iter::once(0..image.0.len() as u64 / 8 * 8).collect();

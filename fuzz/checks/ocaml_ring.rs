@@ -16,7 +16,7 @@ fn drain(rings: &Rings, classes: Classes, length: usize) {
     let tally = stream.tally();
     // An event has two words at least. One stands for three at most, and a gap may be
     // before it; an end of a pause is a gap in every ring that there is.
-    let most = (tally.events() as usize + 1) * (4 + tally.lanes.len());
+    let most = (tally.events() as usize + 1) * (4 + tally.lanes);
     assert!(events <= most, "{events} events of {length} bytes");
     // A packed event has two bytes at least; padding of one stands for many words.
     let frames = 1 + length as u64 / 40;

@@ -21,17 +21,14 @@ const SECONDS_MAX: f64 = 1e9;
 
 /// Why there are no figures.
 #[derive(Clone, Eq, PartialEq, Debug, Error)]
+#[allow(missing_docs)]
 pub enum StatisticsError {
-    /// Nothing was written behind the command, or nothing at all.
     #[error("the runtime wrote no statistics: the program was killed, or it was asked for others of its own")]
     Empty,
-    /// Not what `--machine-readable` writes.
     #[error("these are no statistics as --machine-readable writes them")]
     Format,
-    /// A figure that must be there.
     #[error("the runtime's statistics have no {0}")]
     Missing(&'static str),
-    /// A figure that is no number of its kind.
     #[error("the runtime's statistics say {1:?} for {0}")]
     Number(&'static str, String),
 }

@@ -13,23 +13,18 @@ const HEAD_MAX: u32 = 1 << 17;
 
 /// Why a file of requests cannot be read.
 #[derive(Debug, Error)]
+#[allow(missing_docs)]
 pub enum RequestsError {
-    /// Its beginning is another one's.
     #[error("this is no file of requests: it begins with something else")]
     Another,
-    /// It ends inside its head.
     #[error("it ends inside its head")]
     Cut,
-    /// Its head is too long.
     #[error("its head is damaged: it claims to have {0} bytes")]
     Length(u32),
-    /// Its head is no JSON, or lacks a key.
     #[error("its head is damaged: {0}")]
     Head(serde_json::Error),
-    /// It has another shape.
     #[error("this version does not know its format, `{0}`")]
     Schema(String),
-    /// It was not read.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

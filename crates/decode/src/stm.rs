@@ -36,14 +36,12 @@ const BLOCK_BYTES_MAX: u64 = 1 << 24;
 
 /// Why bytes are no block.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, thiserror::Error)]
+#[allow(missing_docs)]
 pub enum NoBlock {
-    /// They begin otherwise.
     #[error("there is no block of counters")]
     Magic,
-    /// They begin as one of another version does.
     #[error("the block of counters has the version {0}, which this rtscope does not know")]
     Version(u8),
-    /// Sizes or places in it cannot be.
     #[error("the block of counters is damaged")]
     Damaged,
 }

@@ -4,20 +4,21 @@
 //! to open files: events come one by one, bytes go to a writer.
 #![forbid(unsafe_code)]
 
-pub mod chrome;
-pub mod firefox;
-pub mod fxt;
+mod chrome;
+mod firefox;
+mod fxt;
 pub mod parquet;
-pub mod perfetto;
+mod perfetto;
 #[cfg(test)]
 mod testing;
-pub mod timeline;
+mod timeline;
 
 pub use self::parquet::ParquetWriter;
 pub use chrome::ChromeWriter;
 pub use firefox::FirefoxWriter;
 pub use fxt::FxtWriter;
 pub use perfetto::PerfettoWriter;
+pub use timeline::draws;
 
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::Doing;

@@ -62,7 +62,6 @@ pub struct Reader<'m, M> {
 }
 
 impl<'m, M: Memory> Reader<'m, M> {
-    /// An empty one.
     pub fn new(memory: &'m M) -> Reader<'m, M> {
         Reader { memory, words: Vec::new(), pieces: Vec::new() }
     }

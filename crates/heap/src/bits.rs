@@ -2,7 +2,7 @@
 //! those are alive. Owns where a block's bits lie. Several threads may set bits at once; none
 //! is ever cleared.
 
-use crate::blocks::{Group, Groups};
+use crate::blocks::Groups;
 use crate::descriptor::BLOCK;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -27,11 +27,6 @@ impl Bits {
         let mut bits = Vec::new();
         bits.resize_with((blocks * WORDS / WIDTH) as usize, AtomicU64::default);
         Bits { bits, blocks }
-    }
-
-    /// Words of `group` that have a bit.
-    pub fn words_of(group: &Group) -> u64 {
-        group.used_bytes().min(BLOCK) / 8
     }
 
     fn bit(&self, group: usize, word: u64) -> Option<u64> {
@@ -104,6 +99,5 @@ mod tests {
             [(0, 0), (0, 1), (0, 131), (1, 6), (1, 512)].map(|(group, word)| bits.next(group, word)).into();
         assert_eq!(next, [Some(0), Some(130), None, Some(511), None]);
         assert_eq!(bits.words(1).collect::<Vec<_>>(), [5, 511]);
-        assert_eq!(groups.iter().map(Bits::words_of).collect::<Vec<_>>(), [500, 512]);
     }
 }

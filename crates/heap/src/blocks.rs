@@ -12,14 +12,11 @@ pub struct Group {
     pub start: u64,
     /// Behind its last used one.
     pub free: u64,
-    /// What it holds.
     pub kind: Kind,
-    /// Its generation.
     pub generation: u8,
 }
 
 impl Group {
-    /// Used bytes.
     pub fn used_bytes(&self) -> u64 {
         self.free - self.start
     }
@@ -56,7 +53,6 @@ impl Groups {
         Groups { groups }
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Group> {
         self.groups.iter()
     }
@@ -67,22 +63,14 @@ impl Groups {
         Groups { groups: self.groups.iter().map(head).collect() }
     }
 
-    /// One of them.
     pub fn get(&self, number: usize) -> Option<&Group> {
         self.groups.get(number)
     }
 
-    /// How many.
     pub fn len(&self) -> usize {
         self.groups.len()
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.groups.is_empty()
-    }
-
-    /// Used bytes of all.
     pub fn used_bytes(&self) -> u64 {
         self.groups.iter().map(Group::used_bytes).sum()
     }

@@ -77,7 +77,7 @@ impl Read<'_> {
     }
 
     fn pinned(&self) -> Pinned {
-        let totals = self.survey.totals();
+        let totals = &self.survey.totals;
         let of_kind = || totals.iter().filter(|total| total.kind == Kind::Pinned);
         let blocks = of_kind().map(|total| total.blocks).sum::<u64>();
         let found = self.scan.map(|(scan, _)| &scan.pinned);
@@ -181,7 +181,7 @@ impl Read<'_> {
 }
 
 fn kinds(survey: &Survey) -> Vec<shown::Kind> {
-    let kind = |total: &crate::Total| shown::Kind {
+    let kind = |total: &crate::survey::Total| shown::Kind {
         kind: total.kind.word().into(),
         generation: total.generation,
         blocks: total.blocks,
@@ -189,11 +189,11 @@ fn kinds(survey: &Survey) -> Vec<shown::Kind> {
         // How far a segment is used stands in itself.
         used_bytes: (total.kind.is_used() && total.kind != Kind::NonMoving).then_some(total.used_bytes),
     };
-    survey.totals().iter().map(kind).collect()
+    survey.totals.iter().map(kind).collect()
 }
 
 fn runtime(survey: &Survey) -> Runtime {
-    let generation = |(number, generation): (usize, &crate::Generation)| Generation {
+    let generation = |(number, generation): (usize, &crate::runtime::Generation)| Generation {
         generation: number.min(255) as u8,
         collections: u64::from(generation.collections),
         blocks: generation.blocks,

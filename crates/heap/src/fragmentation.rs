@@ -1,10 +1,10 @@
 //! The three levels of fragmentation: dead objects in blocks, free blocks in megablocks,
 //! free megablocks. Owns what is counted on which level.
 
-use crate::Megablock;
 use crate::descriptor::{BLOCK, BLOCKS, FIRST};
 use crate::ledger::Resident;
 use crate::map::Kind;
+use crate::megablock::Megablock;
 use crate::pinned::Pinned;
 use crate::survey::Survey;
 use rtscope_model::heap::{Fragmentation, Line, Part};

@@ -53,7 +53,7 @@ pub type Resident = BTreeMap<(Kind, u8), u64>;
 /// What of the blocks is in memory.
 pub fn resident(survey: &Survey, residency: &Residency) -> Resident {
     let mut sums = BTreeMap::new();
-    for (address, cell) in survey.megablocks.iter().flat_map(crate::Megablock::blocks) {
+    for (address, cell) in survey.megablocks.iter().flat_map(crate::megablock::Megablock::blocks) {
         if residency.has(address) {
             *sums.entry((cell.kind, cell.generation)).or_insert(0) += BLOCK;
         }
@@ -88,8 +88,8 @@ impl Ledger {
 pub fn lines(survey: &Survey, sums: &Resident, pinned: Option<&Pinned>) -> Vec<Line> {
     let oldest = survey.oldest_generation();
     let used = |kind: Kind, generation: u8| {
-        let alike = |total: &&crate::Total| total.kind == kind && total.generation.unwrap_or(0) == generation;
-        survey.totals().iter().filter(alike).map(|total| total.used_bytes).sum::<u64>()
+        let alike = |total: &&crate::survey::Total| total.kind == kind && total.generation.unwrap_or(0) == generation;
+        survey.totals.iter().filter(alike).map(|total| total.used_bytes).sum::<u64>()
     };
     let of = |wanted: Kind| sums.iter().filter(move |((kind, _), _)| *kind == wanted);
     let sum = |wanted: Kind| of(wanted).map(|(_, bytes)| bytes).sum::<u64>();

@@ -6,31 +6,29 @@
 //! find a process, and to draw.
 #![forbid(unsafe_code)]
 
-pub mod batch;
-pub mod bits;
-pub mod blocks;
+mod batch;
+mod bits;
+mod blocks;
 pub mod closure;
 pub mod descriptor;
 pub mod document;
-pub mod fragmentation;
-pub mod held;
+mod fragmentation;
+mod held;
 pub mod ledger;
-pub mod map;
-pub mod megablock;
+mod map;
+mod megablock;
 pub mod memory;
-pub mod pinned;
-pub mod runtime;
-pub mod scan;
-pub mod slices;
-pub mod survey;
+mod pinned;
+mod runtime;
+mod scan;
+mod slices;
+mod survey;
 #[cfg(test)]
 mod testing;
-pub mod walk;
-pub mod young;
+mod walk;
+mod young;
 
-pub use map::{Cell, Kind};
-pub use megablock::Megablock;
 pub use memory::{Memory, Space};
-pub use runtime::{Generation, Runtime, Statics};
+pub use runtime::{Runtime, Statics};
 pub use scan::{Beside, Scan};
-pub use survey::{Survey, Total};
+pub use survey::Survey;

@@ -71,7 +71,6 @@ impl Kind {
 /// One block, in four bytes.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Cell {
-    /// What it holds.
     pub kind: Kind,
     /// Its generation, where its kind has one.
     pub generation: u8,

@@ -7,7 +7,6 @@ use crate::map::{Cell, Kind};
 /// The blocks of one megablock.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Megablock {
-    /// Its address.
     pub address: u64,
     /// One for each of its 256 blocks.
     pub cells: Vec<Cell>,

@@ -21,15 +21,12 @@ use std::collections::HashMap;
 pub struct Pinned {
     /// Block groups, their bytes, and those of them that are used.
     pub groups: u64,
-    /// See `groups`.
     pub block_bytes: u64,
-    /// See `groups`.
     pub used_bytes: u64,
     /// Objects, dead or alive.
     pub objects: u64,
     /// Those that something points to, and their bytes.
     pub live_objects: u64,
-    /// See `live_objects`.
     pub live_bytes: u64,
     /// Who holds them, those that hold most first.
     pub holders: Vec<Holder>,
@@ -42,7 +39,6 @@ pub struct Pinned {
 /// What lives in a block group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Live {
-    /// Its address.
     pub address: u64,
     /// Bytes of its blocks.
     pub bytes: u64,
@@ -53,7 +49,6 @@ pub struct Live {
 /// A block group that keeps dead bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worst {
-    /// Its address.
     pub address: u64,
     /// Bytes of objects that something points to.
     pub live_bytes: u64,
@@ -83,7 +78,7 @@ const ALIGNED_WITHIN: usize = 64;
 
 /// The search for what is alive; several threads may search at once.
 pub struct Search {
-    groups: Groups,
+    pub groups: Groups,
     /// Which words begin an object, and which of those are alive.
     begin: Bits,
     alive: Bits,
@@ -94,11 +89,6 @@ impl Search {
     /// A search in `groups`, of which it is not known yet where objects begin.
     pub fn over(groups: Groups) -> Search {
         Search { begin: Bits::of(&groups), alive: Bits::of(&groups), places: Places::of(&groups), groups }
-    }
-
-    /// What is searched.
-    pub fn groups(&self) -> &Groups {
-        &self.groups
     }
 
     /// Finds where objects begin in the group called `number`, which holds `words`: of one

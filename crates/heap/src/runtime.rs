@@ -81,14 +81,8 @@ pub fn given_back(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Ran
 pub struct Generation {
     /// Blocks of objects that are moved, of large ones, of compact regions.
     pub blocks: u64,
-    /// See `blocks`.
     pub large_blocks: u64,
-    /// See `blocks`.
     pub compact_blocks: u64,
-    /// Words used in `blocks`, at the end of the last collection.
-    pub words: u64,
-    /// Words of large objects.
-    pub large_words: u64,
     /// The next one is collected when all blocks are more than this.
     pub blocks_max: u64,
     /// Collections of it so far.
@@ -168,9 +162,7 @@ fn generation(memory: &impl Memory, address: u64, number: u32, size: u64) -> io:
     }
     Ok(Generation {
         blocks: word(16),
-        words: word(24),
         large_blocks: word(40),
-        large_words: word(48),
         compact_blocks: word(72),
         blocks_max: word(96),
         collections: word(128) as u32,

@@ -26,13 +26,9 @@ const HEAD: u64 = 8;
 /// What was met of one info table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its address.
     pub info_address: u64,
-    /// What it says.
     pub info: Info,
-    /// Objects.
     pub count: u64,
-    /// Their bytes.
     pub bytes: u64,
 }
 
@@ -70,7 +66,7 @@ impl Scan {
     pub fn of(memory: &(impl Memory + Sync), survey: &Survey, statics: &Statics, beside: &Beside) -> Scan {
         let search = Search::over(Groups::of(survey, |kind, _| kind == Kind::Pinned));
         // A large one says at its start what it is, and holds nothing.
-        let heads = search.groups().heads();
+        let heads = search.groups.heads();
         let pinned = batch::batches(&heads);
         let unread = batch::in_parallel(pinned.len(), beside.threads, |numbers| {
             let mut pass = Pass::new(memory, beside, &search);
@@ -91,7 +87,7 @@ impl Scan {
         // is not to be found any more.
         let moved = survey.is_past(Runtime::read(memory, statics).ok().as_ref());
         let pinned = search.finish(&all.held, moved && survey.oldest_generation() > 0);
-        let large = all.slices.finish(search.groups(), &work.large);
+        let large = all.slices.finish(&search.groups, &work.large);
         let Sums { read_bytes, skipped_bytes, unread_bytes, .. } = all;
         Scan { census, pinned, large, read_bytes, skipped_bytes, unread_bytes }
     }
@@ -306,7 +302,7 @@ impl<'m, M: Memory> Pass<'m, M> {
     }
 
     fn finish(self) -> Sums {
-        let tallies = self.tables.addresses().iter().zip(self.objects.tallies);
+        let tallies = self.tables.addresses.iter().zip(self.objects.tallies);
         let entry = |(address, (info, count, bytes)): (&u64, (Info, u64, u64))| {
             (count > 0).then_some((*address, Entry { info_address: *address, info, count, bytes }))
         };

@@ -27,11 +27,9 @@ const OWN_PART: u64 = 8;
 /// What blocks of one kind and generation come to.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Total {
-    /// Their kind.
     pub kind: Kind,
     /// Their generation, where the kind has one.
     pub generation: Option<u8>,
-    /// How many.
     pub blocks: u64,
     /// Bytes of them up to where each is used; descriptors, free and returned ones have none.
     pub used_bytes: u64,
@@ -52,7 +50,8 @@ pub struct Survey {
     pub unsettled: u64,
     /// Whether nothing could change.
     pub still: bool,
-    totals: Vec<Total>,
+    /// What blocks of each kind and generation come to, in the order of kinds.
+    pub totals: Vec<Total>,
 }
 
 impl Survey {
@@ -101,7 +100,7 @@ impl Survey {
         // These come and go while it is looked.
         let young = self.blocks(|total| total.kind == Kind::Nursery || total.generation == Some(0));
         let is_far = |one: u64, other: u64| one.abs_diff(other) > 64 + 2 * young + other / 100;
-        let blocks = |generation: &crate::Generation| generation.blocks;
+        let blocks = |generation: &crate::runtime::Generation| generation.blocks;
         let moved = self.after.generations.iter().map(blocks).reduce(u64::saturating_add);
         let seen = self.blocks(|total| matches!(total.kind, Kind::Small | Kind::NonMoving));
         let is_collecting = self.after.generations.iter().any(|generation| generation.old_blocks > 0);
@@ -124,18 +123,13 @@ impl Survey {
         !self.still && both.is_none_or(|(then, now)| then != now)
     }
 
-    /// What blocks of each kind and generation come to, in the order of kinds.
-    pub fn totals(&self) -> &[Total] {
-        &self.totals
-    }
-
     fn blocks(&self, wanted: impl Fn(&Total) -> bool) -> u64 {
         self.totals.iter().filter(|total| wanted(total)).map(|total| total.blocks).sum()
     }
 
     /// Used bytes of all blocks.
     pub fn used_bytes(&self) -> u64 {
-        self.totals().iter().map(|total| total.used_bytes).sum()
+        self.totals.iter().map(|total| total.used_bytes).sum()
     }
 
     /// The oldest generation: as the runtime says, or the oldest that is seen.
@@ -291,11 +285,8 @@ mod tests {
         let survey = Survey::take(&image, &space(3), &Statics::default(), false).unwrap();
         assert_eq!((survey.looks, survey.unsettled, survey.contradictions()), (2, 0, 0));
         assert_eq!(survey.collections(), None);
-        let totals: Vec<_> = survey
-            .totals()
-            .iter()
-            .map(|total| (total.kind, total.generation, total.blocks, total.used_bytes))
-            .collect();
+        let totals: Vec<_> =
+            survey.totals.iter().map(|total| (total.kind, total.generation, total.blocks, total.used_bytes)).collect();
         let expected = [
             (Kind::Nursery, None, 1, 7),
             (Kind::Small, Some(1), 303, 251 * 4096 + 1),

@@ -14,9 +14,7 @@ const QUICK: usize = 1 << 10;
 /// A table that was read: its place in the order of tables, and what it says.
 #[derive(Copy, Clone, Debug)]
 pub struct Table {
-    /// Its place.
     pub number: u32,
-    /// What it says.
     pub info: Info,
 }
 
@@ -26,7 +24,8 @@ pub struct Tables<'m, M> {
     code: Vec<Range<u64>>,
     known: HashMap<u64, Option<Table>>,
     quick: Vec<(u64, Option<Table>)>,
-    addresses: Vec<u64>,
+    /// Of each, by its number.
+    pub addresses: Vec<u64>,
 }
 
 impl<'m, M: Memory> Tables<'m, M> {
@@ -70,17 +69,11 @@ impl<'m, M: Memory> Tables<'m, M> {
         self.known.insert(word, table);
         table
     }
-
-    /// Addresses of the tables, by number.
-    pub fn addresses(&self) -> &[u64] {
-        &self.addresses
-    }
 }
 
 /// An object that was met.
 #[derive(Copy, Clone, Debug)]
 pub struct Object {
-    /// Its table.
     pub table: Table,
     /// Place of its first word among the words that were walked.
     pub at: usize,
@@ -133,7 +126,7 @@ mod tests {
         let skipped = walk(&words, &mut tables, |object, own| all.push((object.table.info.kind, object.at, own.len())));
         assert_eq!(all, [(Type::Constructor, 0, 3), (Type::Bytes, 3, 4), (Type::Constructor, 10, 3)]);
         assert_eq!(skipped, 4 * 8);
-        assert_eq!(tables.addresses(), [pair, bytes, thread]);
+        assert_eq!(tables.addresses, [pair, bytes, thread]);
     }
 
     #[test]

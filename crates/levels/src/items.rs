@@ -116,28 +116,18 @@ pub(crate) const fn tile_shift(level: u8) -> u32 {
 
 /// What keeps levels from being read.
 #[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]
+#[allow(missing_docs)]
 pub enum LevelsError {
-    /// Another format, or a version of this one that is not known.
     #[error("these are no levels of detail, or of a version that is not known")]
     NotLevels,
-    /// What was being written was not finished, or the end is cut off.
     #[error("the levels of detail have no end: writing them was not finished")]
     Unfinished,
-    /// The bytes contradict themselves.
     #[error("the levels of detail are damaged at byte {at}: {what}")]
-    Damaged {
-        /// Where.
-        at: u64,
-        /// How it shows.
-        what: &'static str,
-    },
-    /// No such track, or it holds the other form.
+    Damaged { at: u64, what: &'static str },
     #[error("no track {0} of this form")]
     NoTrack(u32),
-    /// Not so many levels.
     #[error("there is no level {0}")]
     NoLevel(u8),
-    /// The source cannot be read.
     #[error("the levels of detail cannot be read: {0}")]
     Io(String),
 }

@@ -66,6 +66,31 @@ impl SpanLadder {
         self.raw.put(&piece.item, out)?;
         feed(&mut self.levels, piece, out)
     }
+
+    /// Writes what is open; the tops of the indices of the first `levels` levels.
+    pub fn finish<W: Write>(&mut self, levels: u8, out: &mut Out<W>) -> io::Result<Vec<Option<Root>>> {
+        let mut rest = self.levels.as_mut_slice();
+        while let Some((level, above)) = rest.split_first_mut() {
+            level.bins.close(&mut Upwards { store: &mut level.store, above, out })?;
+            rest = above;
+        }
+        let between = (1..FIRST_MERGED).map(|_| None);
+        let merged = self.levels.iter_mut().map(|level| Some(&mut level.store));
+        let stores = std::iter::once(Some(&mut self.raw)).chain(between).chain(merged).take(usize::from(levels));
+        stores.map(|store| store.map_or(Ok(None), |store| store.finish(out))).collect()
+    }
+
+    /// Writes blocks that are too large by now.
+    pub fn shrink<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()> {
+        self.raw.shrink(out)?;
+        self.levels.iter_mut().try_for_each(|level| level.store.shrink(out))
+    }
+
+    /// Bytes that it holds.
+    pub fn memory_bytes(&self) -> usize {
+        let level = |level: &Merged| size_of::<Merged>() + level.bins.memory_bytes() + level.store.memory_bytes();
+        self.raw.memory_bytes() + self.levels.iter().map(level).sum::<usize>()
+    }
 }
 
 /// Values of one track.
@@ -93,7 +118,7 @@ impl ValueLadder {
         Ok(())
     }
 
-    fn close<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()> {
+    pub fn finish<W: Write>(&mut self, levels: u8, out: &mut Out<W>) -> io::Result<Vec<Option<Root>>> {
         let mut below: Vec<Range> = Vec::new();
         for (bins, store) in &mut self.levels {
             let mut over: Vec<Range> = below.drain(..).filter_map(|range| bins.push(range)).collect();
@@ -101,57 +126,14 @@ impl ValueLadder {
             over.iter().try_for_each(|range| store.put(range, out))?;
             below = over;
         }
-        Ok(())
-    }
-}
-
-/// What writing asks of both forms.
-pub trait Ladder {
-    /// Writes what is open; the tops of the indices of the first `levels` levels.
-    fn finish<W: Write>(&mut self, levels: u8, out: &mut Out<W>) -> io::Result<Vec<Option<Root>>>;
-
-    /// Writes blocks that are too large by now.
-    fn shrink<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()>;
-
-    /// Bytes that it holds.
-    fn memory_bytes(&self) -> usize;
-}
-
-impl Ladder for SpanLadder {
-    fn finish<W: Write>(&mut self, levels: u8, out: &mut Out<W>) -> io::Result<Vec<Option<Root>>> {
-        let mut rest = self.levels.as_mut_slice();
-        while let Some((level, above)) = rest.split_first_mut() {
-            level.bins.close(&mut Upwards { store: &mut level.store, above, out })?;
-            rest = above;
-        }
-        let between = (1..FIRST_MERGED).map(|_| None);
-        let merged = self.levels.iter_mut().map(|level| Some(&mut level.store));
-        let stores = std::iter::once(Some(&mut self.raw)).chain(between).chain(merged).take(usize::from(levels));
-        stores.map(|store| store.map_or(Ok(None), |store| store.finish(out))).collect()
-    }
-
-    fn shrink<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()> {
-        self.raw.shrink(out)?;
-        self.levels.iter_mut().try_for_each(|level| level.store.shrink(out))
-    }
-
-    fn memory_bytes(&self) -> usize {
-        let level = |level: &Merged| size_of::<Merged>() + level.bins.memory_bytes() + level.store.memory_bytes();
-        self.raw.memory_bytes() + self.levels.iter().map(level).sum::<usize>()
-    }
-}
-
-impl Ladder for ValueLadder {
-    fn finish<W: Write>(&mut self, levels: u8, out: &mut Out<W>) -> io::Result<Vec<Option<Root>>> {
-        self.close(out)?;
         self.levels.iter_mut().take(usize::from(levels)).map(|(_, store)| store.finish(out)).collect()
     }
 
-    fn shrink<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()> {
+    pub fn shrink<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()> {
         self.levels.iter_mut().try_for_each(|(_, store)| store.shrink(out))
     }
 
-    fn memory_bytes(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         self.levels.iter().map(|level| size_of_val(level) + level.1.memory_bytes()).sum()
     }
 }

@@ -5,7 +5,7 @@ use crate::bytes::Cursor;
 use crate::items::{Counts, FIRST_MERGED, Form, Item, LevelsError, Range, Span, bin_shift, tile_shift, top_level};
 use crate::merge::{Bins, Piece, RangeBins, Sink, TILE_ITEMS_MAX, fold};
 use crate::record::Record;
-use crate::tree::{BLOCK_MAX, Blocks, Child, Root, Window, read};
+use crate::tree::{BLOCK_MAX, Child, Root, Window, read, walk};
 use rtscope_decode::ReadAt;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -43,7 +43,6 @@ pub struct Reader {
     meta: Vec<u8>,
     counts: Counts,
     end: u64,
-    top: u8,
 }
 
 impl std::fmt::Debug for Reader {
@@ -86,7 +85,7 @@ impl Reader {
         let directory = read(&*source, directory_at, directory_length)?;
         let meta = read(&*source, meta_at, meta_length)?;
         let (end, counts, tracks) = tracks(&mut Cursor::new(&directory, directory_at), directory_at)?;
-        Ok(Reader { source, tracks, meta, counts, end, top: top_level(end) })
+        Ok(Reader { source, tracks, meta, counts, end })
     }
 
     /// What the writer's caller put beside the levels.
@@ -111,7 +110,7 @@ impl Reader {
 
     /// The last level: everything is its tile 0.
     pub fn top(&self) -> u8 {
-        self.top
+        top_level(self.end)
     }
 
     /// The spans of `track` that touch a tile, in the order of their starts, [`TILE_ITEMS_MAX`] at the most.
@@ -125,9 +124,8 @@ impl Reader {
         let merge = level > 0 && level < FIRST_MERGED;
         let bins = merge.then(|| Bins::new(bin_shift(level)));
         let mut taken = Items { raw: level < FIRST_MERGED, window, items: Vec::new(), bins, before: None };
-        let floor = MAGIC.len() as u64;
-        Blocks { source: &*self.source }
-            .walk(&root, window, floor, &mut |bytes, at| each::<Item>(bytes, at, |item| taken.push(item, at)))?;
+        let take = &mut |bytes: &[u8], at| each(bytes, at, |item| taken.push(item, at));
+        walk(&*self.source, &root, window, MAGIC.len() as u64, take)?;
         Ok(taken.finish())
     }
 
@@ -139,9 +137,8 @@ impl Reader {
     pub fn points(&self, track: u32, level: u8, tile: u64) -> Result<Vec<Range>, LevelsError> {
         let Some((root, window)) = self.find(track, Form::Values, level, tile, true)? else { return Ok(Vec::new()) };
         let mut taken = Ranges { level, window, earlier: None, ranges: Vec::new(), bins: None, before: None };
-        let floor = MAGIC.len() as u64;
-        Blocks { source: &*self.source }
-            .walk(&root, window, floor, &mut |bytes, at| each::<Range>(bytes, at, |range| taken.push(range, at)))?;
+        let take = &mut |bytes: &[u8], at| each(bytes, at, |range| taken.push(range, at));
+        walk(&*self.source, &root, window, MAGIC.len() as u64, take)?;
         Ok(taken.finish())
     }
 

@@ -213,39 +213,24 @@ pub struct Window {
 /// Gets blocks with records, each with its place in the file.
 pub type Take<'a> = &'a mut dyn FnMut(&[u8], u64) -> Result<(), LevelsError>;
 
-/// Blocks of a file.
-pub struct Blocks<'a> {
-    pub source: &'a dyn ReadAt,
-}
-
-impl Blocks<'_> {
-    /// Hands the blocks with records below `root` that the window asks for to `take`, in order, with
-    /// their places. Every block is read once at most, so a walk never reads more than the file has.
-    ///
-    /// # Errors
-    /// What `take` gives, and damage.
-    pub fn walk(&self, root: &Root, window: Window, floor: u64, take: Take<'_>) -> Result<(), LevelsError> {
-        let at = root.child.offset;
-        if root.height > HEIGHT_MAX {
-            return Err(LevelsError::Damaged { at, what: "an index is too high" });
-        }
-        let bytes = self.read(&root.child)?;
-        if root.height == 0 {
-            return take(&bytes, at);
-        }
-        for (floor, child) in children(&bytes, at, floor, window)? {
-            self.walk(&Root { child, height: root.height - 1 }, window, floor, take)?;
-        }
-        Ok(())
+/// Hands the blocks of `source` with records below `root` that the window asks for to `take`, in order, with
+/// their places. Every block is read once at most, so a walk never reads more than the file has.
+pub fn walk(source: &dyn ReadAt, root: &Root, window: Window, floor: u64, take: Take<'_>) -> Result<(), LevelsError> {
+    let Child { offset: at, length, .. } = root.child;
+    if root.height > HEIGHT_MAX {
+        return Err(LevelsError::Damaged { at, what: "an index is too high" });
     }
-
-    fn read(&self, child: &Child) -> Result<Vec<u8>, LevelsError> {
-        let Child { offset: at, length, .. } = *child;
-        if length == 0 || length > BLOCK_MAX {
-            return Err(LevelsError::Damaged { at, what: "a block has an impossible length" });
-        }
-        read(self.source, at, length)
+    if length == 0 || length > BLOCK_MAX {
+        return Err(LevelsError::Damaged { at, what: "a block has an impossible length" });
     }
+    let bytes = read(source, at, length)?;
+    if root.height == 0 {
+        return take(&bytes, at);
+    }
+    for (floor, child) in children(&bytes, at, floor, window)? {
+        walk(source, &Root { child, height: root.height - 1 }, window, floor, take)?;
+    }
+    Ok(())
 }
 
 /// Bytes of `source`; the caller has checked `length`.

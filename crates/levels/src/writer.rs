@@ -3,7 +3,7 @@
 
 use crate::bytes::put;
 use crate::items::{Counts, Point, Span, top_level};
-use crate::ladder::{Ladder, SpanLadder, ValueLadder};
+use crate::ladder::{SpanLadder, ValueLadder};
 use crate::reader::{MAGIC, META_MAX, TRACKS_MAX};
 use crate::tree::{self, Out, Root};
 use std::io::{self, Write};

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 pub struct Dialect {
     /// The runtime, which says how its flags are given.
     pub info: &'static RuntimeInfo,
-    /// What can be tried.
     pub knobs: &'static [What],
     /// Whether the program is started with each flag before the first trial, to see whether its
     /// runtime takes it: it has started a second thread when it has read them.
@@ -19,7 +18,6 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// The variable that is set.
     pub fn variable(&self) -> &'static str {
         self.info.spelling.variable()
     }
@@ -64,7 +62,6 @@ pub struct Knob {
     pub doubtful: bool,
 }
 
-/// Which knob.
 pub type What = &'static Knob;
 
 /// One configuration: a word for each knob that is not as it is today.

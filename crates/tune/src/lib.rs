@@ -3,7 +3,7 @@
 //! intervals, a search by them. Owns the rules; refuses to read files and to run programs.
 #![forbid(unsafe_code)]
 
-pub mod dialect;
+mod dialect;
 pub mod jobs;
 pub mod options;
 pub mod plan;

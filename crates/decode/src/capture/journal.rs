@@ -5,12 +5,12 @@
 //! A line is `{"log":LOG}`, where a later one of the same path counts, or `{"loss":[N,LOSS]}`, the manifest's loss
 //! number N from 0. The file is append-only and may be cut anywhere.
 
-use super::lines::Lines;
+use super::lines::{self, Lines};
 use rtscope_model::Loss;
 use rtscope_model::manifest::{Log, Manifest};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 
 /// Its name below a capture.
 pub const NAME: &str = "journal.jsonl";
@@ -31,9 +31,7 @@ pub enum Line {
 
 /// Appends one line.
 pub fn write_line(out: &mut Vec<u8>, line: &Line) {
-    // Writing to memory does not fail.
-    let _ = serde_json::to_writer(&mut *out, line);
-    let _ = out.write_all(b"\n");
+    lines::write(out, line);
 }
 
 /// Adds what the lines say to a manifest. Lines that cannot be read are skipped.

@@ -1,9 +1,17 @@
 //! The lines of a file that a recorder appends to. Owns how much of one is held in memory, what a file that was cut
 //! anywhere looks like, and what becomes of lines that cannot be read.
 
-use rtscope_model::{Loss, LossKind};
+use rtscope_model::{Loss, LossKind, Time};
+use serde::Serialize;
 use std::io::{BufRead, Read};
 use std::marker::PhantomData;
+
+/// Appends one line.
+pub(super) fn write(out: &mut Vec<u8>, line: &impl Serialize) {
+    // Writing to memory does not fail.
+    let _ = serde_json::to_writer(&mut *out, line);
+    out.push(b'\n');
+}
 
 /// One line after the other.
 #[derive(Debug)]
@@ -47,12 +55,19 @@ pub trait OfLine: Sized {
     const FILE: &'static str;
     /// Longer lines are damage.
     const BYTES_MAX: u64;
+    /// Since when damage in front of its first line may be, where the lines around damage bound it.
+    const BEGIN: Option<Time> = None;
 
     /// What this line says; `None`: something that only a later recorder knows.
     ///
     /// # Errors
     /// It says nothing that can be.
     fn of_line(line: &[u8]) -> Result<Option<Self>, Damaged>;
+
+    /// When that was, where damage is bounded so.
+    fn time(&self) -> Option<Time> {
+        None
+    }
 }
 
 /// A line that cannot be read.
@@ -69,22 +84,24 @@ impl From<serde_json::Error> for Damaged {
 #[derive(Debug)]
 pub struct JsonLines<R, L> {
     lines: Lines<R>,
-    damaged: u64,
+    last: Option<Time>,
+    damaged: Loss,
     said: PhantomData<L>,
 }
 
 impl<R: BufRead, L: OfLine> JsonLines<R, L> {
     /// Over the bytes of a file.
     pub fn new(input: R) -> Self {
-        JsonLines { lines: Lines::new(input, L::BYTES_MAX), damaged: 0, said: PhantomData }
+        let damaged = Loss::new(L::FILE, LossKind::Damaged, 0, "");
+        JsonLines { lines: Lines::new(input, L::BYTES_MAX), last: L::BEGIN, damaged, said: PhantomData }
     }
 
-    /// What was skipped so far. A last line without its end is a recorder that was killed, not
-    /// damage.
+    /// What was skipped so far; complete once the iterator has ended. A last line without its end is a recorder
+    /// that was killed, not damage.
     pub fn losses(&self) -> Vec<Loss> {
-        let note = format!("{} lines of {}.jsonl could not be read and were skipped", self.damaged, L::FILE);
-        let loss = Loss::new(L::FILE, LossKind::Damaged, self.damaged, note);
-        (self.damaged > 0).then_some(loss).into_iter().collect()
+        let note = format!("{} lines of {}.jsonl could not be read and were skipped", self.damaged.count, L::FILE);
+        let loss = Loss { note, ..self.damaged.clone() };
+        (loss.count > 0).then_some(loss).into_iter().collect()
     }
 }
 
@@ -94,10 +111,18 @@ impl<R: BufRead, L: OfLine> Iterator for JsonLines<R, L> {
     fn next(&mut self) -> Option<L> {
         while self.lines.advance() {
             match L::of_line(self.lines.line()) {
-                Ok(Some(said)) => return Some(said),
+                Ok(Some(said)) => {
+                    self.last = said.time();
+                    self.damaged.to = self.damaged.to.or(self.last);
+                    return Some(said);
+                }
                 Ok(None) => {}
                 Err(Damaged) if self.lines.is_cut() || self.lines.is_blank() => {}
-                Err(Damaged) => self.damaged = self.damaged.saturating_add(1),
+                Err(Damaged) => {
+                    self.damaged.count += 1;
+                    self.damaged.from = self.damaged.from.or(self.last);
+                    self.damaged.to = None;
+                }
             }
         }
         None

@@ -12,7 +12,7 @@ pub mod stm;
 mod unflushed;
 pub mod waits;
 
-pub use folder::{Folder, Refused};
+pub use folder::Folder;
 pub use samples::SampleStream;
 pub use stm::StmStream;
 pub use unflushed::UnflushedBlock;
@@ -32,28 +32,16 @@ const MANIFEST_MAX: u64 = 16 << 20;
 
 /// Why a folder cannot be opened as a capture.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
 pub enum CaptureError {
-    /// The folder cannot be read.
     #[error("{path} cannot be read: {error}")]
-    Unreadable {
-        /// Which folder.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// It holds nothing that a recorder writes.
+    Unreadable { path: PathBuf, error: io::Error },
     #[error(
         "{0} is no capture: it has no manifest.json, no eventlog and no samples; make one with `rtscope record -- PROGRAM`"
     )]
     NotACapture(PathBuf),
-    /// It was written by a later version.
     #[error("{path} has the format {schema}, which this version does not know; read it with a newer rtscope")]
-    UnknownSchema {
-        /// Which folder.
-        path: PathBuf,
-        /// The schema that it names.
-        schema: String,
-    },
+    UnknownSchema { path: PathBuf, schema: String },
 }
 
 /// Samples of a capture, as they were written.
@@ -83,7 +71,8 @@ impl Capture {
             Some(manifest) => manifest,
             None if !has_streams(&folder) => return Err(CaptureError::NotACapture(path.to_owned())),
             None => {
-                losses.push(manifest_loss());
+                let note = "the manifest is missing or damaged: command, machine, clocks and exit status are unknown";
+                losses.push(Loss::new("manifest.json", LossKind::SourceMissing, 1, note));
                 empty_manifest()
             }
         };
@@ -177,13 +166,8 @@ impl Capture {
             if pid != 0 {
                 unclaimed.clear();
             }
-            self.manifest.logs.push(Log {
-                path: name,
-                pid,
-                clock: ClockMap::LOG_OWN,
-                classes: String::new(),
-                version: None,
-            });
+            let (classes, version) = (String::new(), None);
+            self.manifest.logs.push(Log { path: name, pid, clock: ClockMap::LOG_OWN, classes, version });
         }
         self.complete_rings();
         for name in stream_names(&self.folder, "sched", ".perf") {
@@ -192,9 +176,7 @@ impl Capture {
             }
         }
     }
-}
 
-impl Capture {
     /// Adds streams of rings, and says where a file of rings was left behind.
     fn complete_rings(&mut self) {
         for name in stream_names(&self.folder, "rings", ".ring") {
@@ -256,11 +238,6 @@ fn stream_names(folder: &Folder, within: &str, ending: &str) -> Vec<String> {
     let mut names: Vec<(u64, String)> = folder.files(within).into_iter().filter_map(numbered).collect();
     names.sort();
     names.into_iter().map(|(_, name)| name).collect()
-}
-
-fn manifest_loss() -> Loss {
-    let note = "the manifest is missing or damaged: command, machine, clocks and exit status are unknown";
-    Loss::new("manifest.json", LossKind::SourceMissing, 1, note)
 }
 
 /// A manifest that knows nothing.

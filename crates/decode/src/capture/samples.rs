@@ -16,13 +16,9 @@
 //! last line (`rss` at least every 100 ms): no line means no change. Unknown
 //! keys are skipped. The file is append-only and may be cut anywhere.
 
-use super::lines::Lines;
-use rtscope_model::{Body, Cpu, Event, GroupId, LaneId, Loss, LossKind, Sample, Tid, Time};
+use super::lines::{Damaged, JsonLines, OfLine};
+use rtscope_model::{Body, Cpu, Event, GroupId, LaneId, Sample, Tid, Time};
 use serde::Deserialize;
-use std::io::BufRead;
-
-/// Longer lines are damage.
-const LINE_MAX: u64 = 4096;
 
 /// Appends one line for `sample`.
 pub fn write_line(out: &mut Vec<u8>, time: Time, sample: &Sample) {
@@ -79,62 +75,21 @@ impl Line {
 }
 
 /// The samples as events, in the order of the file (which is that of time).
-/// Lines that cannot be read are skipped and counted.
-#[derive(Debug)]
-pub struct SampleStream<R> {
-    lines: Lines<R>,
-    last: Time,
-    damaged: Loss,
-    cut: bool,
-}
+pub type SampleStream<R> = JsonLines<R, Event>;
 
-impl<R: BufRead> SampleStream<R> {
-    /// A stream over the bytes of `samples.jsonl`.
-    pub fn new(input: R) -> Self {
-        let damaged = Loss::new("samples", LossKind::Damaged, 0, "");
-        SampleStream { lines: Lines::new(input, LINE_MAX), last: Time(0), damaged, cut: false }
+impl OfLine for Event {
+    const FILE: &'static str = "samples";
+    const BYTES_MAX: u64 = 4096;
+    const BEGIN: Option<Time> = Some(Time(0));
+
+    fn of_line(line: &[u8]) -> Result<Option<Self>, Damaged> {
+        let line: Line = serde_json::from_slice(line)?;
+        let event = |sample| Event { time: Time(line.t), lane: LaneId::NONE, body: Body::Sample(sample) };
+        Ok(line.sample().map(event))
     }
 
-    /// What was skipped so far; complete once the iterator has ended. A last
-    /// line without its end is a recorder that was killed, not damage.
-    pub fn losses(&self) -> Vec<Loss> {
-        let note = format!("{} lines of samples.jsonl could not be read and were skipped", self.damaged.count);
-        let loss = Loss { note, ..self.damaged.clone() };
-        (loss.count > 0).then_some(loss).into_iter().collect()
-    }
-
-    /// Whether the file ends inside a line.
-    pub fn is_cut(&self) -> bool {
-        self.cut
-    }
-
-    fn note_damage(&mut self) {
-        self.damaged.count += 1;
-        self.damaged.from.get_or_insert(self.last);
-        self.damaged.to = None;
-    }
-}
-
-impl<R: BufRead> Iterator for SampleStream<R> {
-    type Item = Event;
-
-    fn next(&mut self) -> Option<Event> {
-        while self.lines.advance() {
-            match serde_json::from_slice::<Line>(self.lines.line()) {
-                Ok(line) => {
-                    let Some(sample) = line.sample() else { continue };
-                    self.last = Time(line.t);
-                    if self.damaged.count > 0 {
-                        self.damaged.to.get_or_insert(self.last);
-                    }
-                    return Some(Event { time: self.last, lane: LaneId::NONE, body: Body::Sample(sample) });
-                }
-                Err(_) if self.lines.is_cut() => self.cut = true,
-                Err(_) if self.lines.is_blank() => {}
-                Err(_) => self.note_damage(),
-            }
-        }
-        None
+    fn time(&self) -> Option<Time> {
+        Some(self.time)
     }
 }
 
@@ -178,7 +133,7 @@ mod tests {
         let bodies: Vec<Body> = all().into_iter().map(Body::Sample).collect();
         assert_eq!(read.iter().map(|event| event.body).collect::<Vec<_>>(), bodies);
         assert_eq!(read.last().map(|event| event.time), Some(Time(6)));
-        assert!(stream.losses().is_empty() && !stream.is_cut());
+        assert!(stream.losses().is_empty());
     }
 
     #[test]

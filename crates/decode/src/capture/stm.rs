@@ -15,13 +15,10 @@
 //! Counts are cumulative and written when they have changed. Unknown keys are skipped. The file is
 //! append-only and may be cut anywhere.
 
-use super::lines::{Damaged, JsonLines, OfLine};
+use super::lines::{self, Damaged, JsonLines, OfLine};
 use rtscope_model::{STM_COUNTS, StmCounts, StmLine, StmNamed, StmSeen, Time};
 use serde::{Deserialize, Serialize};
-use std::io::Write;
 
-/// Longer lines are damage.
-const LINE_MAX: u64 = 4096;
 /// Numbers in a lane's line.
 const LANE_NUMBERS: usize = 1 + STM_COUNTS + 2;
 
@@ -45,9 +42,7 @@ pub fn write_line(out: &mut Vec<u8>, line: &StmLine) {
         StmSeen::Last => written.last = Some(true),
         StmSeen::Gone => written.gone = Some(true),
     }
-    // Writing to memory does not fail.
-    let _ = serde_json::to_writer(&mut *out, &written);
-    let _ = out.write_all(b"\n");
+    lines::write(out, &written);
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -100,7 +95,7 @@ pub type StmStream<R> = JsonLines<R, StmLine>;
 
 impl OfLine for StmLine {
     const FILE: &'static str = "stm";
-    const BYTES_MAX: u64 = LINE_MAX;
+    const BYTES_MAX: u64 = 4096;
 
     fn of_line(line: &[u8]) -> Result<Option<Self>, Damaged> {
         let line: Line = serde_json::from_slice(line)?;

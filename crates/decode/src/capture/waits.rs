@@ -16,14 +16,11 @@
 //! are not in older files.
 //! Unknown keys are skipped. The file is append-only and may be cut anywhere.
 
-use super::lines::{Damaged, JsonLines, OfLine};
+use super::lines::{self, Damaged, JsonLines, OfLine};
 use rtscope_model::{Doing, Holder, TextId, Time, WaitGroup, WaitKind, WaitLine, WaitLook, WaitSeen};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::io::Write;
 
-/// Longer lines are damage: [`GROUPS_MAX`] groups take less.
-const LINE_MAX: u64 = 64 << 10;
 /// Groups that one look may have.
 pub const GROUPS_MAX: usize = 256;
 /// Bytes of a text, at most.
@@ -41,9 +38,7 @@ pub fn write_line(out: &mut Vec<u8>, line: &WaitLine) {
         WaitSeen::Not(why) => written.no = Some(Cow::Borrowed(cut(why))),
         WaitSeen::Missed(count) => written.missed = Some(*count),
     }
-    // Writing to memory does not fail.
-    let _ = serde_json::to_writer(&mut *out, &written);
-    let _ = out.write_all(b"\n");
+    lines::write(out, &written);
 }
 
 fn cut(text: &str) -> &str {
@@ -121,7 +116,8 @@ pub type WaitStream<R> = JsonLines<R, WaitLine>;
 
 impl OfLine for WaitLine {
     const FILE: &'static str = "waits";
-    const BYTES_MAX: u64 = LINE_MAX;
+    /// [`GROUPS_MAX`] groups take less.
+    const BYTES_MAX: u64 = 64 << 10;
 
     fn of_line(line: &[u8]) -> Result<Option<Self>, Damaged> {
         let line: Line<'_> = serde_json::from_slice(line)?;
@@ -205,7 +201,7 @@ mod tests {
         let mut bytes = Vec::new();
         let line = WaitLine { time: Time(u64::MAX), pid: u32::MAX, seen: WaitSeen::Look(look(GROUPS_MAX + 9)) };
         write_line(&mut bytes, &line);
-        assert!((bytes.len() as u64) < LINE_MAX, "{}", bytes.len());
+        assert!((bytes.len() as u64) < WaitLine::BYTES_MAX, "{}", bytes.len());
         let read: Vec<_> = WaitStream::new(&bytes[..]).map(|line| line.seen).collect();
         assert_eq!(read, [WaitSeen::Look(look(GROUPS_MAX))]);
         let many = String::from_utf8(bytes).unwrap().replacen("[[", "[[\"lock\",1,null,null,null,null,null],[", 1);

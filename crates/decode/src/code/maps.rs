@@ -105,16 +105,11 @@ struct Map {
     module: u32,
 }
 
-/// Mappings of one process by their first address.
-#[derive(Clone, Debug, Default)]
-struct Process {
-    maps: BTreeMap<u64, Map>,
-}
-
 /// Mappings of all processes.
 #[derive(Clone, Debug, Default)]
 pub struct Maps {
-    processes: HashMap<u32, Arc<Process>>,
+    /// Of each process, by their first address.
+    processes: HashMap<u32, Arc<BTreeMap<u64, Map>>>,
     ended: VecDeque<u32>,
 }
 
@@ -126,7 +121,7 @@ impl Maps {
         if self.processes.len() >= PROCESSES_MAX && !self.processes.contains_key(&pid) {
             return;
         }
-        let maps = &mut Arc::make_mut(self.processes.entry(pid).or_default()).maps;
+        let maps = Arc::make_mut(self.processes.entry(pid).or_default());
         let covered: Vec<(u64, Map)> =
             maps.range(..end).rev().take_while(|(_, map)| map.end > start).map(|(from, map)| (*from, *map)).collect();
         for (from, map) in covered {
@@ -174,12 +169,12 @@ impl Maps {
 
     /// Where the address `ip` of `pid` leads.
     pub fn place(&self, pid: u32, ip: u64) -> Place {
-        let Some(process) = self.processes.get(&pid) else { return Place::Unknown };
-        match process.maps.range(..=ip).next_back() {
+        let Some(maps) = self.processes.get(&pid) else { return Place::Unknown };
+        match maps.range(..=ip).next_back() {
             Some((start, map)) if ip < map.end => {
                 Place::Module { module: map.module, offset: map.offset.wrapping_add(ip - start), ip }
             }
-            _ if process.maps.is_empty() => Place::Unknown,
+            _ if maps.is_empty() => Place::Unknown,
             _ => Place::Unmapped,
         }
     }

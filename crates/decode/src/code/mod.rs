@@ -17,14 +17,13 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
-pub use error::CodeError;
-pub use kernel_names::{entry_of, is_waiting};
 pub use mappings::Mappings;
 pub use maps::{Module, Origin, Place};
-pub use names::{Ipe, ModuleNames, Named, NamedRole, Names, SCHEMA, SPINNING, STUB};
-pub use samples::{Sample, Samples};
+pub use names::{Ipe, ModuleNames, Named, NamedRole, Names, SPINNING, STUB};
+pub use samples::Samples;
 
 use crate::ReadAt;
+use error::CodeError;
 use names::Table;
 use rtscope_model::manifest::{Code, CodeSource};
 use rtscope_model::{Body, CodeSample, Event, Found, LaneId, Loss, Symbols};
@@ -52,7 +51,7 @@ impl CodeStream {
 
     /// All names that events refer to; complete from the start.
     pub fn symbols(&self) -> &Symbols {
-        self.table.symbols()
+        &self.table.symbols
     }
 
     /// What the streams read so far did not hold. Complete once the events are

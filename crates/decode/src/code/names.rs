@@ -190,12 +190,6 @@ struct Ranges<T> {
     by_start: BTreeMap<u64, (u64, T)>,
 }
 
-impl<T> Default for Ranges<T> {
-    fn default() -> Self {
-        Ranges { by_start: BTreeMap::new() }
-    }
-}
-
 impl<T> Ranges<T> {
     fn new<'n>(names: &'n [Named], mut make: impl FnMut(&'n Named) -> T) -> Ranges<T> {
         Ranges { by_start: names.iter().map(|named| (named.from, (named.to, make(named)))).collect() }
@@ -240,7 +234,8 @@ struct Function {
 /// Names by place.
 #[derive(Clone, Debug)]
 pub struct Table {
-    symbols: Symbols,
+    /// All of them.
+    pub symbols: Symbols,
     kernel: Ranges<Function>,
     entered: HashMap<u64, HashMap<String, SymbolId>>,
     modules: HashMap<Module, Ranges<SymbolId>>,
@@ -292,11 +287,6 @@ impl Table {
             modules.insert(key, ranges);
         }
         Table { symbols, kernel, entered, modules, some_kernel, run_time, unmapped }
-    }
-
-    /// All names.
-    pub fn symbols(&self) -> &Symbols {
-        &self.symbols
     }
 
     /// What a place is called.

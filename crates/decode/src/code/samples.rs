@@ -22,11 +22,8 @@ const REGISTERS: u64 = 1 << 12;
 /// A sample whose places have no names yet.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Sample {
-    /// When.
     pub time: Time,
-    /// Which thread.
     pub tid: Tid,
-    /// On which CPU.
     pub cpu: Cpu,
     /// What found it.
     pub source: CodeSource,
@@ -103,16 +100,8 @@ impl Samples {
             true => (Place::Kernel(ip), user),
             false => (self.maps.place(pid, ip), None),
         };
-        Sample {
-            time,
-            tid,
-            cpu,
-            source,
-            leaf,
-            user,
-            chain: if in_kernel && chain.is_empty() { [ip].into() } else { chain },
-            callers,
-        }
+        let chain = if in_kernel && chain.is_empty() { [ip].into() } else { chain };
+        Sample { time, tid, cpu, source, leaf, user, chain, callers }
     }
 }
 

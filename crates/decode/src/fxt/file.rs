@@ -29,11 +29,6 @@ pub struct Fxt {
 }
 
 impl Fxt {
-    /// Whether a file that begins so is a trace.
-    pub fn recognises(head: &[u8]) -> bool {
-        Reader::recognises(head)
-    }
-
     /// Opens a trace: reads it once from end to end. One that is cut or damaged opens as
     /// far as it goes.
     ///
@@ -74,11 +69,6 @@ impl Fxt {
         self.lanes.len()
     }
 
-    /// Its size, as far as it can be read.
-    pub fn bytes(&self) -> u64 {
-        self.survey.bytes
-    }
-
     /// First and last stamp.
     pub fn span(&self) -> Option<(Time, Time)> {
         self.survey.times()
@@ -115,7 +105,7 @@ impl Fxt {
     pub fn stream(&self, classes: Classes) -> FxtStream {
         FxtStream {
             name: self.name.clone(),
-            whole: Counted { bytes: self.bytes(), by_type: self.records(), losses: self.ended_with.clone() },
+            whole: Counted { bytes: self.survey.bytes, by_type: self.records(), losses: self.ended_with.clone() },
             source: Arc::clone(&self.source),
             reader: Reader::default(),
             importer: Importer::new(classes, self.lanes.clone(), self.facts.is_some(), self.survey.switches),

@@ -4,7 +4,7 @@
 use super::shape;
 use super::tables::Thread;
 use rtscope_model::LaneId;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Threads that are remembered, and names of them.
 const THREADS_MAX: usize = 1 << 16;
@@ -16,7 +16,7 @@ const NAME_MAX: usize = 64;
 pub(super) struct Threads {
     /// Those that post phases, in the order of their first.
     posting: Vec<Posting>,
-    known: HashMap<Thread, usize>,
+    known: HashSet<Thread>,
     names: HashMap<u64, Box<[u8]>>,
 }
 
@@ -48,8 +48,7 @@ impl Lanes {
 impl Threads {
     /// `thread` has posted a phase.
     pub fn posts(&mut self, thread: Thread, eio: bool) {
-        if self.posting.len() < THREADS_MAX && !self.known.contains_key(&thread) {
-            self.known.insert(thread, self.posting.len());
+        if self.posting.len() < THREADS_MAX && self.known.insert(thread) {
             self.posting.push(Posting { thread, eio });
         }
     }
@@ -79,9 +78,8 @@ impl Threads {
                 }
             }
         }
-        let rest = self.posting.iter().map(|posting| posting.thread);
         let mut free = (0..u16::MAX).filter(|number| !taken.contains_key(number));
-        for thread in rest {
+        for thread in self.posting.iter().map(|posting| posting.thread) {
             if !lanes.of.contains_key(&thread)
                 && !lanes.rivals.contains(&thread)
                 && let Some(number) = free.next()
@@ -94,10 +92,10 @@ impl Threads {
 
     /// The number of the ring that the writer means.
     fn number(&self, posting: &Posting) -> Option<u16> {
-        let Thread::Known { thread, .. } = posting.thread else {
+        let thread = match posting.thread {
+            Thread::Known { thread, .. } => thread,
             // olly refers to rings by number and never registers them.
-            let Thread::Numbered(index) = posting.thread else { return None };
-            return u16::from(index).checked_sub(1);
+            Thread::Numbered(index) => return u16::from(index).checked_sub(1),
         };
         if let Some(lane) = shape::lane_of(thread) {
             return Some(lane.0);

@@ -1,6 +1,6 @@
 //! Traces as one of the formats of logs.
 
-use super::{Fxt, FxtStream};
+use super::{Fxt, FxtStream, Reader};
 use crate::log::{BATCH, Counted, Events, Log, LogError, LogFacts, LogFormat, Opening};
 use rtscope_model::{Classes, ClockMap, Event, Names, Symbols};
 
@@ -9,7 +9,7 @@ pub struct Format;
 
 impl LogFormat for Format {
     fn recognises(&self, head: &[u8]) -> bool {
-        Fxt::recognises(head)
+        Reader::recognises(head)
     }
 
     fn is_recorded(&self) -> bool {

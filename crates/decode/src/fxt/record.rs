@@ -28,143 +28,105 @@ pub const OBJECT_PROCESS: u8 = 1;
 /// Kind of a kernel object: a thread.
 pub const OBJECT_THREAD: u8 = 2;
 
-/// What a record says. Texts are UTF-8 where the writer kept to the format.
+/// What a record says. Texts are UTF-8 where the writer kept to the format, times nanoseconds.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs)]
 pub enum Record<'a> {
     /// The magic number.
     Magic,
     /// A provider and its name; what follows is its.
     Provider {
-        /// Number.
         id: u32,
-        /// Name.
         name: &'a [u8],
     },
     /// What follows is that provider's.
     Section {
-        /// Number.
         id: u32,
     },
     /// Something happened to a provider; 0: its buffer was full, records were dropped.
     ProviderEvent {
-        /// Number.
         id: u32,
-        /// What.
         event: u8,
     },
-    /// Metadata of another kind.
     OtherMetadata {
-        /// Its number.
         kind: u8,
     },
     /// The clock's rate.
     Init {
-        /// Ticks.
         ticks_per_second: u64,
     },
     /// A string was registered.
     String {
-        /// Its number.
         index: u16,
-        /// It.
         text: &'a [u8],
     },
     /// A thread was registered.
     Thread {
-        /// Its number.
         index: u8,
-        /// It.
         thread: Thread,
     },
-    /// An event.
     Event(EventRecord<'a>),
-    /// Bytes under a name; parts of one name belong together.
+    /// Bytes under a name; parts of one name belong together. Kind 1: anything.
     Blob {
-        /// Name.
         name: &'a [u8],
-        /// What kind of bytes; 1: anything.
         kind: u8,
-        /// They.
         bytes: &'a [u8],
     },
-    /// An object of a program has a name.
+    /// An object of a program has a name: its address, or any number that stands for it, and a thread of its process.
     UserObject {
-        /// Its address, or any number that stands for it.
         pointer: u64,
-        /// A thread of its process.
         thread: Thread,
-        /// Its name.
         name: &'a [u8],
-        /// More about it.
         args: Args<'a>,
     },
-    /// A process or a thread has a name.
+    /// A process or a thread has a name: [`OBJECT_PROCESS`], [`OBJECT_THREAD`] or another kind; `process` of a thread.
     KernelObject {
-        /// Its id.
         id: u64,
-        /// [`OBJECT_PROCESS`], [`OBJECT_THREAD`] or another.
         kind: u8,
-        /// Its name.
         name: &'a [u8],
-        /// More about it: `process` of a thread.
         args: Args<'a>,
     },
     /// A processor goes from one thread to another.
     Switch(SwitchRecord<'a>),
-    /// A thread may run again.
+    /// A thread may run again, on this CPU; its `waker`.
     Wakeup {
-        /// When.
         time: u64,
-        /// Where it will run.
         cpu: u16,
-        /// The thread that was woken.
         thread: u64,
-        /// More about it: `waker`.
         args: Args<'a>,
     },
     /// A message.
     Log {
-        /// When.
         time: u64,
-        /// Of which thread.
         thread: Thread,
-        /// Text.
         message: &'a [u8],
     },
-    /// A record of more than 32 KiB, whose content is passed over.
+    /// A record of more than 32 KiB, whose content is passed over: its kind (0: a blob), bytes of the whole record.
     Large {
-        /// Its kind; 0: a blob.
         kind: u8,
-        /// Bytes of the whole record.
         bytes: u64,
     },
     /// A kind that is not known.
     Unknown {
-        /// Its number.
         kind: u8,
     },
     /// Its content contradicts its size, or it refers to a string that was never
     /// registered. Reading goes on behind it.
     Damaged {
-        /// Its kind.
         kind: u8,
     },
 }
 
 /// An event on a thread.
 #[derive(Copy, Clone, PartialEq, Debug)]
+#[allow(missing_docs)]
 pub struct EventRecord<'a> {
-    /// When.
     pub time: u64,
-    /// On which thread.
     pub thread: Thread,
-    /// What kind.
     pub kind: EventKind,
-    /// Category, often empty.
+    /// Often empty.
     pub category: &'a [u8],
-    /// Name.
     pub name: &'a [u8],
-    /// Arguments.
     pub args: Args<'a>,
 }
 
@@ -199,10 +161,9 @@ pub enum EventKind {
 
 /// A context switch.
 #[derive(Copy, Clone, PartialEq, Debug)]
+#[allow(missing_docs)]
 pub struct SwitchRecord<'a> {
-    /// When.
     pub time: u64,
-    /// Where.
     pub cpu: u16,
     /// State of the thread that leaves: 0 new, 1 running, 2 suspended, 3 blocked, 4 dying,
     /// 5 dead.
@@ -211,32 +172,24 @@ pub struct SwitchRecord<'a> {
     pub outgoing: u64,
     /// Id of the thread that comes.
     pub incoming: u64,
-    /// More about it.
     pub args: Args<'a>,
 }
 
 /// Value of an argument.
 #[derive(Copy, Clone, PartialEq, Debug)]
+#[allow(missing_docs)]
 pub enum Value<'a> {
-    /// None.
     Null,
-    /// Signed, 32 bits.
     I32(i32),
-    /// Unsigned, 32 bits.
     U32(u32),
-    /// Signed.
     I64(i64),
-    /// Unsigned.
     U64(u64),
-    /// A number with a fraction.
     F64(f64),
-    /// Text.
     Text(&'a [u8]),
     /// An address.
     Pointer(u64),
-    /// Id of a kernel object.
+    /// Of a kernel object.
     Id(u64),
-    /// Yes or no.
     Bool(bool),
     /// A type that is not known.
     Unknown(u8),

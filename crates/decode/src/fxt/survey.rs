@@ -35,6 +35,7 @@ pub(super) struct Damage {
 /// What the first pass found.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Survey {
+    /// Its size, as far as it can be read.
     pub bytes: u64,
     /// By [`LABELS`].
     pub records: [u64; LABELS.len()],
@@ -110,12 +111,8 @@ impl Survey {
             }
             Step::Stuck { position, left } => {
                 self.bytes = position;
-                self.damage(
-                    LossKind::Damaged,
-                    left,
-                    position,
-                    "a record without a size: nothing behind it can be read",
-                );
+                let note = "a record without a size: nothing behind it can be read";
+                self.damage(LossKind::Damaged, left, position, note);
             }
         }
     }

@@ -11,12 +11,8 @@ const STRINGS: usize = 0x7fff;
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Thread {
     /// Ids of its process and of itself.
-    Known {
-        /// Kernel object id of the process.
-        process: u64,
-        /// Kernel object id of the thread.
-        thread: u64,
-    },
+    #[allow(missing_docs)]
+    Known { process: u64, thread: u64 },
     /// A number that no record explains. Some writers leave that out.
     Numbered(u8),
 }

@@ -7,57 +7,32 @@ use thiserror::Error;
 /// Why a log cannot be opened. Positions are bytes from the start of the log.
 #[derive(Debug, Error)]
 pub enum EventlogError {
-    /// No bytes at all.
     #[error(
         "the log is empty: the program has not started, could not write, or its runtime cannot log; \
          check that it was started with +RTS -l (up to GHC 9.2 also linked with -eventlog)"
     )]
     Empty,
-    /// The first bytes are not an eventlog's.
     #[error(
         "not a GHC eventlog: it starts with {found:02x?} where 'hdrb' belongs; \
          give a file that a GHC program wrote with +RTS -l, or a capture of `rtscope record`"
     )]
-    NotAnEventlog {
-        /// The first bytes (up to four).
-        found: Vec<u8>,
-    },
-    /// The log ends inside its header.
+    NotAnEventlog { found: Vec<u8> },
     #[error(
         "the log ends at byte {position}, inside its header: the program died while starting, or the copy is incomplete; \
          copy it again or record again"
     )]
-    HeaderCut {
-        /// Where it ends.
-        position: u64,
-    },
-    /// The header contradicts itself.
+    HeaderCut { position: u64 },
     #[error(
         "the log's header is damaged at byte {position} ({expected} belongs there): without it no event can be sized; \
          copy the log again from where it was written, or record again"
     )]
-    HeaderDamaged {
-        /// Where.
-        position: u64,
-        /// What belongs there.
-        expected: &'static str,
-    },
-    /// A whole header and not one event behind it.
+    HeaderDamaged { position: u64, expected: &'static str },
     #[error(
         "the log ends with its header at byte {position}, without one event: the runtime writes its buffers when they are \
          full or at a normal exit, so the program was killed early or still runs; wait for its end, end it with SIGINT, \
          or record it with `rtscope record`, which saves the buffers of a killed program"
     )]
-    HeaderOnly {
-        /// Length of the header.
-        position: u64,
-    },
-    /// The operating system refused.
+    HeaderOnly { position: u64 },
     #[error("cannot read the log at byte {position}: {source}")]
-    Io {
-        /// Where.
-        position: u64,
-        /// Why.
-        source: io::Error,
-    },
+    Io { position: u64, source: io::Error },
 }

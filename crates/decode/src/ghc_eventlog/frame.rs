@@ -152,21 +152,14 @@ impl FrameTable {
 /// What a [`RecordReader`] found.
 #[derive(Debug)]
 pub enum Next<'a> {
-    /// A record.
     Record(LogTime, Record<'a>),
     /// Give more bytes.
     NeedMore,
     /// The end-of-data mark.
     End,
-    /// A tag that the header does not declare, at this many bytes from the
-    /// first byte pushed: from here on nothing can be sized. Resynchronise at
-    /// the next block and start a new reader there.
-    Undeclared {
-        /// The tag.
-        tag: u16,
-        /// Where it stands.
-        position: u64,
-    },
+    /// A tag that the header does not declare: from here on nothing can be sized.
+    /// Resynchronise at the next block and start a new reader there.
+    Undeclared,
 }
 
 /// Records out of bytes that arrive in pieces.
@@ -175,14 +168,13 @@ pub struct RecordReader {
     table: FrameTable,
     bytes: Vec<u8>,
     at: usize,
-    position: u64,
     whole: bool,
 }
 
 impl RecordReader {
     /// A reader for the data section (or any whole blocks) of a log with this header.
     pub fn new(header: &Header) -> RecordReader {
-        RecordReader { table: FrameTable::new(header, |_| 0), bytes: Vec::new(), at: 0, position: 0, whole: false }
+        RecordReader { table: FrameTable::new(header, |_| 0), bytes: Vec::new(), at: 0, whole: false }
     }
 
     /// Adds bytes. Held until they are read: at most one record beyond what was pushed.
@@ -202,14 +194,13 @@ impl RecordReader {
     pub fn next(&mut self) -> Next<'_> {
         match self.table.frame(&self.bytes, self.at, self.whole) {
             Ok(frame) => {
-                self.position += (frame.next - self.at) as u64;
                 self.at = frame.next;
                 let payload = self.bytes.get(frame.body..frame.next).unwrap_or_default();
                 Next::Record(LogTime(frame.time), Record::decode(frame.tag, payload))
             }
             Err(NoFrame::Cut) => Next::NeedMore,
             Err(NoFrame::End) => Next::End,
-            Err(NoFrame::Undeclared(tag)) => Next::Undeclared { tag, position: self.position },
+            Err(NoFrame::Undeclared(_)) => Next::Undeclared,
         }
     }
 }

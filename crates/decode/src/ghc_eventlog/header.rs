@@ -20,18 +20,15 @@ pub enum Size {
     Variable,
 }
 
-/// One declared event type.
+/// A declared event type.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct EventType {
-    /// Its number.
     pub tag: u16,
-    /// Its payload size.
     pub size: Size,
     /// The log's own words for it.
     pub description: String,
 }
 
-/// A parsed header.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Header {
     types: Vec<EventType>,
@@ -42,11 +39,7 @@ pub struct Header {
 
 impl Header {
     /// Parses a header from the first bytes of a log; needs all of it.
-    ///
-    /// # Errors
-    /// [`EventlogError::Empty`], [`EventlogError::NotAnEventlog`],
-    /// [`EventlogError::HeaderCut`] (more bytes may help) and
-    /// [`EventlogError::HeaderDamaged`].
+    /// Of [`EventlogError::HeaderCut`] more bytes may make a whole.
     pub fn parse(bytes: &[u8]) -> Result<Header, EventlogError> {
         let magic = HEADER_BEGIN.to_be_bytes();
         let start = bytes.get(..magic.len()).unwrap_or(bytes);
@@ -82,12 +75,7 @@ impl Header {
         }
     }
 
-    /// The size of `tag`; `None` where the log does not declare it.
-    pub fn size(&self, tag: u16) -> Option<Size> {
-        self.declared(tag).map(|event| event.size)
-    }
-
-    /// What the log says of `tag`.
+    /// What the log says of `tag`; `None` where it does not declare it.
     pub fn declared(&self, tag: u16) -> Option<&EventType> {
         let index = *self.by_tag.get(usize::from(tag))?;
         self.types.get(usize::from(index).checked_sub(1)?)

@@ -163,7 +163,7 @@ fn global(
         match reader.next() {
             Next::Record(time, record) => take(time, &record),
             Next::End => return true,
-            Next::Undeclared { .. } => return false,
+            Next::Undeclared => return false,
             Next::NeedMore if at >= end => return false,
             Next::NeedMore => {
                 let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(window.len());

@@ -72,10 +72,10 @@ impl Events for Stream {
         let tally = self.tally();
         let name = |tag: u16| {
             let known = tags::info(tag).map(|info| info.name.to_owned());
-            let declared = || self.header().declared(tag).map(|event| event.description.clone());
+            let declared = || self.header.declared(tag).map(|event| event.description.clone());
             known.or_else(declared).unwrap_or_else(|| format!("tag {tag}"))
         };
         let by_type = tally.by_tag.iter().map(|&(tag, count)| TypeCount { tag, name: name(tag), count }).collect();
-        Counted { bytes: tally.bytes + self.header().data_offset(), by_type, losses: tally.losses }
+        Counted { bytes: tally.bytes + self.header.data_offset(), by_type, losses: tally.losses }
     }
 }

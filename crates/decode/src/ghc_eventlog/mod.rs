@@ -6,8 +6,7 @@
 //! and `rts/Stats.c`, read at 9.0, 9.6 and 9.10.
 //!
 //! [`Eventlog::open`] indexes a log, [`Eventlog::stream`] gives its events in
-//! time order in bounded memory, [`Stream::tally`] says what was counted and
-//! lost. [`RecordReader`] gives the raw records of any piece of a log.
+//! time order in bounded memory, and says what was counted and lost.
 
 #[cfg(any(test, feature = "testing"))]
 pub mod builder;
@@ -31,14 +30,15 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use error::EventlogError;
 pub use eventlog::{Eventlog, UnflushedBlock};
-pub use frame::{Next, RecordReader};
 pub use growing::Growing;
-pub use header::{EventType, Header, Size};
-pub use index::Block;
-pub use info::{Info, WallClock};
 pub use log::Format;
-pub use record::{GcStats, HeapInfo, Ids, Record, Texts};
-pub use stream::Stream;
 pub use tally::Tally;
+
+#[cfg(test)]
+use {
+    error::EventlogError,
+    frame::{Next, RecordReader},
+    header::{Header, Size},
+    record::{GcStats, Record},
+};

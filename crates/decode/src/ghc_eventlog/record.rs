@@ -29,7 +29,6 @@ impl<'a> Texts<'a> {
 
 /// Figures of one collection (tag 53).
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-#[allow(missing_docs)]
 pub struct GcStats {
     pub capset: u32,
     /// Oldest generation collected.
@@ -55,9 +54,7 @@ pub struct HeapInfo {
     pub limit_bytes: u64,
     /// Allocation area per capability (`-A`), bytes.
     pub nursery_bytes: u64,
-    /// Bytes of a megablock.
     pub megablock_bytes: u64,
-    /// Bytes of a block.
     pub block_bytes: u64,
 }
 
@@ -90,7 +87,6 @@ macro_rules! records {
         /// follow the runtime's; `thread` is a Haskell thread, `task` an opaque number
         /// for a kernel thread, `cap` a capability.
         #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-        #[allow(missing_docs)]
         pub enum Record<'a> {
             $($record $({ $($field: field!(type 'a $kind)),* })? $(($inner))?,)*
             /// A type that this decoder does not know, or a payload too short for its type.

@@ -25,7 +25,8 @@ pub struct Stream {
     heap: BinaryHeap<Reverse<(u64, u16)>>,
     clock: ClockMap,
     name: String,
-    header: Arc<Header>,
+    /// Of the log.
+    pub(super) header: Arc<Header>,
     losses: Losses,
     ended: bool,
     latest: u64,
@@ -168,11 +169,6 @@ impl Stream {
             latest: 0,
             one: Vec::new(),
         }
-    }
-
-    /// Of the log.
-    pub(super) fn header(&self) -> &Header {
-        &self.header
     }
 
     /// Names of the labels of heap profiles, all of them from the start.

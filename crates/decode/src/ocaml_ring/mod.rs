@@ -37,8 +37,8 @@ pub(crate) use import::neutral;
 pub use log::Format;
 pub use packed::{Packer, WORDS_MAX as PACKED_WORDS_MAX};
 pub use rings::Rings;
-pub use stream::RingStream;
-pub(crate) use tables::COUNTERS;
-pub use tables::{PHASES, PhaseInfo, phase_name};
-pub use tally::{LaneTally, Tally};
-pub use version::{Told, ToldBy, Version};
+use stream::RingStream;
+pub(crate) use tables::{COUNTERS, PHASES, phase_name};
+#[cfg(test)]
+use tally::Tally;
+pub use version::{ToldBy, Version};

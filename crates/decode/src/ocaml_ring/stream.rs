@@ -7,7 +7,7 @@ use super::import::{Importer, More};
 use super::layout::{Container, Layout};
 use super::slot::{Pass, Raw, Slot, TYPES, What};
 use super::tables::{self, COUNTERS, LIFECYCLE, USER_TYPES, kind, lifecycle};
-use super::tally::{LaneTally, RawLoss, Tally};
+use super::tally::{RawLoss, Tally};
 use super::version::Version;
 use crate::source::ReadAt;
 use rtscope_model::{Body, Event, LaneId, Loss, LossKind, Runtime, Time, TypeCount};
@@ -84,7 +84,7 @@ impl RingStream {
 
     /// What was not seen since the last call.
     pub fn take_losses(&mut self) -> Vec<Loss> {
-        self.pass.losses.take().named(&self.name)
+        std::mem::take(&mut self.pass.losses).named(&self.name)
     }
 
     /// What was not seen so far; everything once the stream has ended.
@@ -100,12 +100,6 @@ impl RingStream {
     /// What was counted so far; everything once the stream has ended.
     pub fn tally(&self) -> Tally {
         let seen = || self.slots.iter().filter(|slot| slot.first != 0);
-        let lane = |slot: &Slot| LaneTally {
-            lane: LaneId(slot.number),
-            first: Time(slot.first),
-            last: Time(slot.last.max(slot.first)),
-        };
-        let lanes: Vec<LaneTally> = seen().map(lane).collect();
         let captured_end = match &self.pass.layout.container {
             Container::Captured(frames) => frames.ended,
             Container::File { .. } => false,
@@ -113,9 +107,9 @@ impl RingStream {
         Tally {
             by_type: self.by_type(),
             bytes: self.slots.iter().map(|slot| 8 * slot.read).sum(),
-            first: lanes.iter().map(|lane| lane.first).min(),
-            last: lanes.iter().map(|lane| lane.last).max(),
-            lanes,
+            first: seen().map(|slot| Time(slot.first)).min(),
+            last: seen().map(|slot| Time(slot.last.max(slot.first))).max(),
+            lanes: seen().count(),
             ended: captured_end || self.importer.stopped,
             losses: self.losses(),
         }

@@ -1,7 +1,7 @@
 //! What a pass over rings counted and what it could not see. Owns keeping losses few:
 //! a ring that is overwritten a thousand times a second has as many.
 
-use rtscope_model::{LaneId, Loss, Time, TypeCount};
+use rtscope_model::{Loss, Time, TypeCount};
 
 /// Losses that are told apart. With twice as many, those that lie close together in time
 /// become one: sums stay exact, and each span touches what its parts touched.
@@ -17,27 +17,14 @@ pub struct Tally {
     pub by_type: Vec<TypeCount>,
     /// Bytes of words read, padding included.
     pub bytes: u64,
-    /// Rings with events, by number.
-    pub lanes: Vec<LaneTally>,
-    /// First stamp.
+    /// Rings with events.
+    pub lanes: usize,
     pub first: Option<Time>,
-    /// Last stamp.
     pub last: Option<Time>,
     /// The program ended in good order.
     pub ended: bool,
     /// What was not seen.
     pub losses: Vec<Loss>,
-}
-
-/// One ring.
-#[derive(Copy, Clone, Debug, Eq, PartialEq)]
-pub struct LaneTally {
-    /// Whose.
-    pub lane: LaneId,
-    /// Its first stamp.
-    pub first: Time,
-    /// Its last stamp.
-    pub last: Time,
 }
 
 impl Tally {
@@ -84,11 +71,6 @@ impl Losses {
             self.kept = kept;
             width = width.saturating_mul(2);
         }
-    }
-
-    /// Takes what was lost since the last call.
-    pub(super) fn take(&mut self) -> Losses {
-        std::mem::take(self)
     }
 
     pub(super) fn named(&self, source: &str) -> Vec<Loss> {

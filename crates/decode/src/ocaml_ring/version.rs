@@ -57,11 +57,8 @@ pub enum ToldBy {
 /// hold alike.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Told {
-    /// The oldest that it can be.
     pub oldest: Version,
-    /// The newest.
     pub newest: Version,
-    /// Who said so.
     pub by: ToldBy,
 }
 

@@ -3,52 +3,18 @@
 /// Why kernel records cannot be decoded at all.
 #[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]
 pub enum SchedError {
-    /// The manifest and the folder disagree.
     #[error("the manifest names {named} kernel streams, {given} were given")]
-    Streams {
-        /// In the manifest.
-        named: usize,
-        /// Given by the caller.
-        given: usize,
-    },
-    /// Not a stream of ours.
+    Streams { named: usize, given: usize },
     #[error("kernel stream `{stream}`: the name tells no CPU")]
-    StreamName {
-        /// As the manifest has it.
-        stream: String,
-    },
-    /// A layout that no recorder of ours writes.
+    StreamName { stream: String },
     #[error("kernel records have the layout {sample_type:#x}, which this rtscope does not know; use a newer one")]
-    SampleType {
-        /// `sample_type` of the manifest.
-        sample_type: u64,
-    },
-    /// The copy of a format is missing.
+    SampleType { sample_type: u64 },
     #[error("the capture has no format of the tracepoint {tracepoint}")]
-    NoFormat {
-        /// Its name.
-        tracepoint: String,
-    },
-    /// A format without a field that is needed.
+    NoFormat { tracepoint: String },
     #[error("the format of the tracepoint {tracepoint} has no usable `{field}`")]
-    NoField {
-        /// Which tracepoint.
-        tracepoint: String,
-        /// Which field.
-        field: String,
-    },
-    /// An id that no kernel has.
+    NoField { tracepoint: String, field: String },
     #[error("the tracepoint {tracepoint} has an id over 65535")]
-    Id {
-        /// Its name.
-        tracepoint: String,
-    },
-    /// `threads.json` cannot be read.
+    Id { tracepoint: String },
     #[error("the list of threads is damaged at line {line}, column {column}")]
-    Threads {
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
-    },
+    Threads { line: usize, column: usize },
 }

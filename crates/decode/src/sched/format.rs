@@ -9,10 +9,7 @@ use rtscope_model::OffState;
 #[derive(Clone, Eq, PartialEq, Debug)]
 struct Field {
     name: String,
-    offset: usize,
-    size: usize,
-    /// The field holds offset and length of its data instead of the data.
-    data_loc: bool,
+    place: Text,
 }
 
 /// A parsed `format` file.
@@ -31,15 +28,13 @@ impl Format {
 
     /// The place of an integer of at most eight bytes.
     pub fn integer(&self, name: &str) -> Option<Integer> {
-        let field = self.field(name)?;
-        (!field.data_loc && matches!(field.size, 1 | 2 | 4 | 8))
-            .then_some(Integer { offset: field.offset, size: field.size })
+        let Text { offset, size, data_loc } = self.text(name)?;
+        (!data_loc && matches!(size, 1 | 2 | 4 | 8)).then_some(Integer { offset, size })
     }
 
     /// The place of a text.
     pub fn text(&self, name: &str) -> Option<Text> {
-        let field = self.field(name)?;
-        Some(Text { offset: field.offset, size: field.size, data_loc: field.data_loc })
+        self.fields.iter().find(|field| field.name == name).map(|field| field.place)
     }
 
     /// What a `prev_state` of this kernel means.
@@ -59,10 +54,6 @@ impl Format {
     /// Whether the text told the letters of states.
     pub fn has_states(&self) -> bool {
         !self.states.is_empty()
-    }
-
-    fn field(&self, name: &str) -> Option<&Field> {
-        self.fields.iter().find(|field| field.name == name)
     }
 }
 
@@ -93,6 +84,7 @@ impl Integer {
 pub struct Text {
     offset: usize,
     size: usize,
+    /// There are offset and length of its data instead of the data.
     data_loc: bool,
 }
 
@@ -126,7 +118,8 @@ fn field(line: &str) -> Option<Field> {
     }
     let name = declaration.rsplit([' ', '*']).next()?;
     let name = name.split('[').next().unwrap_or(name);
-    Some(Field { name: name.to_owned(), offset: offset?, size: size?, data_loc: declaration.starts_with("__data_loc") })
+    let place = Text { offset: offset?, size: size?, data_loc: declaration.starts_with("__data_loc") };
+    Some(Field { name: name.to_owned(), place })
 }
 
 /// All `{ 0x00000001, "S" }` of the print format.

@@ -13,11 +13,10 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use error::SchedError;
-
 use crate::ReadAt;
 use crate::perf::cpu_of;
 use crate::perf::stream::{CpuStream, Stamped};
+use error::SchedError;
 use interpret::{Interpreter, Item, Reader};
 use name_table::NameTable;
 use rtscope_model::manifest::Kernel;
@@ -111,7 +110,7 @@ impl SchedStream {
 
     /// The names that events refer to; grows while events are read.
     pub fn names(&self) -> &Names {
-        self.names.names()
+        &self.names.names
     }
 
     /// What the streams read so far did not hold. Complete once the events are

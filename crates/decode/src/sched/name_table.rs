@@ -11,7 +11,7 @@ const KEPT: usize = 1 << 16;
 /// A table of thread names.
 #[derive(Clone, Debug, Default)]
 pub struct NameTable {
-    names: Names,
+    pub names: Names,
     index: HashMap<Box<[u8]>, NameId>,
 }
 
@@ -27,10 +27,5 @@ impl NameTable {
         let id = self.names.intern(&String::from_utf8_lossy(comm));
         self.index.insert(comm.into(), id);
         id
-    }
-
-    /// The table.
-    pub fn names(&self) -> &Names {
-        &self.names
     }
 }

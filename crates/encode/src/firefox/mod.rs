@@ -21,7 +21,7 @@ use rtscope_model::{Body, CausePiece, Event, Exported, LaneId, Loss, Names, Paus
 use spool::Spool;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, Write};
-use thread::{Millis, Ms, Thread, When, quoted};
+use thread::{Millis, Ms, Thread, quoted};
 
 /// Largest size of what is gathered. Browsers refuse texts of about this length.
 pub const BYTES_MAX: u64 = 1 << 30;
@@ -143,7 +143,7 @@ impl<W: Write> Export for FirefoxWriter<W> {
         if let Some(cause) = causes.iter().max_by_key(|piece| piece.ns()) {
             facts.push(("cause", Fact::Text(What::Cause(cause).name(tables).into())));
         }
-        let (name, when) = (What::Whole(pause).name(tables), When::Between(pause.begin(), pause.released));
+        let (name, when) = (What::Whole(pause).name(tables), (pause.begin(), Some(pause.released)));
         self.drawn.marker(Whose::Pauses, when, (&name, category), ("pause", &facts))
     }
 
@@ -155,7 +155,7 @@ impl<W: Write> Export for FirefoxWriter<W> {
             let Some(from) = loss.from.or(loss.to) else { continue };
             let facts = [("count", Fact::Number(loss.count)), ("note", Fact::Text(loss.note.as_str().into()))];
             let name = format!("lost: {}", crate::word(&loss.kind));
-            let when = When::Between(from, loss.to.unwrap_or(from).max(from));
+            let when = (from, Some(loss.to.unwrap_or(from).max(from)));
             self.drawn.marker(Whose::Pauses, when, (&name, 0), ("loss", &facts))?;
         }
         self.drawn.write()
@@ -234,7 +234,7 @@ impl<W: Write> Drawn<W> {
     fn marker(
         &mut self,
         whose: Whose,
-        when: When,
+        when: (Time, Option<Time>),
         named: (&str, usize),
         about: (&str, &[(&'static str, Fact<'_>)]),
     ) -> io::Result<()> {
@@ -244,8 +244,7 @@ impl<W: Write> Drawn<W> {
 
     fn write(&mut self) -> io::Result<()> {
         let end = self.at(self.now);
-        let threads = self.threads.values_mut();
-        for thread in threads {
+        for thread in self.threads.values_mut() {
             thread.finish(&mut self.spool, end)?;
         }
         self.head()?;
@@ -343,7 +342,7 @@ impl<W: Write> Sink for Drawn<W> {
 
     fn mark(&mut self, on: Track, at: Time, mark: Mark, tables: Tables<'_>) -> io::Result<()> {
         self.seen(at);
-        self.marker(Whose::Of(on), When::At(at), (mark.name(tables), 0), ("mark", &[]))
+        self.marker(Whose::Of(on), (at, None), (mark.name(tables), 0), ("mark", &[]))
     }
 
     /// Bytes only: the format's counters are drawn as memory.
@@ -360,10 +359,9 @@ impl<W: Write> Sink for Drawn<W> {
             let (times, steps) = (self.spool.stream(), self.spool.stream());
             self.lines.insert(line, Counter { name, times, steps, count: 0, before: 0 });
         }
-        let origin = self.origin.unwrap_or_default();
+        let time = self.at(at).of(at);
         let Some(counter) = self.lines.get_mut(&line) else { return Ok(()) };
         let comma = if counter.count == 0 { "" } else { "," };
-        let time = Millis(at.0.wrapping_sub(origin.0) as i64);
         let step = value.saturating_sub(counter.before);
         (counter.before, counter.count) = (value, counter.count + 1);
         self.spool.push(counter.times, format!("{comma}{time}").as_bytes())?;

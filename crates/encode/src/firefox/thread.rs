@@ -75,12 +75,6 @@ pub(super) struct Thread {
     markers: u64,
 }
 
-/// When a marker is.
-pub(super) enum When {
-    At(Time),
-    Between(Time, Time),
-}
-
 impl Thread {
     pub fn new(spool: &mut Spool, name: String, pid: String, tid: u64, main: bool) -> Thread {
         let columns = std::array::from_fn(|_| spool.stream());
@@ -131,7 +125,7 @@ impl Thread {
         self.last = Some((stack, at.time));
         let comma = if self.samples == 0 { "" } else { "," };
         self.samples += 1;
-        let stack = before.map_or("null".to_owned(), |stack| stack.to_string());
+        let stack = or_null(before);
         let (time, weight) = (at.of(since), Millis(at.time.since(since) as i64));
         self.put(spool, STACK, format_args!("{comma}{stack}"))?;
         self.put(spool, TIME, format_args!("{comma}{time}"))?;
@@ -152,11 +146,11 @@ impl Thread {
         Ok(())
     }
 
-    /// Something with a name.
+    /// Something with a name, at a moment or until another.
     pub fn marker(
         &mut self,
         spool: &mut Spool,
-        when: When,
+        (from, to): (Time, Option<Time>),
         origin: Ms,
         (name, category): (&str, usize),
         (kind, facts): (&str, &[(&'static str, Fact<'_>)]),
@@ -164,10 +158,7 @@ impl Thread {
         let comma = if self.markers == 0 { "" } else { "," };
         self.markers += 1;
         let name = self.texts.get(name);
-        let (from, to, phase) = match when {
-            When::At(at) => (origin.of(at), None, 0),
-            When::Between(from, to) => (origin.of(from), Some(origin.of(to)), 1),
-        };
+        let (from, phase, to) = (origin.of(from), u8::from(to.is_some()), or_null(to.map(|to| origin.of(to))));
         let mut data = format!("{{\"type\":\"{kind}\"");
         for (name, fact) in facts {
             data.push_str(&match fact {
@@ -177,10 +168,7 @@ impl Thread {
         }
         self.put(spool, NAME, format_args!("{comma}{name}"))?;
         self.put(spool, FROM, format_args!("{comma}{from}"))?;
-        match to {
-            Some(to) => self.put(spool, TO, format_args!("{comma}{to}"))?,
-            None => self.put(spool, TO, format_args!("{comma}null"))?,
-        }
+        self.put(spool, TO, format_args!("{comma}{to}"))?;
         self.put(spool, PHASE, format_args!("{comma}{phase}"))?;
         self.put(spool, CATEGORY, format_args!("{comma}{category}"))?;
         self.put(spool, DATA, format_args!("{comma}{data}}}"))
@@ -238,7 +226,7 @@ impl Thread {
         let category = |function: usize| functions.get(function).map_or(0, |function| function.category);
         write!(out, ",\"stackTable\":{{\"length\":{}", stacks.len())?;
         list(out, "frame", stacks.iter().map(|stack| stack.1))?;
-        list(out, "prefix", stacks.iter().map(|stack| stack.0.map_or("null".to_owned(), |stack| stack.to_string())))?;
+        list(out, "prefix", stacks.iter().map(|stack| or_null(stack.0)))?;
         list(out, "category", stacks.iter().map(|stack| category(stack.1)))?;
         list(out, "subcategory", stacks.iter().map(|_| 0))?;
         write!(out, "}},\"frameTable\":{{\"length\":{}", functions.len())?;
@@ -277,8 +265,7 @@ impl Thread {
         out.write_all(b"]},\"stackTable\":{\"data\":[")?;
         for (number, (prefix, function)) in self.stacks.iter().enumerate() {
             let comma = if number == 0 { "" } else { "," };
-            let prefix = prefix.map_or("null".to_owned(), |prefix| prefix.to_string());
-            write!(out, "{comma}[{prefix},{function}]")?;
+            write!(out, "{comma}[{},{function}]", or_null(*prefix))?;
         }
         out.write_all(b"]},\"frameTable\":{\"data\":[")?;
         for number in 0..self.functions.len() {
@@ -301,9 +288,8 @@ pub(super) struct Ms {
 }
 
 impl Ms {
-    fn of(self, at: Time) -> Millis {
-        let after = at.0.wrapping_sub(self.origin.0) as i64;
-        Millis(after)
+    pub fn of(self, at: Time) -> Millis {
+        Millis(at.0.wrapping_sub(self.origin.0) as i64)
     }
 }
 
@@ -315,6 +301,10 @@ impl std::fmt::Display for Millis {
         let (sign, ns) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
         write!(f, "{sign}{}.{:06}", ns / 1_000_000, ns % 1_000_000)
     }
+}
+
+fn or_null<T: std::fmt::Display>(value: Option<T>) -> String {
+    value.map_or("null".to_owned(), |value| value.to_string())
 }
 
 fn list<T: std::fmt::Display>(out: &mut impl Write, key: &str, values: impl Iterator<Item = T>) -> io::Result<()> {

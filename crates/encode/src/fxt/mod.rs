@@ -8,7 +8,7 @@
 mod records;
 
 use crate::{Export, Tables, program, word};
-use records::{EventHead, Records};
+use records::Records;
 use rtscope_decode::fxt::carried::{self, Carried, DERIVED};
 use rtscope_decode::fxt::shape::{CAUSES, MACHINE, PAUSES, Shape, Track, lane_id};
 use rtscope_decode::fxt::{EventKind, FACTS, LOSSES, OBJECT_PROCESS, OBJECT_THREAD, SYMBOLS, Value};
@@ -76,8 +76,7 @@ impl<W: Write> FxtWriter<W> {
             }
             Track::Other(id) => (self.process, id),
         };
-        let head = EventHead { time: time.0, thread, kind: shape.kind, category: shape.category };
-        self.records.event(head, shape.name, shape.args())
+        self.records.event(time.0, thread, shape)
     }
 
     fn name_lane(&mut self, lane: LaneId) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! Records of the format as bytes. Owns their layout and the tables of strings and
 //! threads, which are bounded by the format: the oldest entry gives way to a new one.
 
-use rtscope_decode::fxt::shape::Name;
+use rtscope_decode::fxt::shape::{Name, Shape};
 use rtscope_decode::fxt::{EventKind, MAGIC, OBJECT_THREAD, Value, kind};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -50,15 +50,6 @@ impl<K: Clone + Eq + Hash, const MAX: u16> Table<K, MAX> {
     }
 }
 
-/// What an event is, besides its name and arguments.
-#[derive(Copy, Clone)]
-pub(super) struct EventHead {
-    pub time: u64,
-    pub thread: (u64, u64),
-    pub kind: EventKind,
-    pub category: &'static str,
-}
-
 impl<W: Write> Records<W> {
     /// Begins a trace: its magic number, who writes it, its clock in nanoseconds.
     pub fn new(out: W, provider: &str) -> io::Result<Records<W>> {
@@ -72,18 +63,19 @@ impl<W: Write> Records<W> {
         Ok(records)
     }
 
-    pub fn event(&mut self, head: EventHead, name: Name<'_>, args: Args<'_>) -> io::Result<()> {
-        let name: Cow<'_, str> = match name {
+    pub fn event(&mut self, time: u64, thread: (u64, u64), event: &Shape<'_>) -> io::Result<()> {
+        let (category, args) = (event.category, event.args());
+        let name: Cow<'_, str> = match event.name {
             Name::Text(text) => text.into(),
             Name::Numbered(text, number) => format!("{text}{number}").into(),
         };
-        self.know_texts(&[head.category, &name], args)?;
-        let thread = u64::from(self.thread(head.thread)?);
-        self.word(head.time);
-        let category = self.text(head.category.as_bytes());
+        self.know_texts(&[category, &name], args)?;
+        let thread = u64::from(self.thread(thread)?);
+        self.word(time);
+        let category = self.text(category.as_bytes());
         let name = self.text(name.as_bytes());
         self.arguments(args);
-        let (number, more) = match head.kind {
+        let (number, more) = match event.kind {
             EventKind::Instant | EventKind::Unknown(_) => (0, None),
             EventKind::Counter(id) => (1, Some(id)),
             EventKind::Begin => (2, None),
@@ -102,7 +94,6 @@ impl<W: Write> Records<W> {
         self.put(kind::EVENT | number << 16 | count(args) << 20 | thread << 24 | category << 32 | name << 48)
     }
 
-    /// Names a process or a thread.
     pub fn kernel_object(&mut self, object: u8, id: u64, name: &str, process: Option<u64>) -> io::Result<()> {
         let process = process.filter(|_| object == OBJECT_THREAD).map(|process| ("process", Value::Id(process)));
         let args = process.as_slice();
@@ -143,7 +134,6 @@ impl<W: Write> Records<W> {
         self.out.flush()
     }
 
-    /// Gives the writer back.
     pub fn into_inner(self) -> W {
         self.out
     }

@@ -152,7 +152,10 @@ impl<W: Write> Export for PerfettoWriter<W> {
         self.paused_until = after.max(pause.released);
         pause::edges(pause, causes, after, |edge| match edge {
             Edge::Open(part) => self.drawn.part(&part, tables),
-            Edge::Close(part) => self.drawn.part_end(&part),
+            Edge::Close(part) => {
+                let on = self.drawn.pauses(part.to);
+                self.drawn.known(on, part.to, Known::End)
+            }
         })?;
         self.arrows(pause)
     }
@@ -217,8 +220,7 @@ impl<W: Write> Drawn<W> {
                 descriptor.number(track::CHILD_ORDER, track::EXPLICIT);
             });
         });
-        let losses = &facts.losses;
-        losses.iter().try_for_each(|loss| self.loss(loss))?;
+        facts.losses.iter().try_for_each(|loss| self.loss(loss))?;
         self.write()
     }
 
@@ -289,22 +291,15 @@ impl<W: Write> Drawn<W> {
         if let Some(on) = self.sequences.of_track(uuid) {
             return on;
         }
-        match of {
-            Track::Lane(lane) if lane.is_some() => {
-                let name = format!("{} {lane}", self.lane_word);
-                self.declare(uuid, PROCESS, &name, 10 + u64::from(lane.0), |_| {});
-            }
-            Track::Lane(_) => self.declare(uuid, PROCESS, "runtime", 8, |_| {}),
-            Track::User(lane) => {
-                let parent = self.track(Track::Lane(lane), at).uuid;
-                self.declare(uuid, parent, "program's own events", 0, |_| {});
-            }
-            Track::Phases(lane) => {
-                let parent = self.track(Track::Lane(lane), at).uuid;
-                self.declare(uuid, parent, "runtime's phases", 1, |_| {});
-            }
-            Track::Concurrent => self.declare(uuid, PROCESS, "concurrent collector", 9, |_| {}),
-        }
+        let own = of.name(self.lane_word);
+        let (parent, name, rank) = match of {
+            Track::Lane(LaneId::NONE) => (PROCESS, own.as_str(), 8),
+            Track::Lane(lane) => (PROCESS, own.as_str(), 10 + u64::from(lane.0)),
+            Track::User(lane) => (self.track(Track::Lane(lane), at).uuid, "program's own events", 0),
+            Track::Phases(lane) => (self.track(Track::Lane(lane), at).uuid, "runtime's phases", 1),
+            Track::Concurrent => (PROCESS, own.as_str(), 9),
+        };
+        self.declare(uuid, parent, name, rank, |_| {});
         self.sequences.begin_track(uuid, at, &mut self.wire)
     }
 
@@ -373,11 +368,6 @@ impl<W: Write> Drawn<W> {
             }
             part.what.each_fact(tables, |about, fact| annotate(event, about, &fact));
         })
-    }
-
-    fn part_end(&mut self, part: &pause::Part<'_>) -> io::Result<()> {
-        let on = self.pauses(part.to);
-        self.known(on, part.to, Known::End)
     }
 
     /// A part's name, which is written if it is new; `None`: there are too many.

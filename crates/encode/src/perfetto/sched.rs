@@ -61,17 +61,11 @@ impl Bundles {
                 // The format wants the CPU on which it was woken: where its waker runs.
                 let at = self.cpus.iter().find(|(_, bundle)| bundle.running == waker.0 && waker.0 != 0);
                 let cpu = at.map_or(target_cpu.0, |(cpu, _)| *cpu);
-                self.add(cpu, None, |events| {
-                    events.message(bundle::EVENT, |event| {
-                        event.number(ftrace::TIMESTAMP, time.0);
-                        event.number(ftrace::PID, waker.0.into());
-                        event.message(ftrace::SCHED_WAKING, |fields| {
-                            fields.text(waking::COMM, comm(target.0));
-                            fields.number(waking::PID, target.0.into());
-                            fields.number(waking::SUCCESS, 1);
-                            fields.number(waking::TARGET_CPU, target_cpu.0.into());
-                        });
-                    });
+                self.add(time, cpu, (waker.0, None), ftrace::SCHED_WAKING, |fields| {
+                    fields.text(waking::COMM, comm(target.0));
+                    fields.number(waking::PID, target.0.into());
+                    fields.number(waking::SUCCESS, 1);
+                    fields.number(waking::TARGET_CPU, target_cpu.0.into());
                 });
             }
             Sched::Migrate { .. } | Sched::Fork { .. } | Sched::Exit { .. } | Sched::Named { .. } => {}
@@ -80,25 +74,31 @@ impl Bundles {
 
     fn switch<'a>(&mut self, time: Time, cpu: u16, prev: (u32, u64), next: u32, comm: impl Fn(u32) -> &'a str) {
         let (prev, prev_state) = prev;
-        self.add(cpu, Some(next), |events| {
-            events.message(bundle::EVENT, |event| {
-                event.number(ftrace::TIMESTAMP, time.0);
-                event.number(ftrace::PID, prev.into());
-                event.message(ftrace::SCHED_SWITCH, |fields| {
-                    fields.text(switch::PREV_COMM, comm(prev));
-                    fields.number(switch::PREV_PID, prev.into());
-                    fields.number(switch::PREV_STATE, prev_state);
-                    fields.text(switch::NEXT_COMM, comm(next));
-                    fields.number(switch::NEXT_PID, next.into());
-                });
-            });
+        self.add(time, cpu, (prev, Some(next)), ftrace::SCHED_SWITCH, |fields| {
+            fields.text(switch::PREV_COMM, comm(prev));
+            fields.number(switch::PREV_PID, prev.into());
+            fields.number(switch::PREV_STATE, prev_state);
+            fields.text(switch::NEXT_COMM, comm(next));
+            fields.number(switch::NEXT_PID, next.into());
         });
     }
 
-    fn add(&mut self, cpu: u16, running: Option<u32>, fill: impl FnOnce(&mut Wire)) {
+    /// An event of a thread on `cpu`; `running`: who has that from then on.
+    fn add(
+        &mut self,
+        time: Time,
+        cpu: u16,
+        (thread, running): (u32, Option<u32>),
+        what: u32,
+        fill: impl FnOnce(&mut Wire),
+    ) {
         let bundle = self.cpus.entry(cpu).or_default();
         let before = bundle.events.bytes().len();
-        fill(&mut bundle.events);
+        bundle.events.message(bundle::EVENT, |event| {
+            event.number(ftrace::TIMESTAMP, time.0);
+            event.number(ftrace::PID, thread.into());
+            event.message(what, fill);
+        });
         bundle.running = running.unwrap_or(bundle.running);
         let after = bundle.events.bytes().len();
         self.bytes += after - before;

@@ -32,13 +32,9 @@ rtscope_model::listed! {
     /// What a line's values are.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     pub enum Unit: word {
-        /// Bytes.
         Bytes = "bytes",
-        /// Nanoseconds.
         Ns = "ns",
-        /// Microseconds.
         Us = "us",
-        /// A number.
         Count = "count",
         /// The program's own.
         Own = "own",
@@ -127,7 +123,6 @@ impl Line {
         }
     }
 
-    /// What its values are.
     pub fn unit(self) -> Unit {
         match self {
             Line::Runtime(counter, _) => figure(counter).map_or(Unit::Own, |figure| figure.1),

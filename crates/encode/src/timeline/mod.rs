@@ -9,9 +9,9 @@
 
 pub mod fact;
 mod lanes;
-pub mod lines;
+mod lines;
 pub mod pause;
-pub mod stack;
+mod stack;
 pub mod state;
 pub mod threads;
 
@@ -101,36 +101,21 @@ pub fn draws(event: &Event) -> bool {
 /// Who draws. Spans of a track nest and come in order.
 pub trait Sink {
     /// A span begins inside those that are open.
-    ///
-    /// # Errors
-    /// What writing gives.
     fn open(&mut self, track: Track, at: Time, state: State, tables: Tables<'_>) -> io::Result<()>;
 
     /// The innermost span ends.
-    ///
-    /// # Errors
-    /// What writing gives.
     fn close(&mut self, track: Track, closed: Closed, tables: Tables<'_>) -> io::Result<()>;
 
     /// A span without any inside begins and ends.
-    ///
-    /// # Errors
-    /// What writing gives.
     fn leaf(&mut self, track: Track, closed: Closed, tables: Tables<'_>) -> io::Result<()> {
         self.open(track, closed.from, closed.state, tables)?;
         self.close(track, closed, tables)
     }
 
     /// Something happened.
-    ///
-    /// # Errors
-    /// What writing gives.
     fn mark(&mut self, track: Track, at: Time, mark: Mark, tables: Tables<'_>) -> io::Result<()>;
 
     /// A line has this value from now on.
-    ///
-    /// # Errors
-    /// What writing gives.
     fn value(&mut self, line: Line, at: Time, value: i64, tables: Tables<'_>) -> io::Result<()>;
 }
 
@@ -183,9 +168,6 @@ impl Timeline {
     }
 
     /// Takes the next event and says what comes of it.
-    ///
-    /// # Errors
-    /// What `sink` gives.
     pub fn push(&mut self, event: &Event, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
         self.now = self.now.max(event.time);
         match event.body {
@@ -199,9 +181,6 @@ impl Timeline {
     }
 
     /// Closes everything at the last moment that was seen.
-    ///
-    /// # Errors
-    /// What `sink` gives.
     pub fn finish(&mut self, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
         let (now, pen) = (self.now, &mut Pen { sink, tables });
         self.open.tracks().into_iter().try_for_each(|track| {
@@ -213,9 +192,6 @@ impl Timeline {
     }
 
     /// Draws what became known of a lane.
-    ///
-    /// # Errors
-    /// What `sink` gives.
     pub fn segment(
         &mut self,
         lane: LaneId,
@@ -292,12 +268,12 @@ impl Timeline {
     }
 
     fn stops(&mut self, on: Track, state: State, time: Time, pen: &mut Pen<'_, impl Sink>) -> io::Result<()> {
-        self.change(on, pen, |drawn, steps| _ = drawn.stack.close(time, true, |open| open == state, steps))
+        self.change(on, pen, |drawn, steps| drawn.stack.close(time, state, steps))
     }
 
     /// GHC 9 posts some beginnings twice.
     fn concurrent(&mut self, state: State, time: Time, pen: &mut Pen<'_, impl Sink>) -> io::Result<()> {
-        if self.open.on(Track::Concurrent).stack.has(|open| open == state) {
+        if self.open.on(Track::Concurrent).stack.has(state) {
             return Ok(());
         }
         self.begins(Track::Concurrent, state, time, pen)

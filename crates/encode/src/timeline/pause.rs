@@ -9,11 +9,8 @@ use std::io;
 /// A part of a pause.
 #[derive(Copy, Clone, Debug)]
 pub struct Part<'a> {
-    /// First moment.
     pub from: Time,
-    /// Last moment.
     pub to: Time,
-    /// What it is.
     pub what: What<'a>,
 }
 
@@ -84,7 +81,6 @@ impl<'a> What<'a> {
         facts
     }
 
-    /// What its name goes by.
     pub fn key(&self) -> Key {
         match self {
             What::Whole(pause) => Key::Whole(pause.kind),
@@ -127,9 +123,6 @@ pub enum Edge<'a> {
 
 /// Draws the parts of `pause` after `after`, where the pause before ended, in the order in which their edges
 /// nest. Parts without length are left out, but for the pause itself.
-///
-/// # Errors
-/// What `draw` gives.
 pub fn edges(
     pause: &Pause,
     causes: &[CausePiece],

@@ -10,11 +10,8 @@ const DEPTH_MAX: usize = 64;
 /// A span that has ended.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Closed {
-    /// What.
     pub state: State,
-    /// First moment.
     pub from: Time,
-    /// Last moment.
     pub to: Time,
     /// Spans around it.
     pub depth: u32,
@@ -48,9 +45,8 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Whether a state that fits is open.
-    pub fn has(&self, fits: impl Fn(State) -> bool) -> bool {
-        self.frames.iter().any(|frame| fits(frame.state))
+    pub fn has(&self, state: State) -> bool {
+        self.frames.iter().any(|frame| frame.state == state)
     }
 
     /// Opens `state` inside what is open.
@@ -73,13 +69,8 @@ impl Stack {
         self.now = from.max(to);
         let whole_ns = self.now.since(from);
         self.surround(whole_ns);
-        steps.push(Step::Leaf(Closed {
-            state,
-            from,
-            to: self.now,
-            depth: self.frames.len() as u32,
-            self_ns: whole_ns,
-        }));
+        let (to, depth) = (self.now, self.frames.len() as u32);
+        steps.push(Step::Leaf(Closed { state, from, to, depth, self_ns: whole_ns }));
     }
 
     /// A span of so much time lies inside what is open.
@@ -89,25 +80,16 @@ impl Stack {
         }
     }
 
-    /// Closes the innermost state that fits and all inside it; these are opened again
-    /// where they `go_on`. Nothing happens where none fits.
-    pub fn close(&mut self, at: Time, go_on: bool, fits: impl Fn(State) -> bool, steps: &mut Vec<Step>) -> bool {
-        let Some(place) = self.frames.iter().rposition(|frame| fits(frame.state)) else { return false };
+    /// Closes the innermost such state and all inside it, which is opened again. Nothing happens where there is none.
+    pub fn close(&mut self, at: Time, state: State, steps: &mut Vec<Step>) {
+        let Some(place) = self.frames.iter().rposition(|frame| frame.state == state) else { return };
         self.now = self.now.max(at);
-        let inside = self.frames.len() - place - 1;
-        if inside == 0 {
-            self.pop(steps);
-            return true;
-        }
-        let again: Vec<State> = self.frames.iter().skip(place + 1).map(|frame| frame.state).collect();
-        (0..=inside).for_each(|_| self.pop(steps));
-        if go_on {
-            again.into_iter().for_each(|state| self.open(at, state, steps));
-        }
-        true
+        // Mostly there is none: such a list takes no memory.
+        let inside: Vec<State> = self.frames.iter().skip(place + 1).map(|frame| frame.state).collect();
+        (0..=inside.len()).for_each(|_| self.pop(steps));
+        inside.into_iter().for_each(|state| self.open(at, state, steps));
     }
 
-    /// Closes everything.
     pub fn close_all(&mut self, at: Time, steps: &mut Vec<Step>) {
         self.now = self.now.max(at);
         while !self.frames.is_empty() {
@@ -119,13 +101,9 @@ impl Stack {
         let Some(frame) = self.frames.pop() else { return };
         let whole_ns = self.now.since(frame.from);
         self.surround(whole_ns);
-        steps.push(Step::Close(Closed {
-            state: frame.state,
-            from: frame.from,
-            to: self.now,
-            depth: self.frames.len() as u32,
-            self_ns: whole_ns.saturating_sub(frame.inner_ns),
-        }));
+        let Frame { state, from, inner_ns } = frame;
+        let (to, depth, self_ns) = (self.now, self.frames.len() as u32, whole_ns.saturating_sub(inner_ns));
+        steps.push(Step::Close(Closed { state, from, to, depth, self_ns }));
     }
 }
 
@@ -172,9 +150,9 @@ mod tests {
         let (mut stack, mut steps) = (Stack::default(), Vec::new());
         stack.open(Time(10), State::Outside, &mut steps);
         stack.open(Time(20), State::Follows, &mut steps);
-        assert!(stack.close(Time(30), true, |state| state == State::Outside, &mut steps));
-        assert!(!stack.close(Time(35), true, |state| state == State::Lane(LaneState::Slice), &mut steps));
-        stack.close(Time(40), true, |state| state == State::Follows, &mut steps);
+        stack.close(Time(30), State::Outside, &mut steps);
+        stack.close(Time(35), State::Lane(LaneState::Slice), &mut steps);
+        stack.close(Time(40), State::Follows, &mut steps);
         let closed = |state, from, to, depth, self_ns| {
             Step::Close(Closed { state, from: Time(from), to: Time(to), depth, self_ns })
         };
@@ -206,7 +184,7 @@ mod tests {
                 match act {
                     0 | 1 => stack.open(Time(at), state, &mut steps),
                     4 => stack.leaf(Time(at), Time(at + 10), state, &mut steps),
-                    act => _ = stack.close(Time(at), act == 2, |open| open == state, &mut steps),
+                    _ => stack.close(Time(at), state, &mut steps),
                 }
             }
             stack.close_all(Time(1_000), &mut steps);

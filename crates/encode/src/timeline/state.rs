@@ -38,7 +38,8 @@ const NAMES: u64 = 1 << 20;
 
 impl State {
     /// Every state whose name is always the same.
-    pub const ALL: [State; 16] = [
+    #[cfg(test)]
+    const ALL: [State; 16] = [
         State::Program(GreenThread(0)),
         State::Outside,
         State::Lane(LaneState::WaitingToLead),
@@ -57,7 +58,7 @@ impl State {
         State::Phase(Phase::Finalise),
     ];
 
-    /// A number for the name: below [`FIXED`] for [`State::ALL`], from 1 on.
+    /// A number for the name: below [`FIXED`], from 1 on, where that is always the same.
     pub fn number(self) -> u64 {
         match self {
             State::Program(_) => 1,
@@ -101,7 +102,6 @@ impl State {
         })
     }
 
-    /// The green thread that it is about.
     pub fn green(self) -> Option<GreenThread> {
         match self {
             State::Program(green) => Some(green),

@@ -21,20 +21,17 @@ pub fn switched(sched: &Sched) -> Option<(u16, u32)> {
 /// What is known of a thread; 0 and the empty name where it is not.
 #[derive(Copy, Clone, Eq, PartialEq, Default, Debug)]
 pub struct Thread {
-    /// Its process.
     pub pid: u32,
     /// Its name, of the kernel's table.
     pub name: NameId,
 }
 
-/// The directory.
 #[derive(Default, Debug)]
 pub struct Threads {
     known: HashMap<u32, Thread>,
 }
 
 impl Threads {
-    /// What is known of `tid`.
     pub fn get(&self, tid: u32) -> Thread {
         self.known.get(&tid).copied().unwrap_or_default()
     }

@@ -8,7 +8,7 @@ use rtscope_analyze::Context;
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::{Doing, LaneDetail};
 use rtscope_analyze::results::BlamedPause;
-use rtscope_encode::{Tables, timeline};
+use rtscope_encode::{Tables, draws};
 use rtscope_model::manifest::Manifest;
 use rtscope_model::{CausePiece, Class, Classes, Event, Exported, LaneId, Loss, NameId, Names, Pause, Symbols};
 use std::io;
@@ -178,7 +178,7 @@ impl Observer for Hand {
         }
         self.events += 1;
         // The first and the last say when it was.
-        if self.draws && self.events > 1 && !timeline::draws(event) {
+        if self.draws && self.events > 1 && !draws(event) {
             self.left = Some(*event);
         } else {
             self.put(Item::Event(*event), tables);

@@ -10,9 +10,9 @@
 mod build;
 pub mod heard;
 mod offer;
-pub mod part;
+pub(crate) mod part;
 pub mod setup;
-pub mod start;
+pub(crate) mod start;
 
 pub use crate::runtime::Wish;
 pub use offer::{By, Offer, Rejected, Setting};

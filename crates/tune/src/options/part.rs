@@ -7,7 +7,6 @@ use crate::plan::{Kept, Refused};
 /// A setting with its levels; absence is a level of each.
 #[derive(Clone, Debug)]
 pub struct Dimension {
-    /// The setting.
     pub what: What,
     /// Its name for people: `-A`.
     pub name: &'static str,
@@ -24,7 +23,6 @@ pub struct Dimension {
 /// What one runtime adds to a space.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
-    /// Settings with their levels.
     pub dimensions: Vec<Dimension>,
     /// What holds without a word.
     pub today: Words,
@@ -66,7 +64,6 @@ impl Dimension {
 /// A configuration over what holds without it.
 #[derive(Copy, Clone, Debug)]
 pub struct View<'a> {
-    /// The configuration.
     pub words: &'a Words,
     /// What absence stands for, where that is known.
     pub today: &'a Words,
@@ -78,7 +75,6 @@ impl<'a> View<'a> {
         self.words.get(what).or_else(|| self.today.get(what)).map(String::as_str)
     }
 
-    /// Its number.
     pub fn number(&self, what: What) -> Option<u64> {
         number(self.word(what)?)
     }

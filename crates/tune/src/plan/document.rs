@@ -6,32 +6,22 @@ use rtscope_model::Confidence;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a program is started for.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Goal {
-    /// Short and even response times.
-    #[default]
-    Latency,
-    /// Most work in the least time.
-    Throughput,
-    /// A small process.
-    Memory,
+rtscope_model::listed! {
+    /// What a program is started for; its name is that of the command line.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Goal: name {
+        /// Short and even response times.
+        #[default]
+        Latency = "latency",
+        /// Most work in the least time.
+        Throughput = "throughput",
+        /// A small process.
+        Memory = "memory",
+    }
 }
 
 impl Goal {
-    /// All of them.
-    pub const ALL: [Goal; 3] = [Goal::Latency, Goal::Throughput, Goal::Memory];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Goal::Latency => "latency",
-            Goal::Throughput => "throughput",
-            Goal::Memory => "memory",
-        }
-    }
-
     /// What it means.
     pub fn about(self) -> &'static str {
         match self {

@@ -110,10 +110,9 @@ pub fn rounds(survivors: usize, candidates: usize) -> Vec<usize> {
 /// A budget of which nothing would follow.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Error)]
 #[error("{trials} trials are too few for one comparison, which takes {fewest}")]
+#[allow(missing_docs)]
 pub struct TooSmall {
-    /// What there is.
     pub trials: usize,
-    /// What it takes.
     pub fewest: usize,
 }
 

@@ -29,14 +29,12 @@ pub struct Row {
 
 /// Why there is no table.
 #[derive(Clone, Eq, PartialEq, Debug, Error)]
+#[allow(missing_docs)]
 pub enum NoTable {
-    /// Fewer than two repeats.
     #[error("it takes two repeats of each configuration")]
     FewRepeats,
-    /// This configuration has no row, or several, in this repeat.
     #[error("{0} does not stand in repeat {1} once")]
     NotOnce(String, u64),
-    /// A measurement that is no number above 0.
     #[error("{0} in repeat {1} is no number above 0")]
     NoNumber(String, u64),
 }

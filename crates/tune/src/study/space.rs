@@ -39,14 +39,12 @@ pub struct Level {
 
 /// Why there is no space.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Error, Serialize)]
+#[allow(missing_docs)]
 pub enum NoSpace {
-    /// Nothing besides the default.
     #[error("there is nothing to compare with the default")]
     Empty,
-    /// The default is none of the configurations.
     #[error("the default is none of the configurations")]
     NoDefault,
-    /// More than [`MOST`].
     #[error("{0} configurations are more than {MOST}")]
     TooMany(usize),
 }

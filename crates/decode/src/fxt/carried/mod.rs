@@ -27,14 +27,8 @@ pub enum Carried<'a> {
     /// A context switch record.
     Switch(SwitchShape),
     /// A wake-up record: who is woken, by whom, where.
-    Wakeup {
-        /// Thread that may run.
-        thread: u32,
-        /// By whom.
-        waker: u32,
-        /// Where.
-        cpu: u16,
-    },
+    #[allow(missing_docs)]
+    Wakeup { thread: u32, waker: u32, cpu: u16 },
 }
 
 /// The record for `event`; names of threads and of the program's own events from the
