@@ -15,11 +15,9 @@ const PLACES: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 /// A tracepoint as the kernel describes it.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Description {
-    /// `sched_switch`, …
     pub name: String,
     /// The kernel's id, also `common_type` of its records.
     pub id: u64,
-    /// The text of its `format` file.
     pub format: String,
 }
 

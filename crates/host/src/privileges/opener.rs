@@ -95,11 +95,9 @@ pub(crate) enum Ask {
     /// In which system call each of its threads sleeps: a list of numbers and of the kernel's lines about them. The
     /// kernel asks whoever reads such a line, not whoever opened it.
     Calls,
-    /// What it names, opened.
     Target(What),
     /// A folder by its name in the root of the process, opened.
     Folder(PathBuf),
-    /// Send it a signal.
     Signal(i32),
     /// Stop all of its threads, for at most so long.
     Stop(Duration),
@@ -109,9 +107,7 @@ pub(crate) enum Ask {
     Own(PathBuf),
     /// The capture, whose descriptor comes along: asked once.
     Capture(PathBuf),
-    /// A file in the capture, opened.
     Captured(PathBuf),
-    /// The file of names of the kernel's functions, opened.
     KernelNames,
 }
 
@@ -210,16 +206,12 @@ impl Opener {
         }
     }
 
-    /// CPU time that it has used, in nanoseconds.
     pub(crate) fn cpu_ns(&self) -> u64 {
         self.pid.map_or(0, clock::cpu_ns_of)
     }
 
     /// Says which capture this recording makes: files in it that other users made are opened, and
-    /// processes that write into it are its business.
-    ///
-    /// # Errors
-    /// It is gone, or knows one already.
+    /// processes that write into it are its business. Errors: it is gone, or knows one already.
     pub fn keep(&self, capture: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
         let (kept, _) = self.ask(None, Ask::Capture(path.to_owned()), Some(capture))?;
         kept?;

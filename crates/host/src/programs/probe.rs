@@ -17,7 +17,6 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Most bytes of its last words.
 const WORDS_MAX: usize = 16 << 10;
 /// Short, so that little of the program itself runs: with 0.5 ms a quarter of all starts came as
 /// far as the first line of `main`, with this one in forty.

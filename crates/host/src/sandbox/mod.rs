@@ -43,7 +43,6 @@ pub(crate) const ONE_FILE: Limits =
 /// What came of the work.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Done<T> {
-    /// Its result.
     pub value: T,
     /// CPU time of the child, nanoseconds.
     pub cpu_ns: u64,
@@ -58,10 +57,8 @@ pub enum Died {
     /// It was ended at its deadline, or had used the CPU for as long as it may.
     #[error("reading it took more than {} s", .0.as_secs())]
     Late(Duration),
-    /// It needed more than it may have.
     #[error("reading it takes more than {} MiB of memory", .0 >> 20)]
     Memory(u64),
-    /// It ended by a signal.
     #[error("reading it ended by signal {0}")]
     Signal(i32),
     /// It ended without an answer that can be read.
@@ -75,9 +72,7 @@ impl From<Died> for io::Error {
     }
 }
 
-/// Answers are no longer than this.
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
-/// Descriptors that it may be given.
 const FILES_MAX: u64 = 1024;
 /// Exit statuses of the child.
 const PANICKED: i32 = 3;
@@ -90,7 +85,6 @@ pub(crate) type Serve<'a> = &'a mut dyn FnMut(&[u8]) -> (Vec<u8>, Option<OwnedFd
 /// Whether this process is such a child.
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
-/// CPU time of all sandboxes that have ended.
 static SPENT_NS: AtomicU64 = AtomicU64::new(0);
 
 /// CPU time that sandboxes of this process have used, in nanoseconds: those that have ended.
@@ -100,9 +94,6 @@ pub(crate) fn spent_ns() -> u64 {
 
 /// Runs `work` in a child of its own that keeps the descriptors `keep`, which `work` reads, and
 /// no others. Inside of such a child it just runs.
-///
-/// # Errors
-/// [`Died`].
 pub fn run<T: Serialize + DeserializeOwned>(
     limits: &Limits,
     keep: &[RawFd],
@@ -115,9 +106,6 @@ pub fn run<T: Serialize + DeserializeOwned>(
 }
 
 /// As [`run`]; what the child asks for is answered by `serve`.
-///
-/// # Errors
-/// [`Died`].
 pub(crate) fn run_served<T: Serialize + DeserializeOwned>(
     limits: &Limits,
     keep: &[RawFd],

@@ -62,9 +62,6 @@ pub struct Ended {
 
 /// Starts it. The thread that calls this has to live as long as the trial: the program is
 /// killed with it.
-///
-/// # Errors
-/// It does not start.
 pub fn start(host: &Host, job: &Job) -> Result<Running, SpawnError> {
     let group = Group::make(host);
     match begin(host, job, group) {

@@ -14,7 +14,6 @@ pub(crate) const LINK_INFO: &str = ".debug-ghc-link-info";
 /// Larger sections of these names are not GHC's.
 pub(crate) const SECTION_MAX: u64 = 4 << 20;
 
-/// GHC, as the recorder knows it.
 #[derive(Debug)]
 pub struct Ghc;
 
@@ -49,7 +48,7 @@ impl RuntimeFiles for Ghc {
 impl Inspected {
     /// Whether this is a GHC program, as far as the file tells.
     pub fn is_ghc(&self) -> bool {
-        self.is_of(&GHC)
+        self.binary.family.as_deref() == Some(GHC.id)
     }
 }
 
@@ -81,7 +80,6 @@ const SYMBOLS: [(&str, Kept); 19] = [
 ];
 
 impl RuntimeSymbols {
-    /// Finds those that a file has.
     fn find(&mut self, file: &FileSays<'_, '_>) {
         for (names, kept) in SYMBOLS {
             *kept(self) = names.split(' ').find_map(|name| file.address(name));
