@@ -8,7 +8,6 @@ use super::drop::give_up;
 use super::opener::{Answer, Ask, Identity, Opener, Question, Refused, Socket};
 use crate::sandbox::{self, Limits, messages};
 use crate::system::procfs::Host;
-use crate::target::mappings;
 use crate::target::stop::Stop;
 use crate::target::{Process, open_below, open_own, open_target};
 use rustix::thread::CapabilitySet;
@@ -41,9 +40,7 @@ pub fn kept() -> CapabilitySet {
 }
 
 /// Forks it. Call this before there are other threads and before anything is looked at.
-///
-/// # Errors
-/// No process or socket to be had.
+/// Errors: no process or socket to be had.
 pub fn start() -> io::Result<Opener> {
     let (own, its) = messages::pair()?;
     let timeout = Some(ANSWER_MAX);
@@ -66,9 +63,6 @@ pub fn start() -> io::Result<Opener> {
 
 /// Runs `work` in a sandbox that may ask for what `process` names, and have it stopped; without a
 /// process, for files by their names. Descriptors of `keep` are kept.
-///
-/// # Errors
-/// [`sandbox::Died`].
 pub(crate) fn in_sandbox<T: Serialize + DeserializeOwned>(
     limits: &Limits,
     process: Option<&Process>,
@@ -108,7 +102,6 @@ enum Whom {
     One,
 }
 
-/// Who answers.
 struct Server {
     host: Host,
     whom: Whom,
@@ -172,8 +165,8 @@ impl Server {
     fn writes_into_capture(&self, process: &Process, ask: &Ask) -> bool {
         let Whom::Family { capture: Some((_, path)), .. } = &self.whom else { return false };
         let mapped = || {
-            let maps = process.text("maps").unwrap_or_default();
-            mappings::parse(&maps).iter().any(|mapping| Path::new(&mapping.name).starts_with(path))
+            let mapped = process.mappings().unwrap_or_default();
+            mapped.iter().any(|mapping| Path::new(&mapping.name).starts_with(path))
         };
         process.descriptors().iter().any(|(_, at)| at.starts_with(path))
             || (!matches!(ask, Ask::Descriptors) && mapped())
