@@ -5,6 +5,7 @@
 use crate::sandbox::messages;
 use crate::system::clock;
 use crate::system::ready::is_ready;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -236,12 +237,9 @@ impl Opener {
 
 impl Drop for Opener {
     fn drop(&mut self) {
-        let Some(pid) = self.pid else { return };
-        // It ends when its socket is closed, unless a file holds it up.
-        // SAFETY: a child that has not been waited for keeps its number.
-        unsafe {
-            libc::kill(pid, libc::SIGKILL);
-            libc::waitpid(pid, std::ptr::null_mut(), 0);
-        }
+        let Some(pid) = self.pid.and_then(Pid::from_raw) else { return };
+        // It ends when its socket is closed, unless a file holds it up. Until it is waited for it keeps its number.
+        let _ = kill_process(pid, Signal::KILL);
+        let _ = waitpid(Some(pid), WaitOptions::empty());
     }
 }

@@ -45,8 +45,7 @@ pub fn start() -> io::Result<Opener> {
     let (own, its) = messages::pair()?;
     let timeout = Some(ANSWER_MAX);
     rustix::net::sockopt::set_socket_timeout(&own, rustix::net::sockopt::Timeout::Recv, timeout)?;
-    // SAFETY: getpid(2) takes and touches nothing.
-    let recorder = u32::try_from(unsafe { libc::getpid() }).unwrap_or(0);
+    let recorder = std::process::id();
     // SAFETY: the child serves in this very call and ends by _exit; it takes no lock of
     // another thread but the allocator's, which glibc makes usable in it.
     let pid = unsafe { libc::fork() };
@@ -77,11 +76,7 @@ pub(crate) fn in_sandbox<T: Serialize + DeserializeOwned>(
 
 /// The child: answers until the recorder is gone.
 fn serve(socket: &OwnedFd, recorder: u32) -> io::Result<()> {
-    // Signals that a terminal sends to all are the recorder's.
-    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: sets how signals of this process are handled, to nothing.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
-    }
+    sandbox::ignore_the_terminals_signals();
     sandbox::close_others(&[socket.as_raw_fd()])?;
     give_up(kept())?;
     let whom = Whom::Family { recorder, capture: None };

@@ -39,10 +39,9 @@ pub fn wake_within(ns: u64) {
 /// Undoes [`stand_back`], for a thread that came too late: it is an ordinary one again,
 /// and goes before the program's where that is permitted.
 pub fn step_forward() {
-    const NICE: libc::c_int = -10;
+    const NICE: i32 = -10;
     schedule(libc::SCHED_OTHER, 0);
-    // SAFETY: takes numbers only; 0 is the calling thread.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) };
+    let _ = rustix::process::setpriority_process(None, NICE);
 }
 
 /// Makes the calling thread one that runs as soon as it wakes, whoever has the CPU

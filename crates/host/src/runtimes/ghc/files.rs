@@ -127,8 +127,8 @@ impl LinkInfo {
             None => rest.is_empty() || rest.starts_with('_'),
         };
         let way = libraries.filter(runtime).map(way_of).next();
-        let base = between(&text, "\"-lHSbase-", "\"").and_then(|version| {
-            let mut parts = version.split(['.', '-']);
+        let base = text.split_once("\"-lHSbase-").and_then(|(_, version)| {
+            let mut parts = version.split_once('"')?.0.split(['.', '-']);
             Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
         });
         Some(LinkInfo { way, with_rtsopts: last_just(before), rtsopts, base })
@@ -143,11 +143,6 @@ impl LinkInfo {
         };
         Some((9, minor, 0))
     }
-}
-
-fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
-    let rest = text.get(text.find(from)? + from.len()..)?;
-    rest.get(..rest.find(to)?)
 }
 
 /// `-1.0.2_thr`, `_thr_l`, `-1.0.2_thr-ghc9.6.6`, `` → `thr`, `thr_l`, `thr`, ``.

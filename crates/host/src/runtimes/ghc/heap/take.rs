@@ -93,7 +93,7 @@ fn limits(bytes: u64, stop: Option<Duration>) -> Limits {
 fn sent(done: Result<Done<Result<Heap, Failed>>, Died>, of: impl FnOnce() -> String) -> Result<(Heap, u64), Failed> {
     match done {
         Ok(Done { value, cpu_ns }) => value.map(|heap| (heap, cpu_ns)),
-        Err(died) => Err(Refusal::Io(of(), died.into()).into()),
+        Err(died) => Err(Refusal::Io(of(), io::Error::other(died)).into()),
     }
 }
 

@@ -21,11 +21,10 @@ pub struct Layout {
     pub array: bool,
 }
 
-/// The same in all of them.
+// The same in all of them.
 pub const GLOBAL_LINK: usize = 16;
-/// See [`GLOBAL_LINK`].
 pub const STACK: usize = 24;
-/// See [`GLOBAL_LINK`]; 16 bits.
+/// 16 bits.
 pub const WHAT_NEXT: usize = 32;
 /// In a generation: its threads.
 pub const THREADS: u64 = 104;

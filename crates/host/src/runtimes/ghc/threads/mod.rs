@@ -130,11 +130,13 @@ fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<
     }
     let old = Chunks::of(memory);
     let Some(reading) = Reading::begin(memory, &old, place)? else { return Ok(Look::Missed) };
-    let mut walks: Vec<Walk> = stacks(&old, tables, reading.old.iter().take(STACKS_MAX)).collect();
+    let walked = reading.old.iter().take(STACKS_MAX);
+    let mut walks: Vec<Walk> = walked.map(|thread| stack::walk(&old, tables, thread.stack)).collect();
     for _ in 0..TRIES {
         let chunks = Chunks::of(memory);
         let Some(rest) = reading.rest(&chunks)? else { continue };
-        let new: Vec<Walk> = stacks(&chunks, tables, rest.new.iter().take(STACKS_MAX)).collect();
+        let walked = rest.new.iter().take(STACKS_MAX);
+        let new: Vec<Walk> = walked.map(|thread| stack::walk(&chunks, tables, thread.stack)).collect();
         let all = reading.old.iter().chain(&rest.new).enumerate();
         let run = all.filter(|(_, thread)| rest.running.contains(&thread.address));
         // Those of threads that run as they were when these stood still last.
@@ -157,14 +159,6 @@ fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<
         return Ok(Look::Threads(told_of(&chunks, place, threads, &rest.running, walks)));
     }
     Ok(Look::Missed)
-}
-
-fn stacks<'t>(
-    memory: &impl Memory,
-    tables: &mut Tables,
-    threads: impl Iterator<Item = &'t Tso>,
-) -> impl Iterator<Item = Walk> {
-    threads.map(move |thread| stack::walk(memory, tables, thread.stack))
 }
 
 /// Of threads, what each does and who has what it waits for.
