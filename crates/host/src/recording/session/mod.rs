@@ -128,7 +128,7 @@ impl<'a> Session<'a> {
             binary: inspected.binary,
             groups: groups.manifest(),
             machine: machine::snapshot(&host, pid),
-            sample_period_ns: u64::try_from(options.sample_period.as_nanos()).unwrap_or(u64::MAX),
+            sample_period_ns: clock::ns_of(options.sample_period),
             notes: groups.notes.clone(),
             ..empty_manifest()
         };
