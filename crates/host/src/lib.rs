@@ -11,22 +11,22 @@
 //! `runtimes` (a folder for each), `recording` (the sequence).
 
 pub mod binary;
-pub mod capture;
+mod capture;
 pub mod kernel;
 pub mod machine;
 pub mod privileges;
-pub mod programs;
+mod programs;
 pub mod recording;
-pub mod runtimes;
-pub mod sandbox;
+mod runtimes;
+mod sandbox;
 pub mod symbols;
-pub mod system;
+mod system;
 pub mod target;
 
 pub use capture::folder;
 pub use machine::{cgroup, cpu_list, doctor, resources, taken};
 pub use programs::{launch, probe, signals, spawn, terminal, trial};
 pub use recording::{own_cost, sampler};
-pub use runtimes::{by_bytes, heap, live_log, options, rings, stm, unflushed};
+pub use runtimes::{by_bytes, heap, live_log, options, stm, unflushed};
 pub use system::{clock, open_files, procfs, worker as background};
 pub use target::{core_file, live, mappings, memory};

@@ -62,12 +62,10 @@ fn parse_apart(file: File, path: &Path) -> Inspected {
     read.map_or_else(|died| noted(format!("what {} accepts is unknown: {died}", path.display())), |done| done.value)
 }
 
-/// Reads what an image in memory says.
 pub fn inspect_image(image: &[u8], path: &Path) -> Inspected {
     parse(&Bounded::new(Cursor::new(image)), path)
 }
 
-/// Reads what the bytes of the file called `path` say.
 fn parse<'data, R: object::ReadRef<'data>>(data: R, path: &Path) -> Inspected {
     match object::read::elf::ElfFile64::<object::Endianness, R>::parse(data) {
         Ok(elf) => read_elf(&elf, path),

@@ -67,11 +67,6 @@ impl Inspected {
         runtime::find(self.binary.family.as_deref())
     }
 
-    /// Whether it is a program of this runtime, as far as the file tells.
-    pub fn is_of(&self, runtime: &RuntimeInfo) -> bool {
-        self.binary.family.as_deref() == Some(runtime.id)
-    }
-
     /// Whether the program ignores or forbids options from the environment. Under
     /// `ignore` it is the command line alone that the runtime leaves to the program.
     pub fn refuses_environment(&self) -> bool {
@@ -84,7 +79,6 @@ pub struct FileSays<'f, 'data> {
     /// Address and size of the symbols that a runtime wants and that are defined in it.
     pub(super) symbols: HashMap<&'static str, (u64, u64)>,
     pub(super) section: &'f dyn Fn(&str, u64) -> Option<&'data [u8]>,
-    /// Whether its numbers are little-endian.
     pub little_endian: bool,
 }
 
@@ -99,7 +93,6 @@ impl<'data> FileSays<'_, 'data> {
         self.symbols.get(name).map(|symbol| symbol.1)
     }
 
-    /// A section of at most so many bytes.
     pub fn section(&self, name: &str, most: u64) -> Option<&'data [u8]> {
         (self.section)(name, most)
     }

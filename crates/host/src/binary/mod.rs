@@ -8,6 +8,7 @@ mod programs;
 
 pub use crate::runtimes::link;
 pub(crate) use bounded::Bounded;
-pub use inspect::{inspect, inspect_image, inspect_opened, inspect_process};
-pub(crate) use inspect::{inspect_process_of, native};
-pub use inspected::{FileSays, Inspected, RuntimeSymbols, StmSymbols};
+pub use inspect::inspect;
+pub(crate) use inspect::{inspect_image, inspect_opened, inspect_process, inspect_process_of, native};
+pub(crate) use inspected::FileSays;
+pub use inspected::{Inspected, RuntimeSymbols, StmSymbols};

@@ -12,19 +12,15 @@ use std::path::{Path, PathBuf};
 /// Why no capture folder could be made.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Something is there already.
     #[error("{0} exists already and is not empty; remove it or name another folder with -o")]
     Occupied(PathBuf),
-    /// It could not be made.
     #[error("the capture folder {0} could not be made: {1}; name another place with -o")]
     Unusable(PathBuf, io::Error),
-    /// Its owner, who is given, decides what is in it.
     #[error(
         "{0} belongs to {1}, who could change what is recorded into it and where it is written; name a folder \
          that does not exist yet with -o"
     )]
     Foreign(PathBuf, String),
-    /// Others may write to it, by the mode that is given.
     #[error(
         "{0} can be written to by other users (mode {1:04o}); run `chmod go-w` on it, name a folder that does \
          not exist yet with -o, or let --force make it private"
@@ -39,7 +35,6 @@ const OTHERS_WRITE: u32 = 0o022;
 /// Folders inside of each other: `rings/live`.
 const DEPTH: u32 = 3;
 
-/// A capture folder.
 #[derive(Clone, Debug)]
 pub struct Store {
     /// Where it was made, under this name; `None` where it was there.
@@ -96,7 +91,6 @@ impl Store {
         Ok(Store { made_in: None, folder })
     }
 
-    /// The folder.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }

@@ -16,7 +16,6 @@ pub enum Asleep {
 }
 
 impl Asleep {
-    /// What the kernel's line about a thread says.
     pub fn parse(text: &str) -> Option<Asleep> {
         let mut words = text.split_ascii_whitespace();
         let first = words.next()?;

@@ -39,7 +39,6 @@ const INTERRUPTIBLE: &CStr = c"prev_state & 253";
 #[derive(Debug)]
 pub struct CodeRecorder {
     code: Code,
-    /// The streams and their counters.
     pub streams: Streams,
 }
 
@@ -96,7 +95,6 @@ fn begin(
     })
 }
 
-/// Open events.
 struct Opened {
     rings: Vec<CpuRing>,
     sample_type: u64,

@@ -5,14 +5,14 @@
 use super::callers::Callers;
 use super::forks::{self, Forks, Task};
 use super::perf::{Event, What};
-use super::records::{header, split};
+use super::records::{SAMPLE, header, long, split};
 use super::tiers::CpuRing;
 use crate::capture::folder::Folder;
 use crate::capture::loss;
 use crate::capture::store::is_disk_full;
 use crate::system::clock;
 use crate::system::ready;
-use crate::system::worker::{Priority, Shared, Worker};
+use crate::system::worker::{Shared, Worker, stand_back};
 use rtscope_model::{Loss, LossKind, Time};
 use std::fs::File;
 use std::io::{self, Write};
@@ -30,13 +30,11 @@ const SLEEPS_PER_S: u64 = 1000;
 const SLEEPS_WINDOW_NS: u64 = 1_000_000_000;
 
 const RECORD_LOST: u32 = 2;
-const RECORD_SAMPLE: u32 = 9;
 const RECORD_LOST_SAMPLES: u32 = 13;
 
 /// What the thread has done so far, but for the bytes written; readable at any time.
 #[derive(Debug, Default)]
 pub struct Counts {
-    /// Records written.
     pub records: u64,
     /// Records that the kernel dropped.
     pub lost: u64,
@@ -53,7 +51,6 @@ pub struct Counts {
 /// One CPU: its ring and the stream that it goes to.
 #[derive(Debug)]
 pub struct Lane {
-    /// The ring.
     pub ring: CpuRing,
     stream: Stream,
     /// Whether the kernel can still wake us for it.
@@ -90,7 +87,6 @@ impl Lane {
         self.stream.append(records)
     }
 
-    /// Starts all events of this CPU.
     pub fn enable(&self) -> io::Result<()> {
         self.ring.events.iter().try_for_each(super::perf::Event::enable)
     }
@@ -114,7 +110,6 @@ impl Stream {
     }
 }
 
-/// The state of the drain thread.
 #[derive(Debug)]
 pub struct Drain {
     lanes: Vec<Lane>,
@@ -157,7 +152,7 @@ impl Drain {
             failed: None,
             sleeps,
         };
-        Worker::run(shared, thread, Priority::Background, move |_| drain.run())
+        Worker::run(shared, thread, stand_back, move |_| drain.run())
     }
 
     /// Drains until told to stop, then takes what is left and syncs the files.
@@ -326,18 +321,15 @@ fn tally(mut bytes: &[u8], sleeps: &[u64], tasks: &mut Vec<Task>) -> Tally {
         tally.records += 1;
         tasks.extend(forks::task(kind, record));
         tally.lost += match kind {
-            RECORD_LOST => word(record, 16),
-            RECORD_LOST_SAMPLES => word(record, 8),
+            RECORD_LOST => long(record, 16).unwrap_or(0),
+            RECORD_LOST_SAMPLES => long(record, 8).unwrap_or(0),
             _ => 0,
         };
-        tally.sleeps += u64::from(kind == RECORD_SAMPLE && !sleeps.is_empty() && sleeps.contains(&word(record, 8)));
+        let is_sleep = || long(record, 8).is_some_and(|id| sleeps.contains(&id));
+        tally.sleeps += u64::from(kind == SAMPLE && !sleeps.is_empty() && is_sleep());
         bytes = rest;
     }
     tally
-}
-
-fn word(record: &[u8], offset: usize) -> u64 {
-    record.get(offset..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Which processes come of one, whoever their parent is by now: told by perf's records of forks and exits. Owns that
 //! family; refuses to say who of it still runs.
 
+use super::records::word;
 use std::collections::{HashMap, HashSet};
 
 const RECORD_EXIT: u32 = 4;
@@ -22,10 +23,7 @@ pub fn task(kind: u32, record: &[u8]) -> Option<Task> {
     if !matches!(kind, RECORD_EXIT | RECORD_FORK) {
         return None;
     }
-    let word = |index: usize| {
-        record.get(8 + 4 * index..).and_then(<[u8]>::first_chunk).map(|bytes| u32::from_ne_bytes(*bytes))
-    };
-    let (pid, parent, tid) = (word(0)?, word(1)?, word(2)?);
+    let (pid, parent, tid) = (word(record, 8)?, word(record, 12)?, word(record, 16)?);
     let process = if kind == RECORD_FORK { pid != parent } else { pid == tid };
     process.then_some(Task { pid, parent: (kind == RECORD_FORK).then_some(parent) })
 }
@@ -41,7 +39,6 @@ pub struct Forks {
 }
 
 impl Forks {
-    /// Begins with these.
     pub fn follow(&mut self, pids: &[u32]) {
         self.family.extend(pids.iter().map(|pid| (*pid, None)));
     }

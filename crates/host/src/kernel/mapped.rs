@@ -19,7 +19,6 @@ pub fn records(root: &Path, pid: Pid, time: Time, cpu: u16) -> Vec<u8> {
     records_of(&Host::at(root).process_text(pid.0, "maps").unwrap_or_default(), pid, time, cpu)
 }
 
-/// As [`records`], of the text of `/proc/PID/maps`.
 pub fn records_of(text: &str, pid: Pid, time: Time, cpu: u16) -> Vec<u8> {
     let mapped = mappings::parse(text);
     let code = mapped.iter().filter(|mapping| mapping.executable && mapping.name.len() < PATH_MAX);

@@ -26,7 +26,7 @@ use crate::capture::folder::Folder;
 use crate::system::procfs::Host;
 pub use by_hand::ByHand;
 pub(crate) use callers::SharedFiles;
-pub use code::CodeRecorder;
+pub(crate) use code::CodeRecorder;
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};
 use std::io;
 use std::path::Path;

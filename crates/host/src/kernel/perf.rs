@@ -7,23 +7,14 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// `PERF_SAMPLE_IP`.
 pub const SAMPLE_IP: u64 = 1 << 0;
-/// `PERF_SAMPLE_TID`.
 pub const SAMPLE_TID: u64 = 1 << 1;
-/// `PERF_SAMPLE_TIME`.
 pub const SAMPLE_TIME: u64 = 1 << 2;
-/// `PERF_SAMPLE_CALLCHAIN`.
 pub const SAMPLE_CALLCHAIN: u64 = 1 << 5;
-/// `PERF_SAMPLE_CPU`.
 pub const SAMPLE_CPU: u64 = 1 << 7;
-/// `PERF_SAMPLE_RAW`.
 pub const SAMPLE_RAW: u64 = 1 << 10;
-/// `PERF_SAMPLE_REGS_USER`.
 pub const SAMPLE_REGS_USER: u64 = 1 << 12;
-/// `PERF_SAMPLE_STACK_USER`.
 const SAMPLE_STACK_USER: u64 = 1 << 13;
-/// `PERF_SAMPLE_IDENTIFIER`.
 pub const SAMPLE_IDENTIFIER: u64 = 1 << 16;
 
 /// The register that holds the instruction pointer, as perf numbers them; `None`
@@ -116,7 +107,6 @@ pub enum What {
     /// Where a running thread is, once in so many nanoseconds of its CPU time; with
     /// forks, exits, names and executable mappings.
     Clock {
-        /// Nanoseconds.
         period_ns: u64,
         /// Also inside the kernel.
         kernel: bool,
@@ -133,13 +123,11 @@ pub enum What {
 }
 
 impl What {
-    /// Whether it looks into the kernel.
     fn sees_kernel(self) -> bool {
         matches!(self, What::Clock { kernel: true, .. } | What::Asleep { .. })
     }
 }
 
-/// Whom it shall watch.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Scope {
     /// Every thread on this CPU.
@@ -181,7 +169,6 @@ impl Event {
         self.ioctl(IOC_ENABLE, 0)
     }
 
-    /// Stops it.
     pub fn disable(&self) -> io::Result<()> {
         self.ioctl(IOC_DISABLE, 0)
     }

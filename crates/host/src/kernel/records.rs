@@ -1,4 +1,7 @@
-//! Where one perf record ends and the next begins. Owns that; refuses to look into one.
+//! Where one perf record ends and the next begins, and reading its words. Owns that; refuses to know what they mean.
+
+/// `PERF_RECORD_SAMPLE`.
+pub const SAMPLE: u32 = 9;
 
 /// The record that `bytes` begin with, if it is whole, and what lies behind it.
 pub fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -8,9 +11,16 @@ pub fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Kind and size of the record that `bytes` begin with, where they can be one's.
 pub fn header(bytes: &[u8]) -> Option<(u32, usize)> {
-    let (kind, rest) = bytes.split_first_chunk::<4>()?;
-    let (_misc, rest) = rest.split_first_chunk::<2>()?;
-    let (size, _) = rest.split_first_chunk::<2>()?;
-    let size = usize::from(u16::from_ne_bytes(*size));
-    (size >= 8).then_some((u32::from_ne_bytes(*kind), size))
+    let size = usize::from(u16::from_ne_bytes(*bytes.get(6..)?.first_chunk()?));
+    (size >= 8).then_some((word(bytes, 0)?, size))
+}
+
+/// The 32 bits at an offset of a record.
+pub fn word(record: &[u8], offset: usize) -> Option<u32> {
+    record.get(offset..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
+}
+
+/// The 64 bits there.
+pub fn long(record: &[u8], offset: usize) -> Option<u64> {
+    record.get(offset..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
 }

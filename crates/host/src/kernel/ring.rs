@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const DATA_HEAD: usize = 1024;
 const DATA_TAIL: usize = 1032;
 
-/// A mapped ring of one CPU.
 #[derive(Debug)]
 pub struct Ring {
     base: NonNull<u8>,

@@ -18,11 +18,9 @@ const CATCH_UP: Duration = Duration::from_millis(500);
 /// Whose streams they are.
 #[derive(Copy, Clone, Debug)]
 pub struct Kind {
-    /// Their folder in the capture.
     pub folder: &'static str,
     /// What losses are said to be of.
     pub source: &'static str,
-    /// Name of the thread.
     pub thread: &'static str,
 }
 
@@ -86,22 +84,18 @@ impl Streams {
         Some(drain.lock().forks.family())
     }
 
-    /// These have been seen to have ended.
     pub fn gone(&self, pids: &[u32]) {
         self.drain.iter().for_each(|drain| drain.lock().forks.gone(pids.iter().copied()));
     }
 
-    /// Records written so far.
     pub fn records(&self) -> u64 {
         self.drain.as_ref().map_or(0, |drain| drain.lock().records)
     }
 
-    /// Records that the kernel dropped so far.
     pub fn lost(&self) -> u64 {
         self.drain.as_ref().map_or(0, |drain| drain.lock().lost)
     }
 
-    /// Bytes written so far.
     pub fn written_bytes(&self) -> u64 {
         self.drain.as_ref().map_or(0, |drain| drain.written_bytes())
     }

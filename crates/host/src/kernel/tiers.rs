@@ -62,9 +62,7 @@ const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 /// One CPU's events and the ring that they share.
 #[derive(Debug)]
 pub struct CpuRing {
-    /// Which CPU.
     pub cpu: u16,
-    /// The ring.
     pub ring: Ring,
     /// The event that the ring was mapped for, and those redirected to it.
     pub events: Vec<Event>,
@@ -72,16 +70,12 @@ pub struct CpuRing {
     pub whats: Vec<What>,
 }
 
-/// An open tier.
 #[derive(Debug, Default)]
 pub struct Opened {
-    /// What the kernel let us open.
     pub tier: Tier,
     /// One ring per CPU; none when polling.
     pub rings: Vec<CpuRing>,
-    /// `sample_type` of all records.
     pub sample_type: u64,
-    /// The tracepoints in the rings.
     pub tracepoints: Vec<Description>,
     /// Sentences about what this tier lacks.
     pub missing: Vec<String>,
@@ -313,7 +307,6 @@ fn tids_of(root: &Path, pid: Pid) -> io::Result<Vec<u32>> {
     Ok(fs::read_dir(folder)?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// Numbers of the CPUs that are online.
 pub fn online_cpus(root: &Path) -> io::Result<Vec<u16>> {
     let text = fs::read_to_string(root.join("sys/devices/system/cpu/online"))?;
     let cpus = cpu_list::parse(&text).map_err(|bad| io::Error::new(io::ErrorKind::InvalidData, bad))?;

@@ -15,11 +15,9 @@ const PLACES: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 /// A tracepoint as the kernel describes it.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Description {
-    /// `sched_switch`, …
     pub name: String,
     /// The kernel's id, also `common_type` of its records.
     pub id: u64,
-    /// The text of its `format` file.
     pub format: String,
 }
 
@@ -61,15 +59,9 @@ fn in_places<T>(root: &Path, read: impl Fn(&Path) -> io::Result<T>) -> io::Resul
 }
 
 fn read_all(events: &OwnedFd, names: &[&str]) -> io::Result<Vec<Description>> {
-    let mut found = Vec::new();
-    for name in names {
-        match read_one(events, name) {
-            Ok(description) => found.push(description),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(found)
+    let is_absent = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let read = names.iter().map(|name| read_one(events, name));
+    read.filter(|read| !read.as_ref().is_err_and(is_absent)).collect()
 }
 
 fn read_one(events: &OwnedFd, name: &str) -> io::Result<Description> {

@@ -55,7 +55,6 @@ pub fn remedy(tier: Tier, error: &io::Error) -> &'static str {
     }
 }
 
-/// `tier` was refused.
 pub fn refused(tier: Tier, error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::Unsupported {
         // The reason names its own remedy; more privilege would not help.
@@ -64,7 +63,6 @@ pub fn refused(tier: Tier, error: &io::Error) -> String {
     format!("{} ({}: {}). To change that: {}.", lacking(tier), name(tier), errno(error), remedy(tier, error))
 }
 
-/// `tier` was left out because `asked` was asked for.
 pub fn not_asked(tier: Tier, asked: Tier) -> String {
     format!("{} (the tier {} was asked for).", lacking(tier), name(asked))
 }

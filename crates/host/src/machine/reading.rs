@@ -16,7 +16,6 @@ const NOTES_MAX: usize = 40;
 /// What has been read so far.
 #[derive(Debug)]
 pub struct Reading<'h> {
-    /// The machine that is read.
     pub host: &'h Host,
     sources: Vec<Source>,
     notes: Vec<String>,
@@ -24,7 +23,6 @@ pub struct Reading<'h> {
 }
 
 impl<'h> Reading<'h> {
-    /// Nothing read yet.
     pub fn new(host: &'h Host) -> Self {
         Reading { host, sources: Vec::new(), notes: Vec::new(), notes_left_out: 0 }
     }

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 const ROUNDS_MAX: usize = 16;
 /// A thread that has not answered by then is in a system call that no signal ends.
 const ANSWER: Duration = Duration::from_secs(2);
-/// The highest capability that kernels number.
 const CAPABILITY_MAX: u32 = 63;
 /// What threads of the recorder that keep to a schedule ask for later.
 const NICE_LIMIT: u64 = 30;
@@ -23,7 +22,6 @@ const REALTIME_LIMIT: u64 = 1;
 /// What threads keep while they answer, and how many have.
 static KEEP: AtomicU64 = AtomicU64::new(0);
 static ANSWERED: AtomicU32 = AtomicU32::new(0);
-/// One giving up at a time.
 static GIVING_UP: Mutex<()> = Mutex::new(());
 
 /// Whether there is anything to give up.

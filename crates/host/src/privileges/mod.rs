@@ -3,11 +3,10 @@
 //! change whose process it is: files of a capture belong to whoever recorded.
 
 pub(crate) mod drop;
-pub mod opener;
+pub(crate) mod opener;
 pub(crate) mod server;
 
 pub use drop::{any, give_up};
-pub use opener::Opener;
 
 use crate::system::procfs::Host;
 use crate::target::Process;

@@ -5,6 +5,7 @@
 use crate::sandbox::messages;
 use crate::system::clock;
 use crate::system::ready::is_ready;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -95,11 +96,9 @@ pub(crate) enum Ask {
     /// In which system call each of its threads sleeps: a list of numbers and of the kernel's lines about them. The
     /// kernel asks whoever reads such a line, not whoever opened it.
     Calls,
-    /// What it names, opened.
     Target(What),
     /// A folder by its name in the root of the process, opened.
     Folder(PathBuf),
-    /// Send it a signal.
     Signal(i32),
     /// Stop all of its threads, for at most so long.
     Stop(Duration),
@@ -109,9 +108,7 @@ pub(crate) enum Ask {
     Own(PathBuf),
     /// The capture, whose descriptor comes along: asked once.
     Capture(PathBuf),
-    /// A file in the capture, opened.
     Captured(PathBuf),
-    /// The file of names of the kernel's functions, opened.
     KernelNames,
 }
 
@@ -210,16 +207,12 @@ impl Opener {
         }
     }
 
-    /// CPU time that it has used, in nanoseconds.
     pub(crate) fn cpu_ns(&self) -> u64 {
         self.pid.map_or(0, clock::cpu_ns_of)
     }
 
     /// Says which capture this recording makes: files in it that other users made are opened, and
-    /// processes that write into it are its business.
-    ///
-    /// # Errors
-    /// It is gone, or knows one already.
+    /// processes that write into it are its business. Errors: it is gone, or knows one already.
     pub fn keep(&self, capture: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
         let (kept, _) = self.ask(None, Ask::Capture(path.to_owned()), Some(capture))?;
         kept?;
@@ -244,12 +237,9 @@ impl Opener {
 
 impl Drop for Opener {
     fn drop(&mut self) {
-        let Some(pid) = self.pid else { return };
-        // It ends when its socket is closed, unless a file holds it up.
-        // SAFETY: a child that has not been waited for keeps its number.
-        unsafe {
-            libc::kill(pid, libc::SIGKILL);
-            libc::waitpid(pid, std::ptr::null_mut(), 0);
-        }
+        let Some(pid) = self.pid.and_then(Pid::from_raw) else { return };
+        // It ends when its socket is closed, unless a file holds it up. Until it is waited for it keeps its number.
+        let _ = kill_process(pid, Signal::KILL);
+        let _ = waitpid(Some(pid), WaitOptions::empty());
     }
 }

@@ -8,7 +8,6 @@ use super::drop::give_up;
 use super::opener::{Answer, Ask, Identity, Opener, Question, Refused, Socket};
 use crate::sandbox::{self, Limits, messages};
 use crate::system::procfs::Host;
-use crate::target::mappings;
 use crate::target::stop::Stop;
 use crate::target::{Process, open_below, open_own, open_target};
 use rustix::thread::CapabilitySet;
@@ -41,15 +40,12 @@ pub fn kept() -> CapabilitySet {
 }
 
 /// Forks it. Call this before there are other threads and before anything is looked at.
-///
-/// # Errors
-/// No process or socket to be had.
+/// Errors: no process or socket to be had.
 pub fn start() -> io::Result<Opener> {
     let (own, its) = messages::pair()?;
     let timeout = Some(ANSWER_MAX);
     rustix::net::sockopt::set_socket_timeout(&own, rustix::net::sockopt::Timeout::Recv, timeout)?;
-    // SAFETY: getpid(2) takes and touches nothing.
-    let recorder = u32::try_from(unsafe { libc::getpid() }).unwrap_or(0);
+    let recorder = std::process::id();
     // SAFETY: the child serves in this very call and ends by _exit; it takes no lock of
     // another thread but the allocator's, which glibc makes usable in it.
     let pid = unsafe { libc::fork() };
@@ -66,9 +62,6 @@ pub fn start() -> io::Result<Opener> {
 
 /// Runs `work` in a sandbox that may ask for what `process` names, and have it stopped; without a
 /// process, for files by their names. Descriptors of `keep` are kept.
-///
-/// # Errors
-/// [`sandbox::Died`].
 pub(crate) fn in_sandbox<T: Serialize + DeserializeOwned>(
     limits: &Limits,
     process: Option<&Process>,
@@ -83,11 +76,7 @@ pub(crate) fn in_sandbox<T: Serialize + DeserializeOwned>(
 
 /// The child: answers until the recorder is gone.
 fn serve(socket: &OwnedFd, recorder: u32) -> io::Result<()> {
-    // Signals that a terminal sends to all are the recorder's.
-    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: sets how signals of this process are handled, to nothing.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
-    }
+    sandbox::ignore_the_terminals_signals();
     sandbox::close_others(&[socket.as_raw_fd()])?;
     give_up(kept())?;
     let whom = Whom::Family { recorder, capture: None };
@@ -108,7 +97,6 @@ enum Whom {
     One,
 }
 
-/// Who answers.
 struct Server {
     host: Host,
     whom: Whom,
@@ -172,8 +160,8 @@ impl Server {
     fn writes_into_capture(&self, process: &Process, ask: &Ask) -> bool {
         let Whom::Family { capture: Some((_, path)), .. } = &self.whom else { return false };
         let mapped = || {
-            let maps = process.text("maps").unwrap_or_default();
-            mappings::parse(&maps).iter().any(|mapping| Path::new(&mapping.name).starts_with(path))
+            let mapped = process.mappings().unwrap_or_default();
+            mapped.iter().any(|mapping| Path::new(&mapping.name).starts_with(path))
         };
         process.descriptors().iter().any(|(_, at)| at.starts_with(path))
             || (!matches!(ask, Ask::Descriptors) && mapped())

@@ -17,7 +17,6 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Most bytes of its last words.
 const WORDS_MAX: usize = 16 << 10;
 /// Short, so that little of the program itself runs: with 0.5 ms a quarter of all starts came as
 /// far as the first line of `main`, with this one in forty.
@@ -105,16 +104,11 @@ struct Running {
 }
 
 impl Running {
-    fn pid(&self) -> Option<Pid> {
-        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
-    }
-
     /// `Some`: it has ended, and how where that was not well. It is not reaped, so that its
     /// number stays its group's.
     fn ended(&self) -> io::Result<Option<Option<String>>> {
-        let Some(pid) = self.pid() else { return Ok(None) };
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let status = waitid(WaitId::Pid(pid), options)?;
+        let status = waitid(WaitId::Pid(Pid::from_child(&self.child)), options)?;
         Ok(status.map(|status| how(&status)))
     }
 
@@ -145,10 +139,8 @@ fn how(status: &WaitIdStatus) -> Option<String> {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(pid) = self.pid() {
-            // Fails where all of them are gone.
-            let _ = kill_process_group(pid, Signal::KILL);
-        }
+        // Fails where all of them are gone.
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
     }
 }

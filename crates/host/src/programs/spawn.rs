@@ -62,14 +62,14 @@ pub struct Held {
 /// recorder dies.
 pub fn hold(start: Start) -> Result<Held, SpawnError> {
     let (program, arguments) = start.argv.split_first().ok_or_else(no_command)?;
-    let (pid_read, pid_write) = io::pipe()?;
-    let (go_read, go_write) = io::pipe()?;
+    let (mut pid_read, mut pid_write) = io::pipe()?;
+    let (mut go_read, go_write) = io::pipe()?;
     let mut command = Command::new(program);
     command.args(arguments);
     command.envs(start.set.iter().map(|(name, value)| (name, value)));
     let image = start.path.as_deref().filter(|path| is_binary(path));
     let image = image.and_then(|path| Image::new(path, &start.argv, &start.set));
-    let (mut pid_write, mut go_read, go_number) = (pid_write, go_read, go_write.as_raw_fd());
+    let go_number = go_write.as_raw_fd();
     let (inherit, signals) = (start.inherit.clone(), start.default_signals.clone());
     let files = crate::system::open_files::original();
     let before_exec = move || {
@@ -103,7 +103,6 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
     let spawner = std::thread::Builder::new().name("spawn".into()).spawn(move || command.spawn())?;
     let program = program.to_string_lossy().into_owned();
     let mut pid = [0; 4];
-    let mut pid_read = pid_read;
     match pid_read.read_exact(&mut pid) {
         Ok(()) => Ok(Held { pid: u32::from_ne_bytes(pid), program, go: go_write.into(), spawner }),
         Err(error) => match joined(spawner) {

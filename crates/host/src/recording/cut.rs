@@ -3,7 +3,7 @@
 //! its file as it left it, sees no error, and fills no disk. Refuses files outside the capture.
 
 use crate::capture::folder::Folder;
-use crate::system::worker::{Priority, Shared, Worker};
+use crate::system::worker::{Shared, Worker};
 use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::File;
 use std::io;
@@ -27,7 +27,6 @@ struct Log {
     size: u64,
 }
 
-/// The logs that are cut.
 #[derive(Debug, Default)]
 pub(super) struct Logs {
     logs: Vec<Log>,
@@ -72,7 +71,7 @@ impl Cut {
                 pause_ns = logs.lock().punch();
             }
         };
-        Worker::run(shared, "cut", Priority::Usual, work)
+        Worker::run(shared, "cut", || {}, work)
     }
 
     /// Cuts the log `path` of the capture `folder` at its present end, or (`whole`) at its start. False: it is none of

@@ -18,7 +18,6 @@ pub(super) fn period_ns(bytes: u64) -> u64 {
     bytes.saturating_mul(NS_PER_BYTE).max(MANIFEST_PERIOD_NS)
 }
 
-/// The journal of a recording.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     file: Option<File>,

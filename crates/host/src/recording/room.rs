@@ -28,7 +28,6 @@ pub struct Bounds {
     pub keep_percent: Option<u8>,
 }
 
-/// The room of one capture.
 #[derive(Debug)]
 pub(super) struct Room {
     folder: Folder,

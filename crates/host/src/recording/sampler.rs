@@ -13,7 +13,7 @@ use crate::machine::cgroup::Level;
 use crate::runtimes::stm::{self, Watcher};
 use crate::system::clock;
 use crate::system::procfs::{self, Host, Stat};
-use crate::system::worker::{Priority, Shared, Worker};
+use crate::system::worker::{Shared, Worker, stand_back};
 use rtscope_decode::capture::samples::write_line;
 use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
 use std::collections::HashMap;
@@ -75,7 +75,7 @@ impl Sampler {
         let shared = Shared::new(Told { targets: vec![config.pid], ..Told::default() })?;
         let output = capture.create(SAMPLES)?;
         let mut state = State::new(config, Some(Output { file: output, shared: Arc::clone(&shared) }));
-        Worker::run(shared, "sampler", Priority::Background, move |_| state.run())
+        Worker::run(shared, "sampler", stand_back, move |_| state.run())
     }
 
     /// The processes whose memory and threads are the program's.
@@ -175,13 +175,10 @@ struct State {
     page_bytes: u64,
     tick_ns: u64,
     processes: HashMap<u32, Process>,
-    /// Of groups with a quota: read at every wake-up.
-    quota_files: Vec<(GroupId, Reread)>,
-    /// Of groups without one (it may be set later): read rarely.
-    no_quota_files: Vec<(GroupId, Reread)>,
-    /// Of groups with a limit: read with the slow ones; the others rarely.
-    memory_files: Vec<(GroupId, Reread)>,
-    no_limit_files: Vec<(GroupId, Reread)>,
+    /// Of groups without a quota (it may be set later), read rarely; then of those with one, at every wake-up.
+    quota_files: [Vec<(GroupId, Reread)>; 2],
+    /// The same of limits of memory; those with one are read with the slow ones.
+    memory_files: [Vec<(GroupId, Reread)>; 2],
     pressure_files: Vec<(u8, Reread)>,
     machine_stat: Option<Reread>,
     transactions: Option<Watcher>,
@@ -227,12 +224,9 @@ impl State {
     }
 
     fn open_level(&mut self, group: GroupId, level: Level) {
-        let limited = level.group.quota_cpus.is_some();
-        let files = if limited { &mut self.quota_files } else { &mut self.no_quota_files };
-        files.extend(level.cpu_stat.and_then(Reread::open).map(|file| (group, file)));
-        let limited = level.group.memory_limit_bytes.is_some();
-        let files = if limited { &mut self.memory_files } else { &mut self.no_limit_files };
-        files.extend(level.memory.and_then(Reread::open).map(|file| (group, file)));
+        let file = |path: Option<PathBuf>| path.and_then(Reread::open).map(|file| (group, file));
+        self.quota_files[usize::from(level.group.quota_cpus.is_some())].extend(file(level.cpu_stat));
+        self.memory_files[usize::from(level.group.memory_limit_bytes.is_some())].extend(file(level.memory));
     }
 
     fn run(&mut self) {
@@ -364,8 +358,7 @@ impl State {
     }
 
     fn sample_quota(&mut self, now: Time, limited: bool) {
-        let files = if limited { &self.quota_files } else { &self.no_quota_files };
-        for (group, file) in files {
+        for (group, file) in &self.quota_files[usize::from(limited)] {
             let Some(text) = file.read(&mut self.buffer) else { continue };
             let figure = |key| procfs::number(text, key);
             let throttled_ns =
@@ -379,8 +372,7 @@ impl State {
     }
 
     fn sample_group_memory(&mut self, now: Time, limited: bool) {
-        let files = if limited { &self.memory_files } else { &self.no_limit_files };
-        for (group, file) in files {
+        for (group, file) in &self.memory_files[usize::from(limited)] {
             let bytes = file.read(&mut self.buffer).and_then(|text| text.trim().parse::<u64>().ok());
             let Some(bytes) = bytes else { continue };
             if self.last_memory.insert(group.0, bytes) != Some(bytes) {

@@ -9,7 +9,7 @@ use crate::capture::store::is_disk_full;
 use crate::runtimes::recorded::{NoHeap, ReadHeap, Then};
 use crate::system::clock;
 use crate::system::procfs::Host;
-use crate::system::worker::{Priority, Shared, Worker};
+use crate::system::worker::{Shared, Worker, stand_back};
 use rtscope_model::heap::Heap;
 use rtscope_model::{Time, units};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,6 @@ pub(super) struct Told {
 pub(super) struct Cost {
     /// Snapshots that were written.
     pub taken: u64,
-    /// Their bytes.
     pub written_bytes: u64,
     /// CPU time of all tries.
     pub cpu_ns: u64,
@@ -76,10 +75,9 @@ impl Snapshots {
     pub(super) fn start(host: Host, pid: u32, when: When, folder: Folder, read: ReadHeap) -> io::Result<Snapshots> {
         let shared = Shared::new(Told { targets: vec![pid], ..Told::default() })?;
         let mut taker = Taker::new(host, when, folder, read, Arc::clone(&shared));
-        Worker::run(shared, "snapshots", Priority::Background, move |_| taker.run())
+        Worker::run(shared, "snapshots", stand_back, move |_| taker.run())
     }
 
-    /// The processes to look at from now on.
     pub(super) fn set_targets(&self, pids: Vec<u32>) {
         self.lock().targets = pids;
     }
@@ -89,7 +87,6 @@ impl Snapshots {
         std::mem::take(&mut self.lock().notes)
     }
 
-    /// What it has cost until now.
     pub(super) fn cost(&self) -> Cost {
         self.lock().cost
     }
@@ -105,7 +102,6 @@ impl Snapshots {
     }
 }
 
-/// One process.
 #[derive(Debug)]
 struct Watched {
     /// When the clock asks for its next snapshot.

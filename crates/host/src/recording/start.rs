@@ -105,7 +105,6 @@ fn record_process(
     Ok(session.follow(None, signals))
 }
 
-/// The room of the capture. Errors: there is none.
 fn room(options: &Options, store: &Store) -> Result<(Room, Option<String>), RecordError> {
     Room::of(store.folder(), options.bounds).map_err(|Full(why)| {
         store.remove();
@@ -113,7 +112,6 @@ fn room(options: &Options, store: &Store) -> Result<(Room, Option<String>), Reco
     })
 }
 
-/// Where the capture goes.
 fn output_path(options: &Options, program: &str) -> PathBuf {
     if let Some(path) = &options.output {
         return path.clone();

@@ -4,7 +4,7 @@
 
 use crate::kernel::asleep::Asleep;
 use crate::target::Process;
-use crate::target::mappings::{self, Mapping};
+use crate::target::mappings::Mapping;
 use crate::target::memory::Memory;
 use std::collections::HashMap;
 use std::io;
@@ -34,25 +34,20 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// Of a process whose memory lies so.
     pub fn of(mappings: Vec<Mapping>) -> Stacks {
         Stacks { mappings, ..Stacks::default() }
     }
 
-    /// Begins a look at threads of which the kernel says this.
-    ///
-    /// # Errors
-    /// Its mappings may not be read, or it has ended.
+    /// Begins a look at threads of which the kernel says this. Errors: its mappings may not be read, or it has ended.
     pub fn begin<'a>(&mut self, process: &Process, asleep: impl IntoIterator<Item = &'a Asleep>) -> io::Result<()> {
         let is_new = |asleep: &Asleep| matches!(asleep, Asleep::Call(_, _, stack, _) if !self.mapping(*stack).is_some_and(|known| known.writable));
         if self.looks.is_multiple_of(MAPPINGS_EVERY) || asleep.into_iter().any(is_new) {
-            self.mappings = mappings::parse(&process.text("maps")?);
+            self.mappings = process.mappings()?;
         }
         self.looks = self.looks.wrapping_add(1);
         Ok(())
     }
 
-    /// The mapping that an address lies in.
     pub fn mapping(&self, address: u64) -> Option<&Mapping> {
         self.mappings.iter().find(|mapping| mapping.range.contains(&address))
     }
@@ -108,7 +103,6 @@ impl Stacks {
         is_call
     }
 
-    /// The return addresses among `words`.
     pub fn returns(&mut self, memory: &impl Memory, words: &[u64]) -> Vec<u64> {
         words.iter().copied().filter(|word| self.comes_after_a_call(memory, *word)).take(KEPT_MAX).collect()
     }

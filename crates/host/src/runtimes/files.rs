@@ -10,7 +10,6 @@ use std::path::PathBuf;
 
 /// A runtime, as far as files tell it.
 pub trait RuntimeFiles: Names + fmt::Debug + Sync {
-    /// Its names.
     fn info(&self) -> &'static RuntimeInfo;
 
     /// Symbols whose addresses it wants to know, without what compilers add behind a dot: words with a space between.

@@ -5,20 +5,9 @@ use super::files::RuntimeFiles;
 use super::ghc::Ghc;
 use super::ocaml::Ocaml;
 use crate::symbols::names::{Names, NoRuntime};
-use std::sync::{PoisonError, RwLock};
 
-static BUILT_IN: [&dyn RuntimeFiles; 2] = [&Ghc, &Ocaml];
-static REGISTERED: RwLock<Vec<&'static dyn RuntimeFiles>> = RwLock::new(Vec::new());
-
-/// Makes one known.
-pub(super) fn register(runtime: &'static dyn RuntimeFiles) {
-    REGISTERED.write().unwrap_or_else(PoisonError::into_inner).push(runtime);
-}
-
-/// All of them.
 pub(crate) fn all() -> impl DoubleEndedIterator<Item = &'static dyn RuntimeFiles> {
-    let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner).clone();
-    BUILT_IN.into_iter().chain(registered)
+    [&Ghc as &dyn RuntimeFiles, &Ocaml].into_iter()
 }
 
 /// How code is named in a file with these functions, and whether one of them proves it. From the end of

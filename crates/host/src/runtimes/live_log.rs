@@ -6,7 +6,7 @@ use crate::binary::{Inspected, RuntimeSymbols};
 use crate::live::Process;
 use crate::memory::LiveProcess;
 use crate::procfs::Host;
-use crate::rings::{self, NoRings};
+use crate::runtimes::ocaml::rings::{self, NoRings};
 use crate::unflushed::{self, Block, Buffers, Take};
 use rtscope_decode::formats::{GrowingLog, LogFormat, Opening, Piece};
 use rtscope_decode::ghc_eventlog;

@@ -31,7 +31,6 @@ pub enum Detail {
 /// What the start of a program is decided from.
 #[derive(Clone, Debug)]
 pub struct Command<'a> {
-    /// The capture.
     pub capture: &'a Folder,
     /// What is known of the program (of the one inside, for a wrapper).
     pub inspected: &'a Inspected,
@@ -41,9 +40,7 @@ pub struct Command<'a> {
     pub path: Option<&'a Path>,
     /// How its programs are told where their logs lie.
     pub route: &'a Route,
-    /// The working directory.
     pub directory: &'a Path,
-    /// How much to log.
     pub detail: Detail,
     /// Words in a ring as a power of two, whatever there is room for.
     pub ring_size: Option<u32>,
@@ -55,15 +52,10 @@ pub type Prepared = Result<Option<Box<dyn RuntimeLogs>>, (&'static str, io::Erro
 /// Reads the heap of a process; with CPU time of children that did it, nanoseconds.
 pub type ReadHeap = fn(&Host, u32) -> Result<(Heap, u64), NoHeap>;
 
-/// Finds out how the threads of a process are looked at.
-pub type FindThreads = fn(&Process) -> Result<Box<dyn Looks>, NoHeap>;
-
 /// Why a heap, or what threads wait for, was not read.
 #[derive(Debug)]
 pub struct NoHeap {
-    /// A sentence.
     pub why: String,
-    /// What follows.
     pub then: Then,
 }
 
@@ -89,9 +81,7 @@ pub trait HostRuntime: RuntimeFiles {
     fn environment(&self) -> &'static [&'static str];
 
     /// Makes a command log into a capture; where it cannot, `launch` says why.
-    ///
-    /// # Errors
-    /// What could not be made of it in the capture.
+    /// Errors: what could not be made of it in the capture.
     fn prepare(&self, command: &Command<'_>, launch: &mut Launch) -> Prepared;
 
     /// Logs that a process which runs already writes by itself, if there are some.
@@ -100,15 +90,11 @@ pub trait HostRuntime: RuntimeFiles {
     /// Reads heaps of its programs, or says that nobody does.
     fn heap(&self) -> Result<ReadHeap, &'static str>;
 
-    /// Looks at the threads of its programs, where these are others than the system's.
-    fn threads(&self) -> Option<FindThreads> {
-        None
-    }
+    /// Finds out how the threads of one of its programs are looked at.
+    fn threads(&self, process: &Process) -> Result<Box<dyn Looks>, NoHeap>;
 
     /// What names of places tell of a thread that waits for `found` as far as its runtime says.
-    fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told {
-        waiting::Told { kind: found, place: waiting::first_outside(frames), callee: None }
-    }
+    fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told;
 }
 
 /// How the program is to be started so that its runtime logs.
@@ -129,9 +115,7 @@ pub struct Launch {
 /// What is there while a recording goes on.
 #[derive(Copy, Clone, Debug)]
 pub struct Around<'a> {
-    /// Where `/proc` is.
     pub host: &'a Host,
-    /// The capture.
     pub capture: &'a Folder,
     /// The program.
     pub pid: u32,
@@ -141,7 +125,6 @@ pub struct Around<'a> {
     pub room: u64,
 }
 
-/// What has to be told.
 #[derive(Debug, Default)]
 pub struct Told {
     /// For the manifest.

@@ -9,12 +9,10 @@ struct Sent {
     words: String,
 }
 
-/// For `#[serde(with)]`.
 pub fn serialize<S: Serializer>(error: &io::Error, serializer: S) -> Result<S::Ok, S::Error> {
     Sent { number: error.raw_os_error(), words: error.to_string() }.serialize(serializer)
 }
 
-/// For `#[serde(with)]`.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<io::Error, D::Error> {
     let Sent { number, words } = Sent::deserialize(deserializer)?;
     Ok(number.map_or_else(|| io::Error::other(words), io::Error::from_raw_os_error))

@@ -51,7 +51,6 @@ const PLAIN: [libc::c_long; 34] = [
 /// The request that asks which pages of a process are in memory.
 pub const PAGEMAP_SCAN: u64 = 0xc060_6610;
 
-/// Programs for the kernel.
 pub struct Filters(Vec<BpfProgram>);
 
 impl Filters {

@@ -16,6 +16,7 @@ pub(crate) use filter::PAGEMAP_SCAN;
 use crate::privileges::opener;
 use crate::system::clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -43,7 +44,6 @@ pub(crate) const ONE_FILE: Limits =
 /// What came of the work.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Done<T> {
-    /// Its result.
     pub value: T,
     /// CPU time of the child, nanoseconds.
     pub cpu_ns: u64,
@@ -58,10 +58,8 @@ pub enum Died {
     /// It was ended at its deadline, or had used the CPU for as long as it may.
     #[error("reading it took more than {} s", .0.as_secs())]
     Late(Duration),
-    /// It needed more than it may have.
     #[error("reading it takes more than {} MiB of memory", .0 >> 20)]
     Memory(u64),
-    /// It ended by a signal.
     #[error("reading it ended by signal {0}")]
     Signal(i32),
     /// It ended without an answer that can be read.
@@ -69,15 +67,7 @@ pub enum Died {
     Failed(i32),
 }
 
-impl From<Died> for io::Error {
-    fn from(died: Died) -> io::Error {
-        io::Error::other(died)
-    }
-}
-
-/// Answers are no longer than this.
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
-/// Descriptors that it may be given.
 const FILES_MAX: u64 = 1024;
 /// Exit statuses of the child.
 const PANICKED: i32 = 3;
@@ -90,7 +80,6 @@ pub(crate) type Serve<'a> = &'a mut dyn FnMut(&[u8]) -> (Vec<u8>, Option<OwnedFd
 /// Whether this process is such a child.
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
-/// CPU time of all sandboxes that have ended.
 static SPENT_NS: AtomicU64 = AtomicU64::new(0);
 
 /// CPU time that sandboxes of this process have used, in nanoseconds: those that have ended.
@@ -100,9 +89,6 @@ pub(crate) fn spent_ns() -> u64 {
 
 /// Runs `work` in a child of its own that keeps the descriptors `keep`, which `work` reads, and
 /// no others. Inside of such a child it just runs.
-///
-/// # Errors
-/// [`Died`].
 pub fn run<T: Serialize + DeserializeOwned>(
     limits: &Limits,
     keep: &[RawFd],
@@ -115,9 +101,6 @@ pub fn run<T: Serialize + DeserializeOwned>(
 }
 
 /// As [`run`]; what the child asks for is answered by `serve`.
-///
-/// # Errors
-/// [`Died`].
 pub(crate) fn run_served<T: Serialize + DeserializeOwned>(
     limits: &Limits,
     keep: &[RawFd],
@@ -154,8 +137,8 @@ fn start<T: Serialize + DeserializeOwned>(
     let served = served.map(|(own, _, serve)| (own, serve));
     let bytes = read_until(File::from(OwnedFd::from(answer)), served, Instant::now() + limits.deadline);
     if bytes.is_none() {
-        // SAFETY: a child that has not been waited for keeps its number.
-        unsafe { libc::kill(pid, libc::SIGKILL) };
+        // A child that has not been waited for keeps its number.
+        let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::KILL));
     }
     let (status, cpu_ns, _) = clock::reap(pid).unwrap_or((libc::W_EXITCODE(UNSENT, 0), 0, 0));
     SPENT_NS.fetch_add(cpu_ns, Ordering::Relaxed);
@@ -193,7 +176,7 @@ struct Plan {
     socket: RawFd,
     data_bytes: u64,
     cpu_seconds: u64,
-    parent: libc::pid_t,
+    parent: u32,
 }
 
 impl Plan {
@@ -203,24 +186,18 @@ impl Plan {
         keep.dedup();
         let filters = filter::Filters::new(pen, socket)?;
         let data_bytes = own_data_bytes()?.saturating_add(limits.memory_bytes);
-        // SAFETY: getpid(2) takes and touches nothing.
-        let parent = unsafe { libc::getpid() };
+        let parent = std::process::id();
         Ok(Plan { filters, keep, socket, data_bytes, cpu_seconds: limits.cpu_seconds, parent })
     }
 
     /// Gives everything up. Errors: the status to end with.
     fn enter(&self) -> Result<(), i32> {
-        // SAFETY: plain system calls about the calling process, which is the child: its
-        // parent's death ends it, signals that a terminal sends to all are the recorder's.
-        unsafe {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            if libc::getppid() != self.parent {
-                return Err(NOT_CLOSED);
-            }
-            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
-                libc::signal(signal, libc::SIG_IGN);
-            }
+        // Its parent's death ends it.
+        let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+        if std::os::unix::process::parent_id() != self.parent {
+            return Err(NOT_CLOSED);
         }
+        ignore_the_terminals_signals();
         INSIDE.store(true, Ordering::Relaxed);
         opener::set_questions(self.socket);
         close_others(&self.keep).map_err(|_| NOT_CLOSED)?;
@@ -232,16 +209,23 @@ impl Plan {
 
     fn limit(&self) {
         let limit = |what, most: u64| {
-            let hard = if what == libc::RLIMIT_CPU { most.saturating_add(1) } else { most };
-            let limit = libc::rlimit { rlim_cur: most, rlim_max: hard };
-            // SAFETY: reads one struct on this stack. Lowering a limit is always permitted.
-            unsafe { libc::setrlimit(what, &raw const limit) };
+            let hard = if what == Resource::Cpu { most.saturating_add(1) } else { most };
+            // Lowering a limit is always permitted.
+            let _ = setrlimit(what, Rlimit { current: Some(most), maximum: Some(hard) });
         };
-        limit(libc::RLIMIT_DATA, self.data_bytes);
-        limit(libc::RLIMIT_CPU, self.cpu_seconds);
-        limit(libc::RLIMIT_CORE, 0);
-        limit(libc::RLIMIT_FSIZE, 0);
-        limit(libc::RLIMIT_NOFILE, FILES_MAX);
+        limit(Resource::Data, self.data_bytes);
+        limit(Resource::Cpu, self.cpu_seconds);
+        limit(Resource::Core, 0);
+        limit(Resource::Fsize, 0);
+        limit(Resource::Nofile, FILES_MAX);
+    }
+}
+
+/// For a child of the recorder: signals that a terminal sends to all are the recorder's.
+pub(crate) fn ignore_the_terminals_signals() {
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: sets how signals of this process are handled, to nothing.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
 }
 

@@ -48,7 +48,6 @@ pub fn look_up(file: File, name: &str, asked: &[Asked]) -> Result<Found, String>
     look_up_in(&Bounded::new(file), name, asked)
 }
 
-/// As [`look_up`], in an image in memory.
 pub fn look_up_image(image: &[u8], name: &str, asked: &[Asked]) -> Result<Found, String> {
     look_up_in(&Bounded::new(Cursor::new(image)), name, asked)
 }
@@ -128,16 +127,12 @@ fn waiting(role: &NamedRole) -> Option<NamedRole> {
 pub struct Exact {
     /// The function that it lies in, by that one's size; `None`: it lies in none that has a name.
     pub name: Option<String>,
-    /// That is the runtime's.
     pub runtime: bool,
     /// Where it lies in none: the functions that begin before it and after it.
     pub between: [Option<String>; 2],
 }
 
-/// The functions that `asked`, offsets in the file, lie in.
-///
-/// # Errors
-/// Why nothing in it can have a name.
+/// The functions that `asked`, offsets in the file, lie in. Errors: why nothing in it can have a name.
 pub fn exact(file: File, asked: &[u64]) -> Result<Vec<Exact>, String> {
     let data = Bounded::new(file);
     let elf = ElfFile64::<Endianness, _>::parse(&data).map_err(|_| "is no 64-bit ELF file".to_owned())?;
@@ -183,7 +178,6 @@ fn before<T>(sorted: &[T], comes: impl Fn(&T) -> bool) -> Option<&T> {
     sorted.get(sorted.partition_point(comes).checked_sub(1)?)
 }
 
-/// One function.
 #[derive(Clone, Debug)]
 struct Function<'data> {
     address: u64,
@@ -215,7 +209,6 @@ const WAITS_FOR_LOCKS: &str = "locks";
 /// How code is called of which only the module is known, or less.
 const NAMELESS: &str = "code without a name";
 
-/// What lies at an address.
 struct At {
     name: String,
     kind: CodeKind,

@@ -3,7 +3,7 @@
 //! Owns finding the very file that was mapped; refuses another one under its name.
 
 use crate::system::procfs::Host;
-use crate::target::mappings::{self, Mapping};
+use crate::target::mappings::Mapping;
 use crate::target::{Process, Refused, Root, open_target};
 use rtscope_decode::code::Module;
 use rtscope_model::Time;
@@ -59,8 +59,8 @@ impl Files {
         {
             self.roots.push(root.clone());
         }
-        let maps = process.text("maps").unwrap_or_default();
-        for mapping in mappings::parse(&maps).into_iter().filter(|mapping| mapping.executable) {
+        let mappings = process.mappings().unwrap_or_default();
+        for mapping in mappings.into_iter().filter(|mapping| mapping.executable) {
             let known = |held: &Held| (held.device, held.inode) == (mapping.device, mapping.inode);
             if self.held.len() < HELD_MAX && !self.held.iter().any(known) {
                 self.hold(&process, &mapping);

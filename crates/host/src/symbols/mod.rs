@@ -53,9 +53,6 @@ pub fn names(folder: &Folder, code: &Code, files: &Files, realtime_offset_ns: i6
 }
 
 /// As [`names`], of streams that are open.
-///
-/// # Errors
-/// The same.
 pub fn names_in(
     streams: Vec<Arc<dyn ReadAt>>,
     code: &Code,

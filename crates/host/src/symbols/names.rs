@@ -15,14 +15,12 @@ pub enum Owner {
     /// The runtime's, as far as what lies beside it allows: programs have functions of the
     /// same name too.
     PerhapsRuntime,
-    /// Something else.
     Other,
 }
 
 /// What a library holds, by its name.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Library {
-    /// The runtime.
     Runtime,
     /// Code of its language.
     Code,
@@ -35,7 +33,6 @@ pub trait Names {
         false
     }
 
-    /// Whose code `name` is.
     fn owner(&self, _name: &str) -> Owner {
         Owner::Other
     }
@@ -71,7 +68,6 @@ pub trait Names {
         false
     }
 
-    /// What a function of the runtime is for.
     fn purpose(&self, _name: &str) -> Option<Role> {
         None
     }
@@ -93,7 +89,6 @@ pub struct NoRuntime;
 
 impl Names for NoRuntime {}
 
-/// Whose code a function is.
 pub(super) fn kind(names: &dyn Names, owner: Owner, neighbours: impl FnOnce() -> Vec<Owner>) -> CodeKind {
     match owner {
         Owner::Program => CodeKind::Program,

@@ -60,7 +60,7 @@ impl Host {
     }
 
     /// This machine, on which `opener` opens what the recorder itself may not (any more).
-    pub fn with(opener: Opener) -> Host {
+    pub(crate) fn with(opener: Opener) -> Host {
         Host { opener: Some(Arc::new(opener)), ..Host::default() }
     }
 

@@ -39,10 +39,9 @@ pub fn wake_within(ns: u64) {
 /// Undoes [`stand_back`], for a thread that came too late: it is an ordinary one again,
 /// and goes before the program's where that is permitted.
 pub fn step_forward() {
-    const NICE: libc::c_int = -10;
+    const NICE: i32 = -10;
     schedule(libc::SCHED_OTHER, 0);
-    // SAFETY: takes numbers only; 0 is the calling thread.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) };
+    let _ = rustix::process::setpriority_process(None, NICE);
 }
 
 /// Makes the calling thread one that runs as soon as it wakes, whoever has the CPU
@@ -57,17 +56,6 @@ fn schedule(policy: libc::c_int, sched_priority: libc::c_int) {
     let parameters = libc::sched_param { sched_priority };
     // SAFETY: reads one struct on this stack; 0 is the calling thread.
     unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
-}
-
-/// How a worker is scheduled.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub(crate) enum Priority {
-    /// As any other thread.
-    Usual,
-    /// See [`stand_back`].
-    Background,
-    /// See [`go_before`].
-    First,
 }
 
 /// What a worker shares with whoever started it.
@@ -101,12 +89,10 @@ impl<S> Shared<S> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the worker was asked to end.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Asks the worker to end.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
         self.wake.ring();
@@ -119,22 +105,18 @@ impl<S> Shared<S> {
         !self.is_stopped()
     }
 
-    /// Bytes written so far.
     pub fn written_bytes(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// So many bytes were written.
     pub fn add_written(&self, bytes: u64) {
         self.written.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// So many bytes were written in all.
     pub fn set_written(&self, bytes: u64) {
         self.written.store(bytes, Ordering::Relaxed);
     }
 
-    /// Whether the disk was full.
     pub fn disk_full(&self) -> bool {
         self.disk_full.load(Ordering::Relaxed)
     }
@@ -153,20 +135,16 @@ pub(crate) struct Worker<S> {
 }
 
 impl<S: Send + 'static> Worker<S> {
-    /// Starts one. Errors: no thread to be had.
+    /// Starts one, whose thread first calls `schedule`. Errors: no thread to be had.
     pub fn run(
         shared: Arc<Shared<S>>,
         name: &str,
-        priority: Priority,
+        schedule: fn(),
         work: impl FnOnce(&Shared<S>) + Send + 'static,
     ) -> io::Result<Worker<S>> {
         let own = Arc::clone(&shared);
         let work = move || {
-            match priority {
-                Priority::Usual => {}
-                Priority::Background => stand_back(),
-                Priority::First => go_before(),
-            }
+            schedule();
             work(&own);
         };
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work)?;

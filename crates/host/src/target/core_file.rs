@@ -97,9 +97,6 @@ impl CoreFile {
     }
 
     /// One in memory.
-    ///
-    /// # Errors
-    /// As [`CoreFile::open`].
     pub fn of_bytes(bytes: Vec<u8>) -> io::Result<CoreFile> {
         let held = Held::read(&Bounded::new(Cursor::new(&bytes)), bytes.len() as u64)?;
         Ok(CoreFile { file: Arc::new(bytes), on_disk: None, held, files: Vec::new() })

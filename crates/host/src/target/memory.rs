@@ -66,9 +66,7 @@ fn there(address: u64, length: usize) -> libc::iovec {
 
 impl LiveProcess {
     /// Has its memory open as a file from now on: for a child that may open nothing.
-    ///
-    /// # Errors
-    /// Not permitted, or it has ended.
+    /// Errors: not permitted, or it has ended.
     pub fn open_file(&self) -> io::Result<Arc<File>> {
         let file = Arc::new(self.process.open_file("mem")?);
         *self.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&file));

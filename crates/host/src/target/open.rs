@@ -70,9 +70,6 @@ fn names(process: &Process, path: &str) -> Vec<PathBuf> {
 
 /// Opens a file under a name that the recorder has itself, or that a core file names: an
 /// ordinary one, without waiting. With `follow`, a link as the last part of it leads on.
-///
-/// # Errors
-/// [`Refused`].
 pub fn open_own(path: &Path, follow: bool) -> Result<File, Refused> {
     if let Some(opener) = opener::inside() {
         return opener.open(None, Ask::Own(path.to_owned()));

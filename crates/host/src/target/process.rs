@@ -3,6 +3,7 @@
 //! never taken for it. Owns every opening of something below `/proc/PID`. Refuses a process that
 //! has ended.
 
+use super::mappings::{self, Mapping};
 use super::root::Root;
 use crate::privileges::opener::{self, Ask, Identity, Opener, What};
 use crate::system::procfs::{self, Host, Stat, read_text};
@@ -18,10 +19,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// Threads that are asked about at once.
 const CALLS_MAX: usize = 1000;
 
-/// A process that is held. Cheap to clone.
+/// A process that is held. Cheap to clone. What is asked of it fails where it has ended, or is not permitted.
 #[derive(Clone, Debug)]
 pub struct Process(Arc<Held>);
 
@@ -96,9 +96,6 @@ impl Process {
     }
 
     /// Opens `/proc/PID/NAME`, a file of the kernel's.
-    ///
-    /// # Errors
-    /// Not permitted, or it has ended.
     pub fn open_file(&self, name: &str) -> io::Result<File> {
         let opened = open_in(&self.0.folder, name).map(File::from);
         self.or_ask(opened, |opener| Ok(opener.open(Some(self.identity()), Ask::File(name.to_owned()))?))
@@ -113,17 +110,16 @@ impl Process {
     }
 
     /// Text of `/proc/PID/NAME`, as much of it as is ever read.
-    ///
-    /// # Errors
-    /// As [`Process::open_file`].
     pub fn text(&self, name: &str) -> io::Result<String> {
         read_text(self.open_file(name)?)
     }
 
+    /// What it has mapped, as `maps` says.
+    pub fn mappings(&self) -> io::Result<Vec<Mapping>> {
+        Ok(mappings::parse(&self.text("maps")?))
+    }
+
     /// Where the link `/proc/PID/NAME` says that it leads.
-    ///
-    /// # Errors
-    /// Not permitted, or it has ended.
     pub fn link(&self, name: &str) -> io::Result<PathBuf> {
         let path = rustix::fs::readlinkat(&self.0.folder, name, Vec::new());
         let path = path.map(|path| OsString::from_vec(path.into_bytes()).into()).map_err(io::Error::from);
@@ -142,9 +138,6 @@ impl Process {
     }
 
     /// Its root folder.
-    ///
-    /// # Errors
-    /// Not permitted, or it has ended.
     pub fn root(&self) -> io::Result<&Root> {
         if let Some(root) = self.0.root.get() {
             return Ok(root);
@@ -157,9 +150,6 @@ impl Process {
     }
 
     /// The folder called `path` in its root, held and not opened.
-    ///
-    /// # Errors
-    /// There is none.
     pub fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
         let found = self.root()?.folder(path);
         self.or_ask(found, |opener| Ok(opener.open(Some(self.identity()), Ask::Folder(path.to_owned()))?.into()))
@@ -199,13 +189,10 @@ impl Process {
     }
 
     /// In which system call each of its threads sleeps, as the kernel says it: of the first thousand.
-    ///
-    /// # Errors
-    /// Not permitted, or it has ended.
     pub fn calls(&self) -> io::Result<Vec<(u32, String)>> {
-        let line = |tid: u32| match open_in(&self.0.folder, &format!("task/{tid}/syscall")) {
-            Ok(file) => read_text(file.into()).map(|text| (tid, text)),
-            Err(error) => Err(error),
+        let line = |tid: u32| {
+            let file = open_in(&self.0.folder, &format!("task/{tid}/syscall"))?;
+            read_text(file.into()).map(|text| (tid, text))
         };
         let mut lines = Vec::new();
         for tid in self.0.host.tids(self.0.pid).into_iter().take(CALLS_MAX) {
@@ -243,9 +230,6 @@ impl Process {
     }
 
     /// Sends it a signal.
-    ///
-    /// # Errors
-    /// Not permitted, or it has ended.
     pub fn signal(&self, number: i32) -> io::Result<()> {
         let pidfd = self.0.pidfd.as_ref().ok_or(io::ErrorKind::Unsupported)?;
         let signal = Signal::from_named_raw(number).ok_or(io::ErrorKind::InvalidInput)?;
@@ -254,9 +238,6 @@ impl Process {
     }
 
     /// Has the opener, if there is one, open things of this process and of what it starts.
-    ///
-    /// # Errors
-    /// It has ended.
     pub fn follow(&self) -> io::Result<()> {
         self.opener().map_or(Ok(()), |opener| opener.get(self.identity(), Ask::Follow))
     }

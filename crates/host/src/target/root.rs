@@ -55,9 +55,6 @@ impl Root {
     }
 
     /// The root of the machine, or of a tree.
-    ///
-    /// # Errors
-    /// It cannot be opened.
     pub fn of_host(host: &Host) -> io::Result<Root> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(host.path("/"), flags, Mode::empty())?;
@@ -71,9 +68,6 @@ impl Root {
 }
 
 /// Opens a file below a folder, and by no link.
-///
-/// # Errors
-/// [`Refused`].
 pub(crate) fn open_below(folder: &OwnedFd, name: &Path) -> Result<File, Refused> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     checked(find(folder, name, OFlags::empty(), resolve).map_err(io::Error::from)?, None)
@@ -94,17 +88,11 @@ fn find(folder: &OwnedFd, path: &Path, more: OFlags, resolve: ResolveFlags) -> r
 
 impl Root {
     /// Opens the file called `path` in this root; with `wanted`, that one alone.
-    ///
-    /// # Errors
-    /// [`Refused`].
     pub fn open(&self, path: &Path, wanted: Option<((u32, u32), u64)>) -> Result<File, Refused> {
         checked(self.find(path, OFlags::empty())?, wanted)
     }
 
     /// The folder called `path` in this root, held and not opened.
-    ///
-    /// # Errors
-    /// There is none.
     pub fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
         self.find(path, OFlags::DIRECTORY)
     }

@@ -18,7 +18,6 @@ const PASSES_MAX: usize = 16;
 /// Between two looks at whether a thread has stopped.
 const LOOK: Duration = Duration::from_micros(50);
 
-/// A process that is being held.
 #[derive(Debug)]
 pub struct Stop {
     over: Sender<()>,
@@ -27,9 +26,7 @@ pub struct Stop {
 
 impl Stop {
     /// Stops all threads of process `pid`, for at most `most`.
-    ///
-    /// # Errors
-    /// Not permitted, no such process, or a thread that does not stop in that time.
+    /// Errors: not permitted, no such process, or a thread that does not stop in that time.
     pub fn begin(host: &Host, pid: u32, most: Duration) -> io::Result<Stop> {
         let (over, told) = channel();
         let (ready, is_ready) = channel();
@@ -64,7 +61,7 @@ fn hold(host: &Host, pid: u32, most: Duration, ready: &Sender<io::Result<()>>, o
     }
     for (tid, signal) in threads {
         // One that has not stopped cannot be let go by this: the end of this thread does.
-        let _ = detach(tid, signal);
+        let _ = request(libc::PTRACE_DETACH, tid, signal as usize);
     }
     Held { stopped: started.elapsed(), cut }
 }
@@ -107,10 +104,6 @@ fn request(what: libc::c_uint, tid: u32, data: usize) -> io::Result<()> {
 fn attach(tid: u32) -> io::Result<()> {
     request(libc::PTRACE_SEIZE, tid, 0)?;
     request(libc::PTRACE_INTERRUPT, tid, 0)
-}
-
-fn detach(tid: u32, signal: i32) -> io::Result<()> {
-    request(libc::PTRACE_DETACH, tid, signal as usize)
 }
 
 /// Waits until it has stopped: gives the signal that it was just getting, 0 for none;

@@ -3,9 +3,8 @@
 
 use super::walk::Registers;
 use crate::kernel::perf::DUMPED_REGISTERS;
+use crate::kernel::records::{SAMPLE, long, word};
 
-/// `PERF_RECORD_SAMPLE`.
-const SAMPLE: u32 = 9;
 /// `PERF_CONTEXT_USER`: what follows in a call chain lies outside the kernel.
 const CONTEXT_USER: u64 = -512i64 as u64;
 /// `PERF_SAMPLE_REGS_ABI_64`.
@@ -13,14 +12,11 @@ const ABI_64: u64 = 2;
 /// Header, id, address, thread, time, CPU.
 const HEAD: usize = 48;
 
-/// A sample of a thread.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Dumped<'r> {
     /// Up to the call chain.
     head: &'r [u8],
-    /// The kernel's call chain.
     chain: &'r [u8],
-    /// Its process.
     pub pid: u32,
     /// What the registers are called: 0, there are none.
     abi: u64,
@@ -34,9 +30,8 @@ pub struct Dumped<'r> {
 impl<'r> Dumped<'r> {
     /// The whole record, if it is a sample of an event with one of the ids `ids`. `Err`: it is, and contradicts itself.
     pub fn read(record: &'r [u8], ids: &[u64]) -> Option<Result<Dumped<'r>, ()>> {
-        let kind = record.first_chunk().map(|kind| u32::from_ne_bytes(*kind));
         let id = long(record, 8)?;
-        (kind == Some(SAMPLE) && ids.contains(&id)).then(|| Dumped::parse(record).ok_or(()))
+        (word(record, 0) == Some(SAMPLE) && ids.contains(&id)).then(|| Dumped::parse(record).ok_or(()))
     }
 
     fn parse(record: &'r [u8]) -> Option<Dumped<'r>> {
@@ -52,8 +47,7 @@ impl<'r> Dumped<'r> {
         let stack = rest.get(8..)?.get(..size)?;
         let filled = if size == 0 { 0 } else { usize::try_from(long(rest, 8 + size)?).ok()? };
         let registers = ip.zip(sp).zip(bp).map(|((ip, sp), bp)| Registers { ip, sp, bp });
-        let pid = record.get(24..)?.first_chunk().map(|pid| u32::from_ne_bytes(*pid))?;
-        let registers = registers.filter(|_| abi == ABI_64);
+        let (pid, registers) = (word(record, 24)?, registers.filter(|_| abi == ABI_64));
         Some(Dumped { head, chain, pid, abi, registers, ip, stack: stack.get(..filled.min(size))? })
     }
 
@@ -75,10 +69,6 @@ impl<'r> Dumped<'r> {
         into.extend_from_slice(self.chain);
         outside.iter().chain(&registers).for_each(|word| into.extend_from_slice(&word.to_ne_bytes()));
     }
-}
-
-fn long(bytes: &[u8], offset: usize) -> Option<u64> {
-    bytes.get(offset..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
 }
 
 #[cfg(test)]

@@ -32,7 +32,6 @@ const MISSING_MAX: usize = 16;
 /// The files that the session holds open, shared with it.
 pub type SharedFiles = Arc<Mutex<Files>>;
 
-/// What is known of a module's rules.
 #[derive(Debug)]
 enum Rules {
     NotAsked,
@@ -65,7 +64,6 @@ pub fn of_bytes(image: &[u8], base: u64, record: &[u8], id: u64) -> Option<Unwou
     Some(Unwound { rules: table.len(), stack: dumped.stack.to_vec(), callers, kept })
 }
 
-/// Finds callers.
 #[derive(Debug)]
 pub struct Callers {
     files: SharedFiles,

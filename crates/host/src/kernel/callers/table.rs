@@ -47,7 +47,6 @@ impl Table {
         Table::read_in(&Bounded::new(file))
     }
 
-    /// As [`Table::read`], of an image in memory.
     pub fn read_image(image: &[u8]) -> Result<Table, String> {
         Table::read_in(&Bounded::new(Cursor::new(image)))
     }
@@ -111,12 +110,10 @@ impl Table {
         Ok(Table { rows })
     }
 
-    /// Rules in it.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// The rule at an offset of the file.
     pub fn rule(&self, offset: u64) -> Option<Rule> {
         let offset = u32::try_from(offset).ok()?;
         let Row(_, how, size, base) =
@@ -133,7 +130,6 @@ impl Table {
     }
 }
 
-/// A segment of the file.
 struct Load {
     address: u64,
     offset: u64,

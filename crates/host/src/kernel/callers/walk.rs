@@ -2,6 +2,8 @@
 //! bounds: whatever the copy holds, it makes one step up the stack for each frame and ends. Refuses to know where a
 //! rule comes from.
 
+use crate::kernel::records::long;
+
 /// Frames that are looked for: from a leaf of a collector to its collection there are fewer than ten.
 pub const FRAMES_MAX: usize = 32;
 
@@ -36,7 +38,7 @@ pub enum Rule {
 pub fn walk(registers: Registers, stack: &[u8], mut rule: impl FnMut(u64) -> Option<Rule>) -> Vec<u64> {
     let word = |address: u64| {
         let at = usize::try_from(address.checked_sub(registers.sp)?).ok()?;
-        stack.get(at..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
+        long(stack, at)
     };
     let (mut now, mut callers) = (registers, Vec::new());
     while callers.len() < FRAMES_MAX {

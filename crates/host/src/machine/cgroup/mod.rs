@@ -148,7 +148,6 @@ fn mounts_for(host: &Host, who: Process) -> Vec<mounts::Mount> {
     found
 }
 
-/// The number of a process.
 fn number(host: &Host, who: Process) -> Option<u32> {
     match who {
         Process::Pid(pid) => Some(pid),

@@ -19,12 +19,10 @@ const NOT_ON_ROOT_V2: [&str; 6] =
 /// Files that only the root of a v1 hierarchy has (`CFTYPE_ONLY_ON_ROOT`).
 const ONLY_ON_ROOT_V1: [&str; 2] = ["cgroup.sane_behavior", "release_agent"];
 
-/// One mounted hierarchy.
 #[derive(Clone, Debug)]
 pub(super) struct Mount {
     /// The group that is mounted, as the reader's namespace names it.
     pub(super) root: String,
-    /// Where.
     pub(super) point: PathBuf,
     /// 1 or 2.
     pub(super) version: u8,
@@ -57,7 +55,6 @@ pub(super) struct Seen {
     pub(super) hidden: Option<String>,
     /// File of the group in which the process was found by its number.
     pub(super) found_in: Option<PathBuf>,
-    /// That number.
     pub(super) pid: Option<u32>,
 }
 

@@ -11,7 +11,6 @@ pub(super) const CAP_SYS_PTRACE: u32 = 19;
 const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 
-/// `kernel.perf_event_paranoid`.
 pub fn paranoid(root: &Path) -> Check {
     const PATH: &str = "proc/sys/kernel/perf_event_paranoid";
     let name = "perf-event-paranoid";
@@ -55,7 +54,6 @@ fn for_own(error: &std::io::Error) -> &'static str {
     }
 }
 
-/// Effective capabilities that matter here.
 pub fn capabilities(root: &Path) -> Check {
     const PATH: &str = "proc/self/status";
     let name = "capabilities";
@@ -75,7 +73,6 @@ pub fn capabilities(root: &Path) -> Check {
     Check::new(name, state, found, means).mended_by(for_a_group(root))
 }
 
-/// Effective capability bits of this process.
 pub(super) fn effective_capabilities(root: &Path) -> Option<u64> {
     let status = fs::read_to_string(root.join("proc/self/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 const RING_KB_WANTED: u64 = 256;
 const CAP_IPC_LOCK: u32 = 14;
 
-/// `kernel.perf_event_mlock_kb` and the limit of locked memory.
 pub fn locked_memory(root: &Path) -> Check {
     const PATH: &str = "proc/sys/kernel/perf_event_mlock_kb";
     let name = "locked-memory";
@@ -110,7 +109,6 @@ fn throttle_counters(root: &Path) -> Check {
         .mended_by("start the container with its control groups visible (docker: --cgroupns=host)")
 }
 
-/// Pressure stall information.
 pub fn pressure(root: &Path) -> Check {
     const PATH: &str = "proc/pressure/cpu";
     let name = "pressure";
@@ -128,7 +126,6 @@ pub fn pressure(root: &Path) -> Check {
     }
 }
 
-/// Steal time of a virtual machine.
 pub fn steal(root: &Path) -> Check {
     let name = "steal-time";
     let stat = fs::read_to_string(root.join("proc/stat")).unwrap_or_default();

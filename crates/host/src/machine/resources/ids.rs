@@ -3,7 +3,6 @@
 
 use crate::machine::reading::Reading;
 
-/// `/sys/devices/system/cpu/cpuN/NAME`.
 pub(super) fn path(cpu: u32, name: &str) -> String {
     format!("/sys/devices/system/cpu/cpu{cpu}/{name}")
 }

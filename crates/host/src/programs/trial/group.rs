@@ -36,10 +36,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Makes one.
-    ///
-    /// # Errors
-    /// Why that is not possible, in words.
+    /// Makes one. Errors: why that is not possible, in words.
     pub(super) fn make(host: &Host) -> Result<Group, String> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -74,10 +71,7 @@ impl Group {
         self.folders.push(folder);
     }
 
-    /// Files into which a process writes `0` to enter.
-    ///
-    /// # Errors
-    /// One cannot be opened.
+    /// Files into which a process writes `0` to enter. Errors: one cannot be opened.
     pub(super) fn doors(&self) -> io::Result<Vec<File>> {
         self.folders.iter().map(|folder| File::options().write(true).open(folder.join("cgroup.procs"))).collect()
     }

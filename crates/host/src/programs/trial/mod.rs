@@ -39,9 +39,7 @@ pub struct Job {
 /// What ended a sleep before its time.
 #[derive(Copy, Clone, Debug, Default)]
 struct Woken {
-    /// The process has ended.
     ended: bool,
-    /// The caller was woken.
     woken: bool,
 }
 

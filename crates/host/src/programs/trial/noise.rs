@@ -94,7 +94,6 @@ impl Meter {
     }
 }
 
-/// CPUs that this process may use.
 fn allowed(host: &Host) -> Vec<u32> {
     let status = host.text("/proc/self/status").unwrap_or_default();
     procfs::field(&status, "Cpus_allowed_list").and_then(|list| cpu_list::parse(list).ok()).unwrap_or_default()

@@ -24,7 +24,6 @@ pub struct Ends {
     pub stderr: String,
 }
 
-/// A thread that reads.
 #[derive(Debug)]
 pub(super) struct Listener {
     /// Closed when the program has ended.
@@ -44,7 +43,6 @@ impl Listener {
         Ok(Listener { stop: stop.into(), thread })
     }
 
-    /// What was said at last.
     pub(super) fn end(self) -> Ends {
         drop(self.stop);
         let [stdout, stderr] = self.thread.join().unwrap_or_default();

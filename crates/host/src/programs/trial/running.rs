@@ -62,9 +62,6 @@ pub struct Ended {
 
 /// Starts it. The thread that calls this has to live as long as the trial: the program is
 /// killed with it.
-///
-/// # Errors
-/// It does not start.
 pub fn start(host: &Host, job: &Job) -> Result<Running, SpawnError> {
     let group = Group::make(host);
     match begin(host, job, group) {
@@ -104,8 +101,7 @@ fn begin(host: &Host, job: &Job, group: Result<Group, String>) -> Result<Running
         Some(NOT_ENTERED) => SpawnError::Exec { program: String::new(), reason: ENTERING.to_owned(), status: 126 },
         _ => exec_error(program.to_string_lossy().into_owned(), &error),
     })?;
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or_else(|| io::Error::other("the kernel gave no number for the process"))?;
+    let pid = Pid::from_child(&child);
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).ok();
     Ok(Running {
         pid,
@@ -211,7 +207,7 @@ impl Running {
         Ok(Ended {
             status: ExitStatus::from_raw(status),
             stopped_by: self.stopped_by.map(Signal::as_raw),
-            wall_ns: u64::try_from(ended.duration_since(self.began).as_nanos()).unwrap_or(u64::MAX),
+            wall_ns: clock::ns_of(ended.duration_since(self.began)),
             cpu_ns: cpu.unwrap_or(waited_ns),
             memory_peak_bytes: peak.unwrap_or(largest_bytes),
             how,

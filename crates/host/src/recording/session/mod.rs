@@ -34,7 +34,6 @@ use rtscope_model::{GroupId, Loss, LossKind, Time};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
@@ -61,7 +60,6 @@ const LOOK_AFTER_NS: u64 = 5_000_000;
 const CODE: &str = "code";
 const SYMBOLS: &str = "symbols.json";
 
-/// A recording under way.
 pub(super) struct Session<'a> {
     options: Options,
     pub(super) host: Host,
@@ -130,7 +128,7 @@ impl<'a> Session<'a> {
             binary: inspected.binary,
             groups: groups.manifest(),
             machine: machine::snapshot(&host, pid),
-            sample_period_ns: u64::try_from(options.sample_period.as_nanos()).unwrap_or(u64::MAX),
+            sample_period_ns: clock::ns_of(options.sample_period),
             notes: groups.notes.clone(),
             ..empty_manifest()
         };
@@ -386,7 +384,8 @@ impl<'a> Session<'a> {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let named = symbols::names(self.store.folder(), &status, &files, offset).and_then(|names| {
             let text = serde_json::to_vec(&names).map_err(|error| error.to_string())?;
-            self.keep_symbols(&text).map_err(|error| error.to_string())?;
+            let kept = self.store.folder().folder(CODE).and_then(|code| code.replace(SYMBOLS, &text, false));
+            kept.map_err(|error| error.to_string())?;
             Ok((names.missing, text.len() as u64))
         });
         match named {
@@ -400,10 +399,6 @@ impl<'a> Session<'a> {
             }
         }
         self.manifest.code = Some(status);
-    }
-
-    fn keep_symbols(&self, text: &[u8]) -> io::Result<()> {
-        self.store.folder().folder(CODE)?.replace(SYMBOLS, text, false)
     }
 
     /// The program did not start: nothing of the capture is worth keeping.
@@ -545,16 +540,13 @@ impl<'a> Session<'a> {
         self.name_the_real_binary();
         self.follow_groups();
         let writers: Vec<u32> = self.writing.iter().copied().collect();
-        self.look_at |= self.code.is_some() && !writers.is_empty();
-        if let Some(sampler) = self.sampler.as_ref().filter(|_| !writers.is_empty()) {
-            sampler.set_targets(writers.clone());
+        if writers.is_empty() {
+            return;
         }
-        if let Some(waits) = self.waits.as_ref().filter(|_| !writers.is_empty()) {
-            waits.set_targets(writers.clone());
-        }
-        if let Some(snapshots) = self.snapshots.as_ref().filter(|_| !writers.is_empty()) {
-            snapshots.set_targets(writers);
-        }
+        self.look_at |= self.code.is_some();
+        self.sampler.iter().for_each(|sampler| sampler.set_targets(writers.clone()));
+        self.waits.iter().for_each(|waits| waits.set_targets(writers.clone()));
+        self.snapshots.iter().for_each(|snapshots| snapshots.set_targets(writers.clone()));
     }
 
     /// A wrapper may have moved the program into other groups than it was started in.

@@ -13,7 +13,6 @@ const TEXTS_MAX: usize = 1 << 14;
 /// Letters of a thread's name.
 const NAME_MAX: usize = 64;
 
-/// Numbers of texts.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     known: HashMap<String, TextId>,
@@ -62,7 +61,6 @@ fn named<'n>(thread: &Thread, places: &'n Places, runtime: &dyn HostRuntime) -> 
     Named { doing, place, callee }
 }
 
-/// Groups `threads`.
 pub(super) fn group(
     threads: &[Thread],
     places: &Places,

@@ -10,7 +10,7 @@ use crate::capture::folder::Folder;
 use crate::capture::store::is_disk_full;
 use crate::system::clock;
 use crate::system::procfs::Host;
-use crate::system::worker::{Priority, Shared, Worker};
+use crate::system::worker::{Shared, Worker, stand_back};
 use rtscope_decode::capture::waits::write_line;
 use rtscope_model::{Time, WaitLine, WaitSeen};
 use std::collections::BTreeMap;
@@ -43,7 +43,6 @@ pub(super) struct Told {
     cpu_ns: u64,
 }
 
-/// The running thread.
 pub(super) type Waits = Worker<Told>;
 
 impl Waits {
@@ -51,10 +50,9 @@ impl Waits {
     pub(super) fn start(host: Host, pid: u32, capture: Folder, redact: bool) -> io::Result<Waits> {
         let shared = Shared::new(Told { targets: vec![pid], ..Told::default() })?;
         let mut looker = Looker::new(host, capture, redact, Arc::clone(&shared));
-        Worker::run(shared, "waits", Priority::Background, move |_| looker.run())
+        Worker::run(shared, "waits", stand_back, move |_| looker.run())
     }
 
-    /// The processes to look at from now on.
     pub(super) fn set_targets(&self, pids: Vec<u32>) {
         self.lock().targets = pids;
     }

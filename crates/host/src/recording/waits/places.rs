@@ -4,7 +4,7 @@
 
 use crate::symbols::{self, elf};
 use crate::system::clock;
-use crate::target::mappings::{self, Mapping};
+use crate::target::mappings::Mapping;
 use crate::target::{Process, open_target};
 use rtscope_model::{Time, text};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,14 +19,12 @@ const FILES_MAX: usize = 64;
 /// Letters of a name.
 const NAME_MAX: usize = 200;
 
-/// A name.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub(super) struct Place {
     /// The function; for code without a symbol, the module that it lies in.
     pub name: String,
     /// The function that code without a symbol is local to, as compilers place such code: in front of that one.
     pub local_to: Option<String>,
-    /// It is the runtime's code.
     pub runtime: bool,
 }
 
@@ -64,7 +62,6 @@ fn cut(name: &str) -> String {
     text::clean(name).chars().take(NAME_MAX).collect()
 }
 
-/// The places of one process.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     known: HashMap<u64, Option<Place>>,
@@ -80,8 +77,7 @@ pub(super) struct Places {
 impl Places {
     /// Its mappings, and its files as long as they can be opened.
     pub fn open(process: &Process) -> Places {
-        let maps = process.text("maps").unwrap_or_default();
-        let mut places = Places { mappings: mappings::parse(&maps), ..Places::default() };
+        let mut places = Places { mappings: process.mappings().unwrap_or_default(), ..Places::default() };
         for mapping in places.mappings.iter().filter(|mapping| mapping.executable) {
             let new = places.files.len() < FILES_MAX && !places.files.contains_key(&mapping.name);
             if let Some(file) = mapping.file().filter(|_| new)
@@ -93,7 +89,6 @@ impl Places {
         places
     }
 
-    /// Has these named sometime.
     pub fn want(&mut self, addresses: impl Iterator<Item = u64>) {
         for address in addresses {
             if self.known.len() + self.wanted.len() < PLACES_MAX && !self.known.contains_key(&address) {
@@ -122,7 +117,6 @@ impl Places {
         self.named.get(path) == Some(&false)
     }
 
-    /// Names what is wanted.
     pub fn look_up(&mut self) {
         let wanted = std::mem::take(&mut self.wanted);
         let mut asked: BTreeMap<String, Vec<(u64, u64)>> = BTreeMap::new();

@@ -19,12 +19,10 @@ const TRIES_MAX: u32 = 40;
 /// Threads of looks that wait for names.
 const HELD_MAX: usize = 1 << 16;
 
-/// A process.
 #[derive(Debug)]
 pub(super) struct Watched {
     pid: u32,
     redact: bool,
-    /// The program that it runs.
     program: Option<PathBuf>,
     tries: u32,
     state: State,
@@ -101,7 +99,6 @@ impl Watched {
         sandbox::spent_ns().saturating_sub(before_ns)
     }
 
-    /// Finds out what to look at.
     fn begin(&mut self, host: &Host) {
         self.tries += 1;
         let Ok(process) = Process::open(host, self.pid) else { return };
@@ -119,10 +116,7 @@ impl Watched {
         let told = binary::inspect_process(&process).runtime();
         let known = runtimes::possible(told).find(|_| told.is_known());
         let Some(runtime) = known else { return self.refuse_later("it is of no runtime that is known".to_owned()) };
-        let Some(find) = runtime.threads() else {
-            return self.refuse(format!("nobody knows how to look at threads of {} programs", runtime.info().name));
-        };
-        match find(&process) {
+        match runtime.threads(&process) {
             Ok(looks) => {
                 let places = Places::open(&process);
                 self.program = program;

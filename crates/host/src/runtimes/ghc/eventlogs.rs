@@ -32,7 +32,6 @@ pub(super) struct Eventlogs {
     sought: Sought,
     /// The last log of each process that runs: whose buffers are copied.
     live: BTreeMap<u32, usize>,
-    /// See [`RuntimeLogs::changed`].
     changed: BTreeSet<usize>,
     /// Logs above [`LOGS_MAX`].
     left_out: u64,

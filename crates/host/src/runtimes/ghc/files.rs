@@ -14,7 +14,6 @@ pub(crate) const LINK_INFO: &str = ".debug-ghc-link-info";
 /// Larger sections of these names are not GHC's.
 pub(crate) const SECTION_MAX: u64 = 4 << 20;
 
-/// GHC, as the recorder knows it.
 #[derive(Debug)]
 pub struct Ghc;
 
@@ -49,7 +48,7 @@ impl RuntimeFiles for Ghc {
 impl Inspected {
     /// Whether this is a GHC program, as far as the file tells.
     pub fn is_ghc(&self) -> bool {
-        self.is_of(&GHC)
+        self.binary.family.as_deref() == Some(GHC.id)
     }
 }
 
@@ -81,7 +80,6 @@ const SYMBOLS: [(&str, Kept); 19] = [
 ];
 
 impl RuntimeSymbols {
-    /// Finds those that a file has.
     fn find(&mut self, file: &FileSays<'_, '_>) {
         for (names, kept) in SYMBOLS {
             *kept(self) = names.split(' ').find_map(|name| file.address(name));
@@ -129,8 +127,8 @@ impl LinkInfo {
             None => rest.is_empty() || rest.starts_with('_'),
         };
         let way = libraries.filter(runtime).map(way_of).next();
-        let base = between(&text, "\"-lHSbase-", "\"").and_then(|version| {
-            let mut parts = version.split(['.', '-']);
+        let base = text.split_once("\"-lHSbase-").and_then(|(_, version)| {
+            let mut parts = version.split_once('"')?.0.split(['.', '-']);
             Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
         });
         Some(LinkInfo { way, with_rtsopts: last_just(before), rtsopts, base })
@@ -145,11 +143,6 @@ impl LinkInfo {
         };
         Some((9, minor, 0))
     }
-}
-
-fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
-    let rest = text.get(text.find(from)? + from.len()..)?;
-    rest.get(..rest.find(to)?)
 }
 
 /// `-1.0.2_thr`, `_thr_l`, `-1.0.2_thr-ghc9.6.6`, `` → `thr`, `thr_l`, `thr`, ``.

@@ -1,15 +1,10 @@
-//! How a program's eventlog gets into the capture. Every GHC process that
-//! inherits `GHCRTS` opens (and truncates) the path named there, so that path
-//! is a link `log` that always points to a file nobody has opened yet: as soon
-//! as inotify reports an open, the link is moved to the next file in one step.
-//! The files are regular ones, never a FIFO: a dead reader would hang the
-//! program for ever.
+//! How a program's eventlog gets into the capture: the path that programs open is a
+//! link, which is moved on as soon as inotify reports an open. Why, and why two more
+//! links lead to the next two files, is in ARCHITECTURE.md. The files are regular ones,
+//! never a FIFO: a dead reader would hang the program for ever.
 //!
-//! Two links lead to the two files that may be next, and `log` is a second name of one of them: the file
-//! after the next is ready before it is needed, and only then does the opened one get its number. So a
-//! start makes one file and frees nothing. A link made anew for each start would free the one before it,
-//! and ext4 passes over all inodes that were freed in the last minute, one by one, before it gives a new one:
-//! a storm of starts would be slower with every start.
+//! `log` is a second name of one of the two links. The file after the next is ready before it is needed,
+//! and only then does the opened one get its number.
 //!
 //! Until the link has moved a second process can open the same file. inotify tells of it twice: by a second open before
 //! the move (the kernel makes one of two that follow each other at once), and by a second close of a file that was open
@@ -40,7 +35,6 @@ const SIDES: [(&str, &str); 2] = [("a", "next-a.eventlog"), ("b", "next-b.eventl
 pub struct Opened {
     /// Name below the capture: `eventlog/0.eventlog`.
     pub name: String,
-    /// Absolute path.
     pub path: PathBuf,
     /// How many processes are known to have opened it before the link moved on.
     pub processes: u32,
@@ -59,7 +53,6 @@ pub struct Handover {
     file_mode: Mode,
     /// The side that the link leads to.
     side: usize,
-    /// What happened to each side's file.
     happened: [Happened; 2],
     /// The file that each side had before, until inotify tells that it has its number: what it tells until then of the
     /// side's name is of that file.

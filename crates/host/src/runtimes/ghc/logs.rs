@@ -55,10 +55,8 @@ impl LiveLog {
     }
 
     /// The log that a process has open under a descriptor.
-    ///
-    /// # Errors
-    /// It is no file that this process may read: who can only write to a file shall not learn
-    /// from a capture what is in it.
+    /// Errors: it is no file that this process may read: who can only write to a file shall not learn from
+    /// a capture what is in it.
     pub fn of_descriptor(process: &Process, fd: u32, path: PathBuf) -> io::Result<LiveLog> {
         let file = its_own(process, fd)?;
         Ok(LiveLog { file: Some(file), ..LiveLog::elsewhere(path, "") })
@@ -69,7 +67,6 @@ impl LiveLog {
         self.file.is_some()
     }
 
-    /// Device and inode of its file now.
     pub fn identity(&self) -> Option<(u64, u64)> {
         let found = self.file.as_ref().map_or_else(|| std::fs::metadata(&self.path), File::metadata);
         found.ok().map(|found| identity(&found))
@@ -103,7 +100,6 @@ impl LiveLog {
         clock.is_some()
     }
 
-    /// Whether its program is known and runs.
     pub fn runs(&self) -> bool {
         self.process.as_ref().is_some_and(|process| process.check().is_ok())
     }
@@ -133,7 +129,6 @@ impl LiveLog {
         }
     }
 
-    /// Stops copying (disk full).
     pub fn stop_copying(&mut self) {
         self.copier = None;
     }
@@ -225,7 +220,6 @@ fn its_own(process: &Process, fd: u32) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, "its program can write to it and must not read it"))
 }
 
-/// Nanoseconds since the file was last written to.
 fn since_last_write(file: &Metadata) -> Option<u64> {
     u64::try_from(file.modified().ok()?.elapsed().ok()?.as_nanos()).ok()
 }

@@ -3,7 +3,7 @@
 //! nothing but the link's moving is done there.
 
 use super::handover::{Handover, Opened};
-use crate::system::worker::{Priority, Shared, Worker};
+use crate::system::worker::{Shared, Worker, go_before};
 use std::io;
 use std::os::fd::AsFd;
 
@@ -40,7 +40,7 @@ impl Minder {
                 }
             }
         };
-        Worker::run(shared, "logs", Priority::First, work)
+        Worker::run(shared, "logs", go_before, work)
     }
 
     /// Logs that were opened since the last call; none of them is opened once more when this returns.
@@ -53,7 +53,6 @@ impl Minder {
         (std::mem::take(&mut minded.found), minded.failed.take())
     }
 
-    /// Ends the handover; see there.
     pub fn finish(mut self) {
         self.end();
         self.lock().handover.finish();

@@ -17,8 +17,8 @@ mod writers;
 
 pub use files::Ghc;
 
-use super::recorded::{Around, Command, FindThreads, HostRuntime, Launch, Prepared, ReadHeap, RuntimeLogs, Told};
-use super::waiting::{self, Frame};
+use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Prepared, ReadHeap, RuntimeLogs, Told};
+use super::waiting::{self, Frame, Looks};
 use crate::target::Process;
 use eventlogs::Eventlogs;
 use heap::Ask;
@@ -47,8 +47,8 @@ impl HostRuntime for Ghc {
         Ok(|host, pid| heap::take(host, pid, &Ask { stop: None, objects: Some(1) }).map_err(|failed| no_heap(&failed)))
     }
 
-    fn threads(&self) -> Option<FindThreads> {
-        Some(threads::find)
+    fn threads(&self, process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
+        threads::find(process)
     }
 
     fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told {

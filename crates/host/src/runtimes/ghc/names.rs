@@ -8,15 +8,9 @@ use rtscope_model::Role;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// See the head of the file for how it was made.
-const RUNTIME: &str = include_str!("rts_names.txt");
-
-/// See the head of the file for what it holds.
-const PURPOSES: &str = include_str!("purposes.txt");
-
-static RUNTIME_PURPOSES: LazyLock<Purposes<'_>> = LazyLock::new(|| Purposes::read(PURPOSES));
-
-static RUNTIME_NAMES: LazyLock<HashMap<&str, Owner>> = LazyLock::new(|| table(RUNTIME));
+/// The heads of both files say what they hold, and how that was made.
+static RUNTIME_PURPOSES: LazyLock<Purposes<'_>> = LazyLock::new(|| Purposes::read(include_str!("purposes.txt")));
+static RUNTIME_NAMES: LazyLock<HashMap<&str, Owner>> = LazyLock::new(|| table(include_str!("rts_names.txt")));
 
 /// What ends the name of a piece of Haskell code.
 const ENDINGS: [&str; 12] = [

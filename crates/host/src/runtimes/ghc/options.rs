@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// A set of event classes as `-l` spells them.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
-pub struct LogClasses(BTreeSet<char>);
+struct LogClasses(BTreeSet<char>);
 
 /// What `-la` switches on.
 const ALL: [char; 5] = ['s', 'g', 'p', 'f', 'u'];
@@ -20,7 +20,7 @@ const DEFAULT: [char; 4] = ['s', 'g', 'p', 'u'];
 
 impl LogClasses {
     /// What `-lTEXT` means.
-    pub fn of_flag(text: &str) -> LogClasses {
+    fn of_flag(text: &str) -> LogClasses {
         let mut classes: BTreeSet<char> = DEFAULT.into();
         let mut on = true;
         for letter in text.chars() {
@@ -39,21 +39,19 @@ impl LogClasses {
         LogClasses(classes)
     }
 
-    /// What a detail asks for.
-    pub fn of_detail(detail: Detail) -> LogClasses {
+    fn of_detail(detail: Detail) -> LogClasses {
         LogClasses(match detail {
             Detail::Cheap => ['g', 'p'].into(),
             Detail::Full => ALL.into(),
         })
     }
 
-    /// The union.
-    pub fn union(&self, other: &LogClasses) -> LogClasses {
+    fn union(&self, other: &LogClasses) -> LogClasses {
         LogClasses(self.0.union(&other.0).copied().collect())
     }
 
     /// The flag that asks for exactly these: `-l-agp`.
-    pub fn flag(&self) -> String {
+    fn flag(&self) -> String {
         let all = ALL.iter().all(|class| self.0.contains(class));
         let rest = self.0.iter().filter(|class| !all || !ALL.contains(class));
         format!("{}{}", if all { "-la" } else { "-l-a" }, rest.collect::<String>())
@@ -108,14 +106,12 @@ pub fn runtime_options(argv: &[String], wrapper: bool) -> Vec<usize> {
     found
 }
 
-/// How the program is to be started.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
-pub struct Plan {
+pub(super) struct Plan {
     /// Its arguments, the program first.
     pub argv: Vec<String>,
     /// Value of `GHCRTS`, or `None`: leave the environment alone.
     pub ghcrts: Option<String>,
-    /// Whether a log is expected.
     pub logging: bool,
     /// Classes, as the runtime's flag spells them.
     pub classes: String,
@@ -127,25 +123,21 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
-/// What the plan is made from.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
-    /// The command as given.
+pub(super) struct Request<'a> {
     pub argv: &'a [String],
-    /// The user's `GHCRTS`.
     pub ghcrts: Option<&'a str>,
     /// What is known of the program (of the one inside, for a wrapper).
     pub inspected: &'a Inspected,
     /// The command starts something else, which may be a GHC program.
     pub wrapper: bool,
-    /// How much to log.
     pub detail: Detail,
     /// Path for the log, free of anything that GHCRTS cannot carry.
     pub log_path: &'a str,
 }
 
 /// Merges what the user asked for with what the recorder needs.
-pub fn plan(request: &Request<'_>) -> Plan {
+pub(super) fn plan(request: &Request<'_>) -> Plan {
     let mut plan = Plan { argv: request.argv.to_vec(), ..Plan::default() };
     if let Some(note) = refusal(request.inspected, request.wrapper) {
         plan.notes.push(note);

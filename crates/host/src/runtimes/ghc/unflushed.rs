@@ -18,7 +18,7 @@
 
 use crate::binary::{Inspected, RuntimeSymbols, inspect_opened, inspect_process_of};
 use crate::capture::folder::Folder;
-use crate::target::mappings::{self, Mapping};
+use crate::target::mappings::Mapping;
 use crate::target::memory::Memory;
 use crate::target::{Process, open_target};
 use rtscope_model::{ClockMap, ClockMethod};
@@ -60,8 +60,7 @@ pub(crate) struct Modules {
 
 impl Modules {
     pub(crate) fn of(process: &Process) -> Option<Modules> {
-        let mappings = mappings::parse(&process.text("maps").ok()?);
-        let executable = process.link("exe").ok()?;
+        let (mappings, executable) = (process.mappings().ok()?, process.link("exe").ok()?);
         Some(Modules { process: process.clone(), executable, mappings })
     }
 
@@ -126,7 +125,6 @@ pub fn is_logging<M: Memory>(memory: M, located: RuntimeSymbols) -> bool {
     Buffers::new(memory, located).copy(&mut events).is_ok() && events.0
 }
 
-/// One event buffer's state.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 struct Entry {
     begin: u64,
@@ -452,7 +450,7 @@ mod tests {
     fn the_load_bias_is_the_lowest_mapping_of_the_file() {
         let maps = "55d0000-55e0000 r--p 00000000 08:01 12 /a b/prog\n55e0000-55f0000 r-xp 00010000 08:01 12 /a b/prog\n\
                     7f00-7f10 r--p 0 08:01 13 /lib/libc.so\n";
-        let mappings = mappings::parse(maps);
+        let mappings = crate::target::mappings::parse(maps);
         assert_eq!(lowest(&mappings, "/a b/prog").unwrap().range.start, 0x55d_0000);
         assert_eq!(lowest(&mappings, "/nothing"), None);
     }

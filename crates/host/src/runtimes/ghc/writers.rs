@@ -17,7 +17,6 @@ const WIDE_LOOKS: u64 = 5;
 /// What a pass took of the CPU, so many times, is the time until the next one.
 const WIDE_REST: u64 = 20;
 
-/// Logs whose writers are sought.
 #[derive(Debug, Default)]
 pub(super) struct Sought {
     /// By the name of their file, which stays whatever the path to it is: only files of such names are looked at, so

@@ -27,14 +27,12 @@ const STRING: u64 = 3 << 8 | 252;
 const STRING_WORDS_MAX: u64 = 8;
 /// How a bytecode runtime says its version.
 const SAYS: &[u8] = b"The OCaml runtime, version ";
-/// No version is longer.
 const VERSION_MAX: usize = 64;
 /// Larger sections are not searched.
 const DATA_MAX: u64 = 256 << 20;
 /// Bytecode ends so, and three digits.
 const BYTECODE: &[u8] = b"Caml1999X";
 
-/// OCaml, as the recorder knows it.
 #[derive(Debug)]
 pub struct Ocaml;
 
@@ -72,7 +70,7 @@ impl RuntimeFiles for Ocaml {
 impl Inspected {
     /// Whether this is an OCaml program, as far as the file tells.
     pub fn is_ocaml(&self) -> bool {
-        self.is_of(&OCAML)
+        self.binary.family.as_deref() == Some(OCAML.id)
     }
 }
 

@@ -9,8 +9,8 @@ pub(crate) mod threads;
 
 pub use files::Ocaml;
 
-use super::recorded::{Around, Command, FindThreads, HostRuntime, Launch, Prepared, ReadHeap, RuntimeLogs, Told};
-use super::waiting::{self, Frame};
+use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Prepared, ReadHeap, RuntimeLogs, Told};
+use super::waiting::{self, Frame, Looks};
 use crate::target::Process;
 use logs::Rings;
 use rtscope_model::WaitKind;
@@ -43,8 +43,8 @@ impl HostRuntime for Ocaml {
         Err("heap snapshots are of GHC programs only: for OCaml the counters in its rings say where the memory is")
     }
 
-    fn threads(&self) -> Option<FindThreads> {
-        Some(threads::find)
+    fn threads(&self, process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
+        threads::find(process)
     }
 
     fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told {

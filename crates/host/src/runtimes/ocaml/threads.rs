@@ -18,7 +18,6 @@ use std::io;
 const BUFFER: u64 = 64 << 10;
 /// A mutex of the C library's that is taken and awaited.
 const TAKEN: u32 = 2;
-/// The threads of one process.
 #[derive(Debug)]
 struct Watched {
     memory: LiveProcess,
@@ -26,10 +25,7 @@ struct Watched {
     ends: Ends,
 }
 
-/// Finds out how the threads of a process are looked at.
-///
-/// # Errors
-/// None: what is not permitted is said by the first look.
+/// Finds out how the threads of a process are looked at. What is not permitted is said by the first look.
 pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
     let memory = LiveProcess::from(process.clone());
     let ends = Ends::of(process.text("limits").unwrap_or_default().as_str());

@@ -76,22 +76,18 @@ pub struct Target {
     pub of: String,
     /// The compiler, where its files tell.
     pub version: Option<Version>,
-    /// Its memory.
     pub memory: Source,
     /// Where its heap is now.
     pub space: Space,
     /// The runtime's variables, as far as symbols tell.
     pub statics: Statics,
-    /// All of its mappings.
     pub mappings: Vec<Mapping>,
     /// Of that, what holds zeros.
     pub(super) untouched: Untouched,
-    /// The reserved addresses.
     pub(super) reserved: Range<u64>,
     pub(super) files: Files,
 }
 
-/// The files of a program.
 #[derive(Debug)]
 pub(super) struct Files {
     /// The program's own, as mappings call it.
@@ -100,7 +96,6 @@ pub(super) struct Files {
     pub place: Place,
 }
 
-/// Where they are.
 #[derive(Debug)]
 pub(super) enum Place {
     Process(Process),
@@ -109,7 +104,6 @@ pub(super) enum Place {
 }
 
 impl Files {
-    /// Opens the one that is mapped there.
     fn open(&self, mapping: &Mapping) -> Result<File, Refused> {
         let own = mapping.name == self.program;
         match &self.place {
@@ -125,17 +119,14 @@ impl Files {
 
 impl Target {
     /// Finds the heap of a process; what of it is in memory, [`Target::bound`] finds out.
-    ///
-    /// # Errors
-    /// [`Refusal`].
     pub(in crate::runtimes::ghc) fn find(process: &Process) -> Result<Target, Refusal> {
         let pid = process.pid();
-        let text = process.text("maps").map_err(|source| refusal(pid, source))?;
+        let mappings = process.mappings().map_err(|source| refusal(pid, source))?;
         let program = process.link("exe").map_err(|source| refusal(pid, source))?.to_string_lossy().into_owned();
         let source = Source::Live(process.clone().into());
         let files =
             Files { program, inspected: binary::inspect_process(process), place: Place::Process(process.clone()) };
-        let found = Target::of(format!("process {pid}"), source, mappings::parse(&text), files);
+        let found = Target::of(format!("process {pid}"), source, mappings, files);
         found.map_err(|refused| match refused {
             Refusal::Io(_, source) => refusal(pid, source),
             other => other,
@@ -144,9 +135,6 @@ impl Target {
 
     /// Finds the heap in a core file; the program and its libraries have to be where they
     /// were, or `executable` has to be given.
-    ///
-    /// # Errors
-    /// [`Refusal`].
     pub(super) fn in_core(path: &Path, executable: Option<&Path>) -> Result<Target, Refusal> {
         let of = path.display().to_string();
         let mut core = CoreFile::open(path).map_err(|source| Refusal::Core(of.clone(), source))?;
@@ -166,15 +154,11 @@ impl Target {
     fn of(of: String, memory: Source, mappings: Vec<Mapping>, files: Files) -> Result<Target, Refusal> {
         let statics = statics(&mappings, &files);
         is_known(&of, &files.program, &files.inspected, &statics)?;
-        let reserved = match reserved(&memory, &statics, &mappings) {
-            Ok(Some(reserved)) => reserved,
-            Ok(None) => return Err(Refusal::NoHeap(of)),
+        let (reserved, space) = match found(&memory, &statics, &mappings) {
+            Ok(Some((reserved, space))) if !space.committed.is_empty() => (reserved, space),
+            Ok(_) => return Err(Refusal::NoHeap(of)),
             Err(source) => return Err(Refusal::Io(of, source)),
         };
-        let space = space(&mappings, &reserved);
-        if space.committed.is_empty() {
-            return Err(Refusal::NoHeap(of));
-        }
         let (version, untouched) = (files.inspected.compiler, Untouched::default());
         Ok(Target { of, version, memory, space, untouched, statics, mappings, reserved, files })
     }
@@ -195,7 +179,6 @@ impl Target {
         Ok(())
     }
 
-    /// Whether it is a process that runs.
     pub fn is_live(&self) -> bool {
         matches!(self.memory, Source::Live(_))
     }
@@ -220,7 +203,7 @@ impl Target {
     /// Finds its mappings and its heap again: it runs on.
     pub(super) fn look_again(&mut self) -> io::Result<()> {
         if let Source::Live(memory) = &self.memory {
-            self.mappings = mappings::parse(&memory.process.text("maps")?);
+            self.mappings = memory.process.mappings()?;
             self.space = space(&self.mappings, &self.reserved);
             self.bound()?;
         }
@@ -385,12 +368,9 @@ pub(in crate::runtimes::ghc) fn refusal(pid: u32, source: io::Error) -> Refusal 
 }
 
 /// The addresses that a runtime reserved, and of them what is its heap's; `None` where nothing was.
-///
-/// # Errors
-/// Memory cannot be read.
 pub fn found(memory: &impl Memory, statics: &Statics, mappings: &[Mapping]) -> io::Result<Option<(Range<u64>, Space)>> {
-    let found = reserved(memory, statics, mappings)?;
-    Ok(found.map(|reserved| (reserved.clone(), space(mappings, &reserved))))
+    let reserved = reserved(memory, statics, mappings)?;
+    Ok(reserved.map(|reserved| (reserved.clone(), space(mappings, &reserved))))
 }
 
 /// The addresses that the runtime reserved; `None` where it reserved none.

@@ -5,7 +5,6 @@ mod source;
 mod take;
 mod touched;
 
-pub(super) use found::refusal;
-pub use found::{Refusal, Target, found};
-pub use source::Source;
+pub use found::{Refusal, found};
+pub(super) use found::{Target, refusal};
 pub use take::{Ask, Failed, of_core, take};

@@ -13,9 +13,7 @@ use std::os::unix::fs::FileExt;
 /// Where the bytes come from.
 #[derive(Debug)]
 pub enum Source {
-    /// A process that runs.
     Live(LiveProcess),
-    /// What is left of one.
     Core(CoreFile),
 }
 

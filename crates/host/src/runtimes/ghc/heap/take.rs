@@ -60,9 +60,6 @@ const LOOK_MEMORY_SHARE: u64 = 4;
 
 /// The heap of process `pid` now, and the CPU time that the look took in nanoseconds. It is
 /// read in a sandbox: a hostile program has what it likes in its memory.
-///
-/// # Errors
-/// [`Failed`].
 pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<(Heap, u64), Failed> {
     let process = Process::open(host, pid).map_err(|source| refusal(pid, source))?;
     let statm = process.text("statm").unwrap_or_default();
@@ -76,9 +73,6 @@ pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<(Heap, u64), Failed> {
 }
 
 /// The heap in a core file; see [`Target::in_core`].
-///
-/// # Errors
-/// It cannot be read.
 pub fn of_core(path: &Path, executable: Option<&Path>, objects: Option<usize>) -> Result<Heap, Failed> {
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     let done = server::in_sandbox(&limits(bytes, None), None, || {
@@ -99,7 +93,7 @@ fn limits(bytes: u64, stop: Option<Duration>) -> Limits {
 fn sent(done: Result<Done<Result<Heap, Failed>>, Died>, of: impl FnOnce() -> String) -> Result<(Heap, u64), Failed> {
     match done {
         Ok(Done { value, cpu_ns }) => value.map(|heap| (heap, cpu_ns)),
-        Err(died) => Err(Refusal::Io(of(), died.into()).into()),
+        Err(died) => Err(Refusal::Io(of(), io::Error::other(died)).into()),
     }
 }
 
@@ -127,13 +121,10 @@ fn take_here(process: &Process, ask: &Ask) -> Result<Heap, Failed> {
 
 /// Whether what is read stands still.
 enum Hold<'a> {
-    /// It is a core file.
     Core,
-    /// It runs on.
     Runs,
     /// It is stopped, until then at most.
     Stopped(&'a Process, Instant),
-    /// It was let go.
     Ended(Held),
 }
 
@@ -146,7 +137,6 @@ impl Hold<'_> {
         Ok(Hold::Stopped(process, until))
     }
 
-    /// Whether nothing has changed until now.
     fn is_still(&self) -> bool {
         match self {
             Hold::Core => true,
@@ -175,7 +165,6 @@ impl Hold<'_> {
     }
 }
 
-/// What one look saw.
 struct Looked {
     survey: Survey,
     residency: Residency,

@@ -17,4 +17,5 @@ pub use super::heap::Refusal;
 pub use changes::Changes;
 pub use counts::{Counted, Look, Outcomes};
 pub use place::{find, look};
-pub use watch::{Kept, Watcher};
+pub use watch::Kept;
+pub(crate) use watch::Watcher;

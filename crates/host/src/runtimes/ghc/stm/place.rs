@@ -8,7 +8,6 @@ use crate::runtimes::ghc::heap::{Refusal, refusal};
 use crate::runtimes::ghc::unflushed::Modules;
 use crate::system::procfs::Host;
 use crate::target::Process;
-use crate::target::mappings;
 use crate::target::memory::{LiveProcess, Memory};
 use rtscope_decode::stm::{HEADER_BYTES, Header, candidates};
 use std::io;
@@ -22,9 +21,6 @@ const PART: u64 = 1 << 20;
 const CODE_BYTES: usize = 512;
 
 /// Finds what counts the transactions of process `pid`.
-///
-/// # Errors
-/// [`Refusal`].
 pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
     let process = Process::open(host, pid).map_err(|source| refusal(pid, source))?;
     let exe = process.link("exe").map_err(|source| refusal(pid, source))?;
@@ -62,9 +58,6 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
 }
 
 /// Looks for all that counts, at `symbols` and in `data`, whatever is missing.
-///
-/// # Errors
-/// Memory cannot be read.
 pub fn look<M: Memory>(memory: M, symbols: &RuntimeSymbols, data: &[Range<u64>]) -> io::Result<Look> {
     let runtime = runtime(&memory, &Inspected::default(), std::slice::from_ref(symbols)).ok();
     let block = symbols.stm.block.or_else(|| search(&memory, data).ok());
@@ -157,10 +150,9 @@ fn search(memory: &impl Memory, data: &[Range<u64>]) -> Result<u64, String> {
 /// Data that the program's own files, or the package as a library, can write to; what begins as
 /// zeros lies right behind the rest.
 fn data(process: &Process, exe: &str) -> Vec<Range<u64>> {
-    let maps = process.text("maps").unwrap_or_default();
     let mut ranges: Vec<Range<u64>> = Vec::new();
     let mut behind = None;
-    for mapping in mappings::parse(&maps) {
+    for mapping in process.mappings().unwrap_or_default() {
         let own = mapping.name == exe || mapping.name.contains("/libHSrtscope");
         let goes_on = mapping.is_anonymous() && behind == Some(mapping.range.start);
         if (own || goes_on) && mapping.writable {
@@ -173,8 +165,7 @@ fn data(process: &Process, exe: &str) -> Vec<Range<u64>> {
 
 /// Whether anything of the process can be read at all.
 fn memory_is_readable(memory: &LiveProcess) -> io::Result<()> {
-    let maps = memory.process.text("maps")?;
-    let first = mappings::parse(&maps).into_iter().find(|mapping| mapping.writable);
+    let first = memory.process.mappings()?.into_iter().find(|mapping| mapping.writable);
     // While a process ends its files in /proc are there and empty.
     let first = first.ok_or(io::ErrorKind::NotFound)?;
     memory.read_u64(first.range.start).map(drop)

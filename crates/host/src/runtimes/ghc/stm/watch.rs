@@ -51,7 +51,6 @@ pub struct Watcher {
 
 #[derive(Debug)]
 struct Process {
-    /// The program that it runs.
     exe: Option<PathBuf>,
     whole: bool,
     tries: u32,
@@ -76,7 +75,6 @@ struct Counting {
 }
 
 impl Watcher {
-    /// One that looks at no process yet.
     pub fn new(host: Host, kept: Kept) -> Watcher {
         let own_start = host.stat(std::process::id()).map_or(u64::MAX, |stat| stat.start_ticks);
         Watcher { host, kept, own_start, processes: BTreeMap::new(), lines: Vec::new(), output: None }

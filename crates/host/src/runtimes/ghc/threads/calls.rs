@@ -14,7 +14,6 @@ const CALLS: u64 = 1000;
 const THREAD: u64 = 8;
 const TASK: u64 = 40;
 const NEXT: u64 = 64;
-/// Calls that are followed.
 const CALLS_MAX: usize = 1024;
 
 /// The system's threads by the numbers of the green threads that call. `alone` is the only one of a runtime without

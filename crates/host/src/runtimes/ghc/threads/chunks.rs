@@ -6,7 +6,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 
-/// Bytes of a piece.
 const PIECE: u64 = 8 << 10;
 /// Pieces that are kept: 16 MiB.
 const PIECES_MAX: usize = 2 << 10;

@@ -11,24 +11,20 @@ pub struct Layout {
     pub why_blocked: usize,
     /// On what: see [`Why`].
     pub block_info: usize,
-    /// Its number.
     pub id: usize,
-    /// The transaction that it is in.
     pub transaction: usize,
     /// Its name, a byte array; `None`: kept elsewhere.
     pub label: Option<usize>,
-    /// Bytes of a thread.
     pub bytes: usize,
     /// `capabilities` is an array of pointers, of one where the runtime has no threads of the system; else a pointer to
     /// such an array.
     pub array: bool,
 }
 
-/// The same in all of them.
+// The same in all of them.
 pub const GLOBAL_LINK: usize = 16;
-/// See [`GLOBAL_LINK`].
 pub const STACK: usize = 24;
-/// See [`GLOBAL_LINK`]; 16 bits.
+/// 16 bits.
 pub const WHAT_NEXT: usize = 32;
 /// In a generation: its threads.
 pub const THREADS: u64 = 104;
@@ -43,7 +39,6 @@ pub const CURRENT_THREAD: u64 = 24 + 872;
 pub const THREAD_WORDS: usize = 17;
 
 impl Layout {
-    /// That of a version; `None`: not known.
     pub fn of(version: Version) -> Option<Layout> {
         let early =
             Layout { why_blocked: 34, block_info: 40, id: 48, transaction: 80, label: None, bytes: 120, array: false };
@@ -67,7 +62,6 @@ impl Layout {
 /// Why a thread is blocked (`rts/Constants.h`).
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Why {
-    /// It is not.
     Not,
     /// To take or put: the variable.
     MVar,
@@ -79,13 +73,11 @@ pub enum Why {
     Delay,
     /// What its transaction has read.
     Stm,
-    /// A call.
     Call,
     /// The message to the thread that it throws to.
     ThrowTo,
     /// The message to the capability that it moves to.
     Migrating,
-    /// Something that is not known here.
     Other,
 }
 

@@ -24,9 +24,7 @@ const COMPLETE: u16 = 4;
 /// Where the runtime of a process keeps what is read.
 #[derive(Copy, Clone, Debug)]
 pub struct Place {
-    /// Its variables.
     pub statics: Statics,
-    /// Of its version.
     pub layout: Layout,
     /// The runtime is the non-threaded one.
     pub alone: bool,
@@ -49,15 +47,11 @@ pub struct Tso {
 pub struct Rest {
     /// Threads that are not of the oldest generation, or not for long.
     pub new: Vec<Tso>,
-    /// The threads that capabilities run.
     pub running: Vec<u64>,
     state: State,
 }
 
 /// Addresses of the capabilities.
-///
-/// # Errors
-/// Memory cannot be read.
 pub fn capabilities(memory: &impl Memory, place: &Place) -> io::Result<Vec<u64>> {
     let (Some(list), Some(count)) = (place.statics.capabilities, place.statics.n_capabilities) else {
         return Ok(Vec::new());
@@ -80,12 +74,10 @@ pub fn is_idle(memory: &impl Memory, place: &Place, capability: u64) -> bool {
     memory.read_u64(capability.wrapping_add(layout::RUNNING_TASK)).is_ok_and(|task| task == 0)
 }
 
-/// Whether a thread lies there.
 pub fn is_thread(memory: &impl Memory, address: u64) -> bool {
     kind_at(memory, address) == Some(Type::Thread)
 }
 
-/// The threads that capabilities run.
 fn running(memory: &impl Memory, place: &Place, capabilities: &[u64]) -> Vec<u64> {
     let busy = capabilities.iter().filter(|capability| !is_idle(memory, place, **capability));
     busy.filter_map(|capability| memory.read_u64(capability.wrapping_add(layout::CURRENT_THREAD)).ok()).collect()
@@ -130,10 +122,7 @@ pub struct Reading<'m, M> {
 
 impl<'m, M: Memory> Reading<'m, M> {
     /// Reads the threads of the oldest generation. `direct` is memory as it is now; `memory` may keep what it has read.
-    /// `None`: they do not fit together.
-    ///
-    /// # Errors
-    /// Memory cannot be read: the process has ended, or is not permitted.
+    /// `None`: they do not fit together. Errors: memory cannot be read: the process has ended, or is not permitted.
     pub fn begin(direct: &'m M, memory: &impl Memory, place: &'m Place) -> io::Result<Option<Self>> {
         let state = State::read(direct, &place.statics)?;
         let Some(&(_, head)) = state.0.last() else { return Ok(None) };
@@ -147,17 +136,11 @@ impl<'m, M: Memory> Reading<'m, M> {
     }
 
     /// Whether threads of the oldest generation are where they were.
-    ///
-    /// # Errors
-    /// See [`Reading::begin`].
     pub fn still_holds(&self) -> io::Result<bool> {
         Ok(State::read(self.direct, &self.place.statics)?.oldest() == self.collections)
     }
 
     /// Reads the others and what capabilities run. `None`: a collection is going on.
-    ///
-    /// # Errors
-    /// See [`Reading::begin`].
     pub fn rest(&self, memory: &impl Memory) -> io::Result<Option<Rest>> {
         let state = State::read(self.direct, &self.place.statics)?;
         let capabilities = capabilities(self.direct, self.place)?;
@@ -176,9 +159,6 @@ impl<'m, M: Memory> Reading<'m, M> {
     }
 
     /// Whether no collection came since `rest` began to be read.
-    ///
-    /// # Errors
-    /// See [`Reading::begin`].
     pub fn holds(&self, rest: &Rest) -> io::Result<bool> {
         let now = State::read(self.direct, &self.place.statics)?;
         Ok(now == rest.state && now.oldest() == self.collections)

@@ -40,7 +40,6 @@ const TRIES: u32 = 4;
 /// Stacks that are walked in one look.
 const STACKS_MAX: usize = 1 << 14;
 
-/// The threads of one process.
 #[derive(Debug)]
 struct Watched {
     memory: LiveProcess,
@@ -51,9 +50,7 @@ struct Watched {
 }
 
 /// Finds out where the threads of a process are.
-///
-/// # Errors
-/// It is no such program, not readable, or of a version whose layout is not known.
+/// Errors: it is no such program, not readable, or of a version whose layout is not known.
 pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
     let target = Target::find(process).map_err(|refused| super::refused::no_heap(&refused.into()))?;
     let place = place(target.statics, target.version, target.is_threaded() == Some(false))
@@ -63,10 +60,7 @@ pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
 }
 
 /// One look at `memory` as that of a program with these variables, and who of its threads is in which of the system's; for
-/// fuzzers.
-///
-/// # Errors
-/// It cannot be read, or nothing is known of that version.
+/// fuzzers. Errors: it cannot be read, or nothing is known of that version.
 pub fn by_bytes(memory: &impl Memory, statics: Statics, version: Version, alone: bool) -> io::Result<Look> {
     let place = place(statics, Some(version), alone).map_err(io::Error::other)?;
     calls::callers(memory, &place, alone.then_some(1));
@@ -129,9 +123,6 @@ impl Watched {
 }
 
 /// One look at `memory`.
-///
-/// # Errors
-/// It cannot be read.
 fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<Look> {
     let capabilities = list::capabilities(memory, place)?;
     if !capabilities.is_empty() && !capabilities.iter().any(|capability| list::is_idle(memory, place, *capability)) {
@@ -139,11 +130,13 @@ fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<
     }
     let old = Chunks::of(memory);
     let Some(reading) = Reading::begin(memory, &old, place)? else { return Ok(Look::Missed) };
-    let mut walks: Vec<Walk> = stacks(&old, tables, reading.old.iter().take(STACKS_MAX)).collect();
+    let walked = reading.old.iter().take(STACKS_MAX);
+    let mut walks: Vec<Walk> = walked.map(|thread| stack::walk(&old, tables, thread.stack)).collect();
     for _ in 0..TRIES {
         let chunks = Chunks::of(memory);
         let Some(rest) = reading.rest(&chunks)? else { continue };
-        let new: Vec<Walk> = stacks(&chunks, tables, rest.new.iter().take(STACKS_MAX)).collect();
+        let walked = rest.new.iter().take(STACKS_MAX);
+        let new: Vec<Walk> = walked.map(|thread| stack::walk(&chunks, tables, thread.stack)).collect();
         let all = reading.old.iter().chain(&rest.new).enumerate();
         let run = all.filter(|(_, thread)| rest.running.contains(&thread.address));
         // Those of threads that run as they were when these stood still last.
@@ -168,15 +161,6 @@ fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<
     Ok(Look::Missed)
 }
 
-/// The stacks of threads.
-fn stacks<'t>(
-    memory: &impl Memory,
-    tables: &mut Tables,
-    threads: impl Iterator<Item = &'t Tso>,
-) -> impl Iterator<Item = Walk> {
-    threads.map(move |thread| stack::walk(memory, tables, thread.stack))
-}
-
 /// Of threads, what each does and who has what it waits for.
 fn told_of(
     memory: &impl Memory,
@@ -191,7 +175,8 @@ fn told_of(
         thread.object = object;
         owners.push(owner);
     }
-    let holders = holders(memory, &threads, &walks);
+    let mut holders = Holders::of(threads.iter().filter(|thread| thread.why == Why::MVar));
+    threads.iter().zip(&walks).for_each(|(thread, walk)| holders.add(memory, thread, walk));
     let ids: HashMap<u64, u64> = threads.iter().map(|thread| (thread.address, thread.id)).collect();
     let found = threads.into_iter().zip(owners).zip(walks).map(|((thread, owner), walk)| {
         let held = thread.object.filter(|_| thread.why == Why::MVar).and_then(|object| holders.holder(object));
@@ -208,12 +193,6 @@ fn told_of(
         }
     });
     found.collect()
-}
-
-fn holders(memory: &impl Memory, threads: &[Tso], walks: &[Walk]) -> Holders {
-    let mut holders = Holders::of(threads.iter().filter(|thread| thread.why == Why::MVar));
-    threads.iter().zip(walks).for_each(|(thread, walk)| holders.add(memory, thread, walk));
-    holders
 }
 
 fn doing(thread: &Tso, runs: bool) -> Doing {

@@ -34,7 +34,6 @@ enum Frame {
     Function,
     /// It goes on in another piece.
     Underflow,
-    /// The end.
     Stop,
     /// Nothing that is known, an interpreter's among them.
     Unknown,
@@ -87,7 +86,6 @@ impl Tables {
     }
 }
 
-/// What a walk found.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Walk {
     /// Code from the top on; of frames that catch exceptions, their handlers'.

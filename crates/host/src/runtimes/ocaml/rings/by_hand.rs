@@ -26,25 +26,19 @@ pub struct ByHand {
     pub due_ns: u64,
 }
 
-/// Why there are none.
 #[derive(Debug, thiserror::Error)]
 pub enum NoRings {
     /// It has none mapped: its runtime events are off.
     #[error("it writes no runtime events")]
     Off,
-    /// They cannot be opened.
     #[error("its runtime events, in {0}, cannot be opened")]
     NotPermitted(String),
-    /// What it has mapped is laid out like nothing that is known.
     #[error("its runtime events, in {0}, are laid out like those of no release that is known")]
     Foreign(String),
 }
 
 impl ByHand {
     /// The rings that process `pid` writes.
-    ///
-    /// # Errors
-    /// [`NoRings`].
     pub fn of(host: &Host, pid: u32, now: Time) -> Result<ByHand, NoRings> {
         let mapped = mapped_by(host, pid).into_iter().next().ok_or(NoRings::Off)?;
         let path = mapped.path.display().to_string();
@@ -54,10 +48,7 @@ impl ByHand {
         Ok(ByHand { ring: Ring::new(file, layout), stream, last: None, names: Time(0), due_ns: 0 })
     }
 
-    /// Copies what is new. False: the rings are another program's now.
-    ///
-    /// # Errors
-    /// They cannot be read any more.
+    /// Copies what is new. False: the rings are another program's now. Errors: they cannot be read any more.
     pub fn look(&mut self, now: Time) -> io::Result<bool> {
         if now >= self.names {
             self.names = now.plus(NAMES_NS);

@@ -27,9 +27,7 @@ const GUARD_WORDS: Option<u64> = if cfg!(target_arch = "x86_64") { None } else {
 /// One ring file that is being copied.
 #[derive(Debug)]
 pub struct Ring {
-    /// The file.
     pub file: File,
-    /// Where everything is.
     pub layout: Layout,
     slots: Vec<Slot>,
     /// Rings whose headers are read.
@@ -48,7 +46,6 @@ struct Slot {
     known: Vec<u8>,
 }
 
-/// What one round found.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Round {
     /// The fullest ring had so many new words.
@@ -62,13 +59,11 @@ pub enum Round {
 type Ends = (u64, u64);
 
 impl Ring {
-    /// A ring file of which nothing was copied yet.
     pub fn new(file: File, layout: Layout) -> Ring {
         let looked_at = AHEAD.min(layout.rings);
         Ring { file, layout, slots: Vec::new(), looked_at, headers: Vec::new(), words: Vec::new(), names: Vec::new() }
     }
 
-    /// Whether an event was written yet.
     pub fn has_begun(&mut self) -> io::Result<bool> {
         self.read_headers()?;
         Ok((0..self.looked_at).any(|slot| self.seen_ends(slot).1 > 0))

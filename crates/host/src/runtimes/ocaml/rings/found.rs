@@ -9,17 +9,14 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What ring files are called.
 pub const ENDING: &str = ".events";
 
 /// A ring file that a process has mapped.
 #[derive(Clone, Debug)]
 pub struct Mapped {
-    /// The process.
     pub process: Process,
     /// The file, as mappings show it.
     pub path: PathBuf,
-    /// Its inode.
     pub inode: u64,
     mapping: Mapping,
 }

@@ -10,7 +10,6 @@ pub const METADATA: usize = 64;
 pub const HEADER: u64 = 80;
 /// Entries of the table of names, and bytes of each.
 pub const NAMES: u64 = 8192;
-/// Bytes of a name.
 pub const NAME: u64 = rtscope_decode::ocaml_ring::captured::NAME as u64;
 
 /// More rings than any runtime makes.
@@ -34,7 +33,6 @@ pub fn is_safe(length: u64) -> bool {
 /// Where everything is.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Layout {
-    /// Number of rings.
     pub rings: u64,
     /// Words in each, a power of two.
     pub words: u64,
@@ -53,7 +51,6 @@ pub struct Layout {
 pub enum Judged {
     /// Its runtime is still making it.
     NotYet,
-    /// It is whole.
     Ready(Layout),
     /// It is no ring file that is known.
     Foreign,
@@ -98,7 +95,6 @@ impl Layout {
         (headers <= self.data).then(|| data.max(names))
     }
 
-    /// Offset of the header of ring `slot`.
     pub fn header(&self, slot: u64) -> u64 {
         self.headers + slot * self.header_bytes
     }

@@ -25,7 +25,6 @@ const SIZE_SAFE_LEAST: u32 = 8;
 
 /// Presence switches the rings on.
 pub const START: &str = "OCAML_RUNTIME_EVENTS_START";
-/// Folder of the files.
 pub const DIRECTORY: &str = "OCAML_RUNTIME_EVENTS_DIR";
 /// Presence leaves the file behind.
 pub const PRESERVE: &str = "OCAML_RUNTIME_EVENTS_PRESERVE";
@@ -34,11 +33,9 @@ const PARAMETERS: [&str; 2] = ["OCAMLRUNPARAM", "CAMLRUNPARAM"];
 /// What is known when the size of rings is chosen.
 #[derive(Copy, Clone, Debug)]
 pub struct Request<'a> {
-    /// The user's `OCAMLRUNPARAM`.
     pub ocamlrunparam: Option<&'a str>,
     /// The user's `CAMLRUNPARAM`, which counts where the other is not set.
     pub camlrunparam: Option<&'a str>,
-    /// Release of the program, where it is known.
     pub release: Option<(u32, u32)>,
     /// Largest file that may be made, in bytes.
     pub room: u64,
@@ -53,9 +50,7 @@ pub struct Choice {
     pub set: Option<(&'static str, String)>,
     /// Length of the file that the runtime will make.
     pub length: u64,
-    /// What was added, for the manifest.
     pub added: Option<String>,
-    /// What the user should know.
     pub note: Option<String>,
 }
 

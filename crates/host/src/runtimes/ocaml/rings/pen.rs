@@ -1,7 +1,7 @@
 //! Writes what was copied, in a thread of its own: a disk that makes a writer wait must
 //! not keep anybody from copying. Owns that thread and how much may wait for it.
 
-use crate::system::worker::{Priority, Shared, Worker};
+use crate::system::worker::{Shared, Worker};
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -21,7 +21,6 @@ pub struct Job {
     pub name: String,
     /// Its size before, which it is set back to where the bytes cannot be written.
     pub size: u64,
-    /// What is to be written.
     pub bytes: Vec<u8>,
 }
 
@@ -31,7 +30,6 @@ struct Desk {
     spare: Vec<Vec<u8>>,
 }
 
-/// The thread that writes.
 #[derive(Debug)]
 pub struct Pen {
     jobs: Sender<Job>,
@@ -44,10 +42,9 @@ impl Pen {
         let (jobs, todo) = channel();
         let shared = Shared::new(Desk::default())?;
         let work = move |desk: &Shared<Desk>| write_all(&todo, desk, &failed);
-        Ok(Pen { jobs, worker: Worker::run(shared, "rings-disk", Priority::Usual, work)? })
+        Ok(Pen { jobs, worker: Worker::run(shared, "rings-disk", || {}, work)? })
     }
 
-    /// Takes bytes to be written.
     pub fn write(&self, job: Job) {
         self.worker.lock().waiting += job.bytes.len() as u64;
         // Nobody takes it only where the thread is gone, and nothing can be done then.
@@ -59,12 +56,10 @@ impl Pen {
         self.worker.lock().waiting > WAITING_MAX
     }
 
-    /// An empty buffer.
     pub fn buffer(&self) -> Vec<u8> {
         self.worker.lock().spare.pop().unwrap_or_default()
     }
 
-    /// Bytes written so far.
     pub fn written_bytes(&self) -> u64 {
         self.worker.written_bytes()
     }

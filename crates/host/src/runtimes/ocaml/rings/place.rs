@@ -39,7 +39,6 @@ const SHARED_MODE: u32 = 0o1733;
 /// Where the rings of a recording lie.
 #[derive(Debug)]
 pub struct Place {
-    /// The folder.
     pub folder: Folder,
     /// Whether the recorder made it, and so cleans up in it.
     pub own: bool,
@@ -130,7 +129,6 @@ impl Place {
         Ok(())
     }
 
-    /// Gives the reserved room back.
     pub fn give_back(&mut self) {
         if let Some(reserved) = self.reserved.take() {
             remove_if_same(&self.folder, &reserved.name, &reserved.file);
@@ -188,7 +186,6 @@ pub fn room(folder: &Folder) -> u64 {
     if in_memory(folder) { free.min(memory() / MEMORY_SHARE) } else { free }
 }
 
-/// Whether files of `folder` lie in memory.
 fn in_memory(folder: &Folder) -> bool {
     const TMPFS: u64 = 0x0102_1994;
     const RAMFS: u64 = 0x8584_58f6;

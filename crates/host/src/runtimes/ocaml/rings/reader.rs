@@ -18,7 +18,7 @@ use crate::privileges::opener::Ask;
 use crate::system::clock;
 use crate::system::procfs::Host;
 use crate::system::ready::is_ready;
-use crate::system::worker::{self as background, Priority, Shared, Worker};
+use crate::system::worker::{self as background, Shared, Worker};
 use crate::target::{Process, What, open_target};
 use rtscope_model::{Loss, LossKind, Time};
 use rustix::fs::inotify;
@@ -61,12 +61,9 @@ const RINGS_RESERVED_MAX: u64 = 4;
 /// Looks at all processes for the writer of a ring.
 const WIDE_LOOKS_MAX: u8 = 3;
 
-/// What to read.
 #[derive(Debug)]
 pub struct Config {
-    /// Where `/proc` is.
     pub host: Host,
-    /// The program that is recorded.
     pub pid: u32,
     /// The capture's folder `rings`.
     pub folder: Folder,
@@ -84,7 +81,6 @@ pub struct Copied {
     pub name: String,
     /// Its process, 0 where it could not be found.
     pub pid: u32,
-    /// The program that the process runs.
     pub program: Option<File>,
 }
 
@@ -128,7 +124,7 @@ impl Reader {
         let told = Arc::clone(&shared);
         let pen = Pen::start(move |name, error| told.failed(name, error))?;
         let mut state = State::new(config, Arc::clone(&shared), pen)?;
-        Worker::run(shared, "rings", Priority::Background, move |_| state.run())
+        Worker::run(shared, "rings", background::stand_back, move |_| state.run())
     }
 
     /// Rings that were found since the last call.
@@ -164,14 +160,12 @@ struct Coming {
     writer: Option<Writer>,
 }
 
-/// A process and the program that it runs.
 #[derive(Debug)]
 struct Writer {
     pid: u32,
     program: Option<File>,
 }
 
-/// A ring and where it goes.
 #[derive(Debug)]
 struct Live {
     name: String,
@@ -186,7 +180,6 @@ struct Live {
     opened_by: Option<Writer>,
 }
 
-/// Whether a ring goes on.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 enum Fate {
     GoesOn,
@@ -197,10 +190,7 @@ enum Fate {
 }
 
 struct State {
-    host: Host,
-    pid: u32,
-    folder: Folder,
-    watched: Option<(Folder, bool)>,
+    config: Config,
     watch: Option<OwnedFd>,
     shared: Arc<Shared<News>>,
     pen: Option<Pen>,
@@ -218,7 +208,7 @@ struct State {
 }
 
 impl State {
-    fn new(config: Config, shared: Arc<Shared<News>>, pen: Pen) -> io::Result<State> {
+    fn new(mut config: Config, shared: Arc<Shared<News>>, pen: Pen) -> io::Result<State> {
         let watch = match &config.watched {
             Some((folder, _)) => {
                 let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
@@ -229,11 +219,9 @@ impl State {
             None => None,
         };
         let now = clock::monotonic();
+        let mapped = std::mem::take(&mut config.mapped);
         let mut state = State {
-            host: config.host,
-            pid: config.pid,
-            folder: config.folder,
-            watched: config.watched,
+            config,
             watch,
             shared,
             pen: Some(pen),
@@ -247,7 +235,7 @@ impl State {
             missed: BTreeSet::new(),
             in_front: false,
         };
-        for mapped in config.mapped {
+        for mapped in mapped {
             let Some(file) = mapped.open() else { continue };
             let name = mapped.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             let writer = Some(state.writer(mapped.process.pid()));
@@ -308,7 +296,7 @@ impl State {
                 *names.entry(name.to_owned()).or_default() |= event.events().contains(inotify::ReadFlags::CREATE);
             }
         }
-        if lost && let Some((folder, _)) = &self.watched {
+        if lost && let Some((folder, _)) = &self.config.watched {
             let found = folder.names().unwrap_or_default().into_iter();
             names.extend(found.filter_map(|name| Some((name.into_string().ok()?, false))));
         }
@@ -321,12 +309,12 @@ impl State {
 
     /// Opens a file that a runtime may be making; true where it is being copied already.
     fn expect(&mut self, name: String, created: bool, now: Time) -> bool {
-        let Some((folder, _)) = &self.watched else { return false };
+        let Some((folder, _)) = &self.config.watched else { return false };
         let Some(number) = found::number(&name) else { return false };
         let inode = folder.look_at(&name).map(|file| file.st_ino).ok();
         let same = |file: &File| file.metadata().is_ok_and(|found| Some(found.ino()) == inode);
         // Told now: the process may be gone when its ring is ready.
-        let writer = (number == self.pid || self.is_below(number)).then(|| self.writer(number));
+        let writer = (number == self.config.pid || self.is_below(number)).then(|| self.writer(number));
         let live = |live: &&mut Live| live.name == name && (inode.is_none() || same(&live.ring.file));
         if let Some(live) = self.live.iter_mut().find(live) {
             live.opened_by = writer.filter(|writer| writer.program.is_some()).or(live.opened_by.take());
@@ -347,7 +335,7 @@ impl State {
     /// A file in the watched folder; one that another user made may take the opener.
     fn read(&self, folder: &Folder, name: &str) -> io::Result<File> {
         let read = folder.read(name);
-        match (&read, self.host.opener()) {
+        match (&read, self.config.host.opener()) {
             (Err(error), Some(opener)) if error.kind() == io::ErrorKind::PermissionDenied => {
                 Ok(opener.open(None, Ask::Captured(std::path::Path::new("rings/live").join(name)))?)
             }
@@ -356,13 +344,13 @@ impl State {
     }
 
     fn writer(&self, pid: u32) -> Writer {
-        let process = Process::open(&self.host, pid).ok();
+        let process = Process::open(&self.config.host, pid).ok();
         Writer { pid, program: process.and_then(|process| open_target(&process, What::Executable).ok()) }
     }
 
     /// Whether the program started process `pid`, or one of those that it started did.
     fn is_below(&self, pid: u32) -> bool {
-        self.host.ancestors(pid).take(ANCESTORS_MAX).any(|parent| parent == self.pid)
+        self.config.host.ancestors(pid).take(ANCESTORS_MAX).any(|parent| parent == self.config.pid)
     }
 
     fn look_at_coming(&mut self, now: Time) {
@@ -377,7 +365,7 @@ impl State {
 
     /// Begins to copy, if a process writes it: files of earlier ones lie about.
     fn begin(&mut self, coming: Coming, layout: Layout, now: Time) {
-        let own = self.watched.as_ref().is_some_and(|(_, own)| *own);
+        let own = self.config.watched.as_ref().is_some_and(|(_, own)| *own);
         let Coming { name, file, since, writer } = coming;
         let mut ring = Ring::new(file, layout);
         let settled = own || now.since(since) >= STALE_NS;
@@ -402,7 +390,7 @@ impl State {
         let file_name = format!("{}.ring", self.streams);
         let stream_name = format!("rings/{file_name}");
         let number = found::number(&name).unwrap_or(0);
-        match Stream::create(&self.folder, &file_name, &ring.layout, number, now) {
+        match Stream::create(&self.config.folder, &file_name, &ring.layout, number, now) {
             Ok(stream) => {
                 self.streams += 1;
                 let Writer { pid, program } = writer;
@@ -418,7 +406,7 @@ impl State {
 
     fn writer_of(&mut self, file: &File, name: &str) -> Writer {
         let everywhere = self.wide_looks > 0;
-        let Some(pid) = found::writer(&self.host, file, name, everywhere) else {
+        let Some(pid) = found::writer(&self.config.host, file, name, everywhere) else {
             self.wide_looks = self.wide_looks.saturating_sub(1);
             return Writer { pid: 0, program: None };
         };
@@ -429,7 +417,7 @@ impl State {
     /// own. Of a process that is gone that is not known, and nothing of its is written to.
     fn made(&self, file: &File, pid: u32) -> bool {
         let Ok(found) = file.metadata() else { return false };
-        found.uid() == own_user() || place::user_of(&self.host, pid).is_none_or(|user| user == found.uid())
+        found.uid() == own_user() || place::user_of(&self.config.host, pid).is_none_or(|user| user == found.uid())
     }
 
     fn tell_foreign(&self, pid: u32) {
@@ -439,14 +427,14 @@ impl State {
 
     /// Room on the disk for a file that its runtime has made by itself; gives the bytes.
     fn reserve(&self, ring: &Ring, pid: u32) -> u64 {
-        let Some((folder, true)) = &self.watched else { return 0 };
+        let Some((folder, true)) = &self.config.watched else { return 0 };
         let (Ok(found), Some(length)) = (ring.file.metadata(), ring.layout.end()) else { return 0 };
         let (room, held) = (place::room(folder), self.live.iter().map(|live| live.room).sum::<u64>());
         let has_room = found.blocks().saturating_mul(512) >= length;
         if has_room || length > room || held.saturating_add(length) > room.saturating_mul(RINGS_RESERVED_MAX) {
             return 0;
         }
-        if place::take_room(&self.host, folder, &ring.file, length, pid) { length } else { 0 }
+        if place::take_room(&self.config.host, folder, &ring.file, length, pid) { length } else { 0 }
     }
 
     fn round(&mut self, now: Time) {
@@ -518,7 +506,7 @@ impl State {
         if found.nlink() == 0 {
             return Fate::Ended;
         }
-        let mapped = || mapped_by(&self.host, live.pid).iter().any(|mapped| mapped.inode == found.ino());
+        let mapped = || mapped_by(&self.config.host, live.pid).iter().any(|mapped| mapped.inode == found.ino());
         if gone || (closer && live.pid != 0 && !mapped()) { Fate::Left } else { Fate::GoesOn }
     }
 
@@ -532,7 +520,7 @@ impl State {
             live.stream.end(now);
         }
         self.flush(&mut live, now, true);
-        if let (Fate::Left, Some((folder, true))) = (fate, &self.watched) {
+        if let (Fate::Left, Some((folder, true))) = (fate, &self.config.watched) {
             place::remove_if_same(folder, &live.name, &live.ring.file);
         }
     }

@@ -16,7 +16,6 @@ const BUFFER_MAX: usize = 256 << 10;
 /// Nothing waits longer: a recorder that is killed loses it.
 const WAIT_NS: u64 = 250_000_000;
 
-/// A stream under way.
 #[derive(Debug)]
 pub struct Stream {
     /// What it is called in the capture.
@@ -103,7 +102,6 @@ impl Stream {
         self.buffer.len()
     }
 
-    /// Forgets what was added since `mark`.
     pub fn drop_since(&mut self, mark: usize) {
         self.buffer.truncate(mark);
     }
