@@ -18,7 +18,6 @@ struct Expected {
     released: Time,
 }
 
-/// The fold.
 #[derive(Default)]
 pub(super) struct Slowest {
     expected: VecDeque<Expected>,
@@ -31,7 +30,6 @@ pub(super) struct Slowest {
 /// The slowest pauses together.
 #[derive(Default)]
 pub struct Together {
-    /// How many.
     pub pauses: u64,
     /// The length of the shortest of them, nanoseconds.
     pub least_ns: u64,
@@ -71,7 +69,6 @@ impl Slowest {
         }
     }
 
-    /// See [`Sums::without_kernel`].
     pub fn without_kernel(&mut self) {
         self.kept.iter_mut().map(|(_, sums)| sums).chain([&mut self.sums]).for_each(Sums::without_kernel);
     }

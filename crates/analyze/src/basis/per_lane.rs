@@ -32,11 +32,6 @@ impl<T> PerLane<T> {
         self.there.len()
     }
 
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.there.is_empty()
-    }
-
     /// All, by number.
     pub fn iter(&self) -> impl Iterator<Item = (LaneId, &T)> {
         self.there.iter().filter_map(|lane| Some((*lane, self.get(*lane)?)))

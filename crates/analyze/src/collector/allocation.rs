@@ -35,7 +35,6 @@ impl OneLane {
     }
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Allocation {
     lanes: BTreeMap<LaneId, OneLane>,

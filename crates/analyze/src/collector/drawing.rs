@@ -9,14 +9,12 @@ use rtscope_model::{Names, Pause, PauseQuality, Time};
 
 /// Slices of time, at most.
 const SLICES_MAX: usize = 512;
-/// Worst pauses kept.
 pub const WORST_MAX: usize = 10;
 /// First width of a slice, nanoseconds.
 const WIDTH_NS: u64 = 1_000_000;
 /// Spans of one lane in one drawn pause, at most.
 const SPANS_MAX: usize = 2_000;
 
-/// Pauses over time.
 #[derive(Default)]
 pub struct OverTime {
     origin: Option<Time>,

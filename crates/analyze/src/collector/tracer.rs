@@ -5,7 +5,6 @@ use crate::folds::{End, Fold};
 use crate::results::{Results, Tracer};
 use rtscope_model::{Body, Class, Classes, Event, Runtime, Time};
 
-/// The fold.
 #[derive(Default)]
 pub struct Disturbance {
     write_ns: u64,

@@ -12,7 +12,6 @@ mod blocked_in_kernel;
 mod blocked_output;
 pub(crate) mod collected;
 mod cpu_throttled;
-pub(crate) mod explicit_gc;
 mod facts;
 mod foreign_call;
 mod hand_over;
@@ -28,16 +27,13 @@ pub(crate) mod oversubscribed;
 mod preempted;
 mod rule;
 mod spelled;
-mod table;
 mod too_little_parallelism;
 pub(crate) mod with_work;
 mod words;
 
-pub use explicit_gc::EXPLICIT_GC;
 pub use facts::*;
 pub use needs::{LOOKS_MIN, Need};
 pub use rule::*;
-pub use table::table;
 pub(crate) use words::*;
 
 /// The rules that hold for every runtime that stops the world, also for one that is not known.

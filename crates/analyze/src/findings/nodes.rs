@@ -171,6 +171,20 @@ pub const SURVIVORS: Rule = Rule {
     ..WORK
 };
 
+/// Of fewer calls that ask for a collection nothing is said.
+pub const EXPLICIT_MIN: u64 = 3;
+
+/// Without its `check`: the program asks for collections itself. How a call shows in its log each runtime says.
+pub const EXPLICIT_GC: Rule = Rule {
+    id: "explicit-gc",
+    explains: &["collecting", "standing-still"],
+    order: 190,
+    share_min: 0.02,
+    also: ", three of them",
+    why: "a call after a large phase costs little",
+    ..Rule::BLANK
+};
+
 /// One kind of work of collections.
 pub struct Work {
     /// Ids of its purposes.

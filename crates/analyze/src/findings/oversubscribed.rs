@@ -56,15 +56,13 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         return None;
     }
     let noun = facts.runtime.lane.1;
-    let behind = evidence(
-        format!(
-            "Inside pauses a thread of the program waited for a CPU behind a sibling during {}, over the whole \
-             recording during {}.",
-            duration(held.sibling.in_pauses_ns),
-            duration(held.sibling.ns())
-        ),
-        held.sibling.pieces.longest,
+    let text = format!(
+        "Inside pauses a thread of the program waited for a CPU behind a sibling during {}, over the whole recording \
+         during {}.",
+        duration(held.sibling.in_pauses_ns),
+        duration(held.sibling.ns())
     );
+    let behind = evidence(text, held.sibling.pieces.longest);
     let longest = longest(facts, Cause::Oversubscribed, " behind the program's own threads");
     let who = match too_many {
         Some(cpus) => format!("{} {noun} share {cpus} CPUs: during", facts.lanes),

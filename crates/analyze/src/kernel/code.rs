@@ -7,6 +7,8 @@
 //! all of them together, which no single wait can tell.
 
 use super::purposes::{Purposes, spent};
+use crate::basis::lately;
+use crate::basis::sum::Sum as Lengths;
 use crate::results::{BlamedPause, Code, Place};
 use rtscope_model::{Cause, CausePiece, CodeKind, CodeSample, Found, Pause, Symbol, SymbolId, Symbols, Tid, Time};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -39,15 +41,10 @@ pub struct Majority {
 /// CPU time of one kind of wait, and where samples found the code meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
-    /// Length of these waits, nanoseconds: exact.
-    pub ns: u64,
-    /// Pieces of them.
-    pub count: u64,
-    /// The longest.
-    pub longest: Option<CausePiece>,
+    /// Their pieces: exact.
+    pub lengths: Lengths,
     /// CPU time that samples stand for, by whose code and where.
     pub places: BTreeMap<(CodeKind, SymbolId), u64>,
-    /// Samples.
     pub samples: u64,
 }
 
@@ -60,11 +57,7 @@ impl Waits {
     }
 
     fn piece(&mut self, piece: &CausePiece) {
-        self.ns += piece.ns();
-        self.count += 1;
-        if self.longest.is_none_or(|longest| longest.ns() < piece.ns()) {
-            self.longest = Some(*piece);
-        }
+        self.lengths.add((piece.from, piece.to), piece.ns());
     }
 
     /// Sampled CPU time in code of `kind`, nanoseconds.
@@ -81,7 +74,7 @@ impl Waits {
     /// The part of these waits that was in code of `kind`, nanoseconds, by its share of
     /// the samples.
     pub fn part_ns(&self, kind: CodeKind) -> u64 {
-        (self.ns as f64 * self.share(kind)) as u64
+        (self.lengths.ns as f64 * self.share(kind)) as u64
     }
 
     /// Places of `kind`, most CPU time first.
@@ -99,7 +92,6 @@ struct Sum {
     waited_ns: u64,
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct CodeSamples {
     threads: BTreeMap<Tid, VecDeque<(Time, CodeSample)>>,
@@ -114,7 +106,7 @@ pub struct CodeSamples {
     /// Asleep in a foreign call while the world waited for its lane to stop: places
     /// are the kernel's, with the time slept there.
     pub asleep: Waits,
-    /// While collections did their work: `ns` is their length, samples are of every
+    /// While collections did their work: pieces are these, samples are of every
     /// thread of the program.
     pub collects: Waits,
     /// All samples of running threads by what the CPU did.
@@ -145,10 +137,7 @@ impl CodeSamples {
         let history = self.threads.entry(sample.tid).or_default();
         // Streams of several CPUs are merged: a tiny disorder is levelled.
         let time = history.back().map_or(time, |last| time.max(last.0));
-        if history.len() >= HISTORY_MAX {
-            history.pop_front();
-        }
-        history.push_back((time, *sample));
+        lately::push(history, (time, *sample), HISTORY_MAX);
     }
 
     fn sum(&mut self, symbol: SymbolId) -> &mut Sum {
@@ -241,8 +230,7 @@ impl CodeSamples {
             found.extend(samples.map(|(sample, ns)| (works_for(sample, symbols), ns)));
         }
         self.purposes.collect(pause, inside);
-        self.collects.ns += pause.collect_ns();
-        self.collects.count += 1;
+        self.collects.lengths.add((pause.stopped, pause.collected), pause.collect_ns());
         found.into_iter().for_each(|((kind, symbol), ns)| self.collects.add(kind, symbol, ns));
     }
 
@@ -254,11 +242,7 @@ impl CodeSamples {
     /// Forgets what no open pause can ask for: but for the last sample of a thread,
     /// which may still tell where it waits.
     pub fn prune(&mut self, before: Time) {
-        for history in self.threads.values_mut() {
-            while history.get(1).is_some_and(|next| next.0 <= before) {
-                history.pop_front();
-            }
-        }
+        self.threads.values_mut().for_each(|history| lately::prune(history, |sample| sample.0, before));
         if self.threads.len() >= THREADS_MAX {
             self.threads.retain(|_, history| history.back().is_some_and(|last| last.0 >= before));
         }

@@ -13,7 +13,6 @@ pub struct Spent {
     /// Whose code: the caller's, where the kernel or the C library worked for it; [`CodeKind::Kernel`] only where
     /// it is not known for whom.
     pub kind: CodeKind,
-    /// Whether the kernel did it.
     pub in_kernel: bool,
     /// What the runtime's code was for; `None`: not the runtime's code, or not known.
     pub purpose: Option<PurposeId>,

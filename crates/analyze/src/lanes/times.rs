@@ -73,7 +73,6 @@ impl Spent {
     }
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct LaneTimes {
     lanes: BTreeMap<LaneId, OneLane>,
@@ -99,7 +98,6 @@ impl LaneTimes {
         lane.is_some_and(|lane| lane.alive.is_some() || lane.ended.is_none_or(|ended| ended >= since))
     }
 
-    /// It ends.
     pub fn ended(&mut self, lane: LaneId, at: Time) {
         let lane = self.lanes.entry(lane).or_default();
         lane.lived_ns = lane.life_ns(at);
@@ -114,7 +112,6 @@ impl LaneTimes {
         }
     }
 
-    /// Adds one pause.
     pub fn pause(&mut self, pause: &Pause, still: &Still) {
         self.stopped_ns = self.stopped_ns.saturating_add(still.lanes_ns);
         for part in &pause.lanes {

@@ -92,7 +92,6 @@ struct Lane {
     lost: Option<Time>,
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Rates {
     origin: Option<Time>,

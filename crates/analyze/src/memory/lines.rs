@@ -85,7 +85,6 @@ impl Line {
     }
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Lines {
     rss: Line,
@@ -97,7 +96,6 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The levels at the end.
     pub fn levels(&self, end: Time) -> Memory {
         Memory {
             rss_bytes: self.rss.level(end),

@@ -50,7 +50,6 @@ struct Window {
     dropped: bool,
 }
 
-/// The fold.
 pub struct Utilisation {
     spans: VecDeque<Span>,
     /// Number of the first span kept.
@@ -117,7 +116,6 @@ impl Utilisation {
         }
     }
 
-    /// The recording ends.
     pub fn finish(mut self, end: Time) -> Vec<Mmu> {
         let Some(origin) = self.origin else { return Vec::new() };
         // An empty span: windows may end with the recording.

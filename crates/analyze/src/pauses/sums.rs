@@ -23,11 +23,8 @@ type Key = (Cause, Option<NameId>);
 /// One cause summed up, with its longest piece.
 #[derive(Clone, Debug)]
 pub struct CauseTotal {
-    /// Nanoseconds.
     pub ns: u64,
-    /// Pieces.
     pub count: u64,
-    /// The longest.
     pub longest: CausePiece,
     /// Lowest confidence among pieces that make up the sum.
     pub confidence: Confidence,
@@ -81,7 +78,6 @@ impl OneGeneration {
     }
 }
 
-/// The sums.
 #[derive(Default)]
 pub struct Sums {
     quantiles: Quantiles,

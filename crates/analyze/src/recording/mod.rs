@@ -119,7 +119,7 @@ pub struct Tail {
 /// Whether a loss makes a pause in `[from, to]` partial: bytes of the log that
 /// were not read. A cut or an unwritten end without a time is behind the last
 /// event, where it can only touch pauses that never end.
-pub fn loss_of_log(loss: &Loss, from: Time, to: Time) -> bool {
+pub(crate) fn loss_of_log(loss: &Loss, from: Time, to: Time) -> bool {
     if of_code(loss) {
         return false;
     }
@@ -138,7 +138,7 @@ pub fn loss_of_log(loss: &Loss, from: Time, to: Time) -> bool {
 }
 
 /// Whether a loss voids the causes in `[from, to]`: kernel records dropped.
-pub fn loss_of_kernel(loss: &Loss, from: Time, to: Time) -> bool {
+pub(crate) fn loss_of_kernel(loss: &Loss, from: Time, to: Time) -> bool {
     loss.kind == LossKind::KernelRecords && !of_code(loss) && loss.touches(from, to)
 }
 

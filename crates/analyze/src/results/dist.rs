@@ -37,7 +37,6 @@ impl Dist {
         Dist { quantiles, ..Dist::default() }
     }
 
-    /// Adds one duration, nanoseconds.
     pub fn add(&mut self, ns: u64) {
         self.count += 1;
         self.sum = self.sum.saturating_add(ns);
@@ -49,7 +48,6 @@ impl Dist {
         }
     }
 
-    /// Adds what another one holds.
     pub fn merge(&mut self, other: &Dist) {
         self.count += other.count;
         self.sum = self.sum.saturating_add(other.sum);
@@ -76,7 +74,6 @@ impl Dist {
         self.histogram.as_mut()
     }
 
-    /// Exact sum, nanoseconds.
     pub fn sum_ns(&self) -> u64 {
         self.sum
     }

@@ -3,7 +3,6 @@
 
 /// What two slices that become one come to.
 pub trait Join: Copy + Default {
-    /// Adds the later one.
     fn join(&mut self, later: &Self);
 }
 
@@ -21,7 +20,6 @@ impl<T, const MAX: usize, const WIDTH_NS: u64> Default for Slices<T, MAX, WIDTH_
 }
 
 impl<T: Join, const MAX: usize, const WIDTH_NS: u64> Slices<T, MAX, WIDTH_NS> {
-    /// The width of each, nanoseconds.
     pub fn width_ns(&self) -> u64 {
         self.width_ns
     }

@@ -21,13 +21,11 @@
 //! to know how they were sent, and on which clock: all times are the recording's.
 
 mod backlog;
-mod owed;
 mod spans;
 
 use crate::basis::union::Union;
 use crate::results::requests::{Drawing, Joined, Part, Slice, Slow, WHATS, What, Worst};
-use backlog::Backlog;
-use owed::Owed;
+use backlog::{Backlog, Owed};
 use rtscope_model::Time;
 use rtscope_model::request::{Outcome, Request};
 use spans::{Cover, Spans};

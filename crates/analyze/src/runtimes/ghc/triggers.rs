@@ -180,7 +180,6 @@ struct Mark {
     lane_max: u64,
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Triggers {
     flags: Flags,
@@ -216,7 +215,6 @@ impl Triggers {
         (self.limit_bytes > 0).then_some(self.limit_bytes)
     }
 
-    /// The fold over the recording that `context` describes.
     pub fn new(context: &Context) -> Self {
         Triggers {
             flags: Flags::of(&context.runtime.args),

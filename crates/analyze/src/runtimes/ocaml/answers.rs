@@ -10,6 +10,7 @@
 
 use crate::basis::sum::Sum;
 use crate::basis::union::Union;
+use crate::blame::kept_off;
 use crate::kernel::lane_thread::LaneMarks;
 use crate::results::BlamedPause;
 use crate::runtimes::ocaml::leadership::Leadership;
@@ -32,7 +33,6 @@ pub struct One {
     pub longest: Option<(Time, Time)>,
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Answers {
     lanes: BTreeMap<LaneId, One>,
@@ -48,7 +48,6 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Takes one event of the runtime.
     pub fn push(&mut self, event: &Event) {
         let Body::Runtime(body) = event.body else { return };
         match body {
@@ -123,7 +122,6 @@ impl Answers {
         ns
     }
 
-    /// Every lane with its part.
     pub fn lanes(&self) -> impl Iterator<Item = (LaneId, &One)> {
         self.lanes.iter().map(|(id, lane)| (*id, lane))
     }
@@ -145,21 +143,5 @@ impl Answers {
 
 /// The thread that was waited for did not run.
 fn off_cpu(cause: Cause) -> bool {
-    match cause {
-        Cause::Throttled
-        | Cause::Preempted
-        | Cause::Oversubscribed
-        | Cause::IdleCpu
-        | Cause::NotScheduled
-        | Cause::WakeLatency
-        | Cause::Asleep
-        | Cause::BlockedInKernel => true,
-        Cause::HostSteal
-        | Cause::Running
-        | Cause::LateSafepoint
-        | Cause::ForeignCall
-        | Cause::InKernel
-        | Cause::HandedOver
-        | Cause::Unknown => false,
-    }
+    kept_off(cause) && !matches!(cause, Cause::HostSteal | Cause::HandedOver)
 }

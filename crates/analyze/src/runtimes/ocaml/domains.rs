@@ -10,12 +10,11 @@
 //! that fit alike are unknown.
 
 use crate::basis::thinned::Thinned;
-use crate::kernel::lane_thread::LaneMarks;
-use crate::kernel::lane_thread::{LaneThreads, Votes, settle};
+use crate::kernel::lane_thread::{LaneMarks, LaneThreads, Votes, settle};
 use crate::kernel::sched::Tracks;
 use crate::results::LaneThread;
 use rtscope_model::{LaneId, Tid, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Moments kept per domain, each with who was on a CPU.
 const SIGHTINGS_MAX: usize = 128;
@@ -33,7 +32,6 @@ const SIGHTINGS_MIN: usize = 8;
 /// How a domain's own thread was found.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Found {
-    /// The domain said so.
     Told,
     /// By what it did when it began; for the first domain, by the process.
     Birth,
@@ -57,6 +55,12 @@ impl Life {
         Life { from, to: None, own: None, candidates: Vec::new(), sightings: Thinned::default() }
     }
 
+    /// Whoever was on a CPU at one of them.
+    fn seen(&self) -> Vec<Tid> {
+        let seen: BTreeSet<Tid> = self.sightings.kept().iter().flat_map(|on| on.iter().copied()).collect();
+        seen.into_iter().collect()
+    }
+
     /// Share of the sightings in which one of `threads` was on a CPU.
     fn score(&self, threads: &[Tid]) -> Option<f64> {
         let hits = self.sightings.kept().iter().filter(|on| threads.iter().any(|tid| on.contains(tid))).count();
@@ -67,11 +71,9 @@ impl Life {
 /// A domain's threads, for a report.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Threads {
-    /// The domain's own.
     pub own: Tid,
     /// Threads made by it that serve it in turn: its backup thread and the program's.
     pub others: Vec<Tid>,
-    /// How the first was found.
     pub found: Found,
     /// Share of the domain's events at which one of these was on a CPU.
     pub score: Option<f64>,
@@ -90,7 +92,6 @@ impl Threads {
     }
 }
 
-/// The map.
 pub struct Domains {
     /// The process's first thread.
     first: Option<Tid>,
@@ -170,9 +171,7 @@ impl Domains {
         }
         let mut candidates = life.candidates.clone();
         if candidates.is_empty() {
-            candidates = life.sightings.kept().iter().flat_map(|on| on.iter().copied()).collect();
-            candidates.sort_unstable();
-            candidates.dedup();
+            candidates = life.seen();
         }
         candidates.retain(|tid| !owners.contains(tid));
         let scored = candidates.iter().filter_map(|tid| Some((life.score(&self.group(*tid, owners))?, *tid)));
@@ -200,11 +199,8 @@ impl Domains {
         if self.births {
             return None;
         }
-        let mut others: Vec<Tid> = life.sightings.kept().iter().flat_map(|on| on.iter().copied()).collect();
-        others.sort_unstable();
-        others.dedup();
-        others.retain(|tid| *tid != own && !owners.contains(tid));
-        let scored = others.into_iter().filter_map(|tid| Some((life.score(&[own, tid])?, tid)));
+        let others = life.seen().into_iter().filter(|tid| *tid != own && !owners.contains(tid));
+        let scored = others.filter_map(|tid| Some((life.score(&[own, tid])?, tid)));
         scored.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 

@@ -78,7 +78,6 @@ impl Rates {
     }
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Leadership {
     lanes: BTreeMap<LaneId, Lane>,
@@ -91,18 +90,15 @@ pub struct Leadership {
     prompt: bool,
     union: Union,
     recent: VecDeque<(Time, Time)>,
-    /// The longest wait.
     pub longest: Option<(LaneId, Time, Time)>,
 }
 
 /// The waits of one lane.
 #[derive(Copy, Clone, Default, Eq, PartialEq, Debug)]
 pub struct Waited {
-    /// Sum, nanoseconds.
     pub ns: u64,
     /// Of this, on a CPU, as far as the caller of [`Leadership::ran`] told.
     pub ran_ns: u64,
-    /// How many.
     pub count: u64,
 }
 
