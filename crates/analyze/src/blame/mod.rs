@@ -175,31 +175,25 @@ impl Judge<'_> {
         let of = |lane: Option<LaneId>| lane.and_then(|lane| served.get(&lane)).copied();
         let on_leader = |from, to| Waited { from, to, lane: leader, served: of(leader), ..Waited::default() };
         let last = pause.straggler.and_then(|lane| Some((lane, pause.lane(lane)?.arrived?)));
-        if let Some((lane, arrived)) = last {
-            let arrived = arrived.clamp(requested, stopped);
-            let told = self.told(of(leader), requested, arrived);
-            let (from, to, lane, served) = (told, arrived, Some(lane), of(Some(lane)));
-            let first = Waited { from, to, lane, served, arrival: true, stopping: true, ..Waited::default() };
-            let waits = [on_leader(requested, told), first, on_leader(arrived, stopped)];
-            return waits.into_iter().filter(|wait| wait.from < wait.to).collect();
-        }
-        if pause.mode == PauseMode::NonThreaded {
-            return Vec::new();
-        }
-        // No arrival was posted: the thread that last woke the leader is the
-        // one it had waited for.
-        let woken = of(leader).and_then(|led| {
-            let (at, by) = self.tracks.last_waking(led.tid, requested, stopped)?;
-            let ours = by != led.tid && self.tracks.own().any(|tid| tid == by);
-            ours.then_some((at, by))
-        });
-        let Some((at, by)) = woken else { return vec![on_leader(requested, stopped)] };
-        let lane = self.lane_of(by, at, recognised, leader);
-        recognised.pause.straggler = lane;
-        let served = Some(Served { tid: by, by_elimination: true });
-        let told = self.told(of(leader), requested, at);
-        let first = Waited { from: told, to: at, lane, served, stopping: true, medium: true, ..Waited::default() };
-        let waits = [on_leader(requested, told), first, on_leader(at, stopped)];
+        let (at, lane, served, arrival) = match last {
+            Some((lane, arrived)) => (arrived.clamp(requested, stopped), Some(lane), of(Some(lane)), true),
+            None if pause.mode == PauseMode::NonThreaded => return Vec::new(),
+            None => {
+                // No arrival was posted: the thread that last woke the leader is the
+                // one it had waited for.
+                let woken = of(leader).and_then(|led| {
+                    let (at, by) = self.tracks.last_waking(led.tid, requested, stopped)?;
+                    let ours = by != led.tid && self.tracks.own().any(|tid| tid == by);
+                    ours.then_some((at, by))
+                });
+                let Some((at, by)) = woken else { return vec![on_leader(requested, stopped)] };
+                recognised.pause.straggler = self.lane_of(by, at, recognised, leader);
+                (at, recognised.pause.straggler, Some(Served { tid: by, by_elimination: true }), false)
+            }
+        };
+        let (from, to) = (self.told(of(leader), requested, at), at);
+        let first = Waited { from, to, lane, served, arrival, stopping: true, medium: !arrival, ..Waited::default() };
+        let waits = [on_leader(requested, from), first, on_leader(at, stopped)];
         waits.into_iter().filter(|wait| wait.from < wait.to).collect()
     }
 
@@ -314,16 +308,12 @@ impl Judge<'_> {
     /// Causes of a wait for a lane that one of several threads served: at each
     /// moment only what is true of every one of them.
     fn agreed(&self, wait: &Waited, candidates: &[Tid]) -> Vec<CausePiece> {
-        let mut agreed: Option<Vec<CausePiece>> = None;
-        for tid in candidates {
-            let served = Served { tid: *tid, by_elimination: true };
-            let mut pieces = self.pieces(wait, served);
+        let pieces = |tid: &Tid| {
+            let mut pieces = self.pieces(wait, Served { tid: *tid, by_elimination: true });
             pieces.iter_mut().for_each(|piece| piece.tid = None);
-            agreed = Some(match agreed {
-                None => pieces,
-                Some(before) => common(&before, &pieces),
-            });
-        }
+            pieces
+        };
+        let agreed = candidates.iter().map(pieces).reduce(|before, pieces| common(&before, &pieces));
         agreed.filter(|pieces| !pieces.is_empty()).unwrap_or_else(|| vec![unknown(wait)])
     }
 

@@ -18,7 +18,6 @@ const ROUND: u32 = 4_096;
 const SLACK_NS: u64 = 2_000_000;
 /// A wait that is longer is told before it is over.
 const OPEN_WAIT_MAX_NS: u64 = 1_000_000_000;
-/// Threads followed, at most.
 const THREADS_MAX: usize = 4_096;
 
 /// What a thread does.

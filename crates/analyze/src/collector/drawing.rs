@@ -7,10 +7,8 @@ use crate::results::slices::{Join, Slices};
 use crate::results::{BlamedPause, LaneStates, PauseSlice, Results, StateSpan, WorstPause};
 use rtscope_model::{Names, Pause, PauseQuality, Time};
 
-/// Slices of time, at most.
 const SLICES_MAX: usize = 512;
 pub const WORST_MAX: usize = 10;
-/// First width of a slice, nanoseconds.
 const WIDTH_NS: u64 = 1_000_000;
 /// Spans of one lane in one drawn pause, at most.
 const SPANS_MAX: usize = 2_000;

@@ -12,11 +12,8 @@ use rtscope_model::chance::Chance;
 use rtscope_model::manifest::Manifest;
 use rtscope_model::{Cause, PauseQuality, Time};
 
-/// Pauses kept.
 const PAUSES_MAX: usize = 4_096;
-/// Slices of time, at most.
 const SLICES_MAX: usize = 1_024;
-/// First width of a slice, nanoseconds.
 const WIDTH_NS: u64 = 1_000_000;
 const SEED: u64 = 0x005e_ed0f_9a05_e500;
 

@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Samples kept per thread, at most.
 const HISTORY_MAX: usize = 16_384;
-/// Threads followed, at most.
 const THREADS_MAX: usize = 4_096;
 /// Symbols summed up apart, at most; the rest is the unknown one.
 const SYMBOLS_MAX: usize = 65_536;

@@ -12,9 +12,7 @@ use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Samples kept per series, at most.
 const SERIES_MAX: usize = 16_384;
-/// Threads followed, at most.
 const THREADS_MAX: usize = 4_096;
 
 /// One counter series: when seen, the value, and since when it may have held.

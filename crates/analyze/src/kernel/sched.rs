@@ -291,13 +291,8 @@ impl Tracks {
     }
 
     fn run(&mut self, tid: Tid, time: Time, cpu: Cpu) -> Option<Wait> {
-        let waited = self.threads.get(&tid).and_then(|track| {
-            let mut from = None;
-            for span in track.spans.iter().rev().take_while(|span| span.state.waits()) {
-                from = Some(span.from);
-            }
-            from
-        });
+        let spans = self.threads.get(&tid).into_iter().flat_map(|track| track.spans.iter().rev());
+        let waited = spans.take_while(|span| span.state.waits()).last().map(|span| span.from);
         self.enter(tid, time, State::Running, Some(cpu));
         waited.map(|from| Wait { tid, from, to: time })
     }
@@ -348,14 +343,8 @@ impl Tracks {
     /// What ran on `cpu` over `[from, to]`, in order, without gaps.
     fn runners(&self, cpu: Cpu, from: Time, to: Time, mut each: impl FnMut(Time, Time, Runner)) {
         let Some(runs) = self.cpus.get(&cpu) else { return each(from, to, Runner::Unknown) };
-        cut(
-            runs,
-            |run| run.0,
-            (from, to),
-            |from, to, run| {
-                each(from, to, run.map_or(Runner::Unknown, |run| self.runner(run)));
-            },
-        );
+        let runner = |run: Option<&_>| run.map_or(Runner::Unknown, |run| self.runner(run));
+        cut(runs, |run| run.0, (from, to), |from, to, run| each(from, to, runner(run)));
     }
 
     fn runner(&self, run: &(Time, Tid, NameId)) -> Runner {
@@ -462,20 +451,9 @@ impl Tracks {
     pub fn wait_around(&self, tid: Tid, at: Time) -> Option<(Time, Time)> {
         let spans = &self.threads.get(&tid)?.spans;
         let inside = spans.partition_point(|span| span.from <= at).checked_sub(1)?;
-        let waits = |index: usize| spans.get(index).is_some_and(|span| span.state.waits());
-        if !waits(inside) {
-            return None;
-        }
-        let mut first = inside;
-        while first > 0 && waits(first - 1) {
-            first -= 1;
-        }
-        let mut end = inside + 1;
-        while waits(end) {
-            end += 1;
-        }
-        let from = spans.get(first)?.from;
-        Some((from, spans.get(end).or(spans.back()).map_or(from, |span| span.from)))
+        let first = spans.range(..=inside).rev().take_while(|span| span.state.waits()).last()?;
+        let end = spans.range(inside..).find(|span| !span.state.waits()).or(spans.back())?;
+        Some((first.from, end.from))
     }
 
     /// Since when `tid` is in the state that it has at `at`.
@@ -533,14 +511,8 @@ impl Idle {
 
     /// Cuts `[from, to]` at the changes.
     fn cut(&self, from: Time, to: Time, mut each: impl FnMut(Time, Time, bool)) {
-        cut(
-            &self.changes,
-            |change| change.0,
-            (from, to),
-            |from, to, change| {
-                each(from, to, change.is_some_and(|change| change.1));
-            },
-        );
+        let idle = |change: Option<&(Time, bool)>| change.is_some_and(|change| change.1);
+        cut(&self.changes, |change| change.0, (from, to), |from, to, change| each(from, to, idle(change)));
     }
 }
 

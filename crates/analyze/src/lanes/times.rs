@@ -12,7 +12,6 @@ use crate::results::{Lane, Productivity};
 use rtscope_model::{LaneId, Pause, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Threads kept per lane, at most.
 const TIDS_MAX: usize = 1_024;
 /// Share of the program's running time that the lanes' known threads must
 /// make up before lane times are told.

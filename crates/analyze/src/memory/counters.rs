@@ -12,9 +12,7 @@ use crate::results::{CounterLine, MemoryLine, Promotion, Results};
 use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, Runtime, Time};
 use std::collections::BTreeMap;
 
-/// Points of one line, at most.
 const POINTS_MAX: usize = 200;
-/// First width of a slice, nanoseconds.
 const WIDTH_NS: u64 = 1_000_000;
 
 #[derive(Copy, Clone, Default)]

@@ -12,7 +12,6 @@ use crate::results::Mmu;
 use rtscope_model::Time;
 use std::collections::VecDeque;
 
-/// Windows, nanoseconds.
 const WINDOWS_NS: [u64; 13] = [
     1_000_000,
     2_000_000,

@@ -19,7 +19,6 @@ use crate::results::{BlockedSum, GreenLane, GreenSummary, Results};
 use rtscope_model::{BlockedOn, Body, Class, Classes, Counter, Event, GreenThread, LaneId, Runtime, StopReason, Time};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// Threads followed at a time.
 const THREADS_MAX: usize = 1 << 17;
 /// Spans of idle lanes remembered: waits that reach back farther count in part.
 const IDLE_MAX: usize = 1_024;

@@ -9,7 +9,6 @@ use rtscope_model::{LaneId, LaneState, Time};
 pub const LANES_MAX: u16 = 16;
 /// Columns at most.
 pub const COLUMNS_MAX: usize = 240;
-/// The width to begin with.
 const WIDTH_NS: u64 = 1 << 16;
 
 /// Nanoseconds of each of [`LaneState::SUMMED`] in one column.
