@@ -316,7 +316,7 @@ impl Analysis {
         self.settle(self.evidence.ready(&self.context, self.at.now));
         let pending = self.pending.iter().map(|next| next.pause.begin()).min();
         self.divide(pending);
-        let divided = self.account.as_ref().map(Sweep::done);
+        let divided = self.account.as_ref().map(|account| account.done);
         let asked = [self.timeline.oldest(), pending, self.held.oldest(), divided];
         let oldest = asked.into_iter().flatten().min().unwrap_or(self.at.now);
         self.evidence.prune(oldest.min(self.at.now));

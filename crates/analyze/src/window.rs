@@ -6,7 +6,7 @@
 //! Refuses to recognise or blame anything. Bounded: [`SECONDS_MAX`] seconds, each with a
 //! bounded number of causes.
 
-pub use crate::kernel::samples::Throttled;
+pub use crate::results::Throttled;
 
 use crate::lanes::times::Spent;
 use crate::pauses::sums::Sums;

@@ -76,8 +76,8 @@ pub struct Sweep {
     due: usize,
     pauses: VecDeque<Stood>,
     causes: VecDeque<CausePiece>,
-    /// Everything before was counted.
-    done: Time,
+    /// Everything before was counted: nothing older is asked for.
+    pub done: Time,
     /// Every run of a green thread is seen, where the runtime posts them.
     every_run: bool,
     /// Some run was.
@@ -153,11 +153,6 @@ impl Sweep {
         let (leader, generation) = (pause.leader, pause.generation);
         self.pauses.push_back(Stood { begin, stopped, collected, released, leader, generation, votes });
         self.causes.extend(&blamed.causes);
-    }
-
-    /// Everything before was counted: nothing older is asked for.
-    pub fn done(&self) -> Time {
-        self.done
     }
 
     /// So much waits that it is time to [`Sweep::settle`].

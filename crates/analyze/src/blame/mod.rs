@@ -160,7 +160,8 @@ impl Judge<'_> {
             };
             self.void(&mut causes);
             if late.contains(&index) {
-                causes.retain(|piece| kept_off(piece.cause));
+                // What it does on a CPU is its share of the work.
+                causes.retain(|piece| !piece.cause.on_a_cpu() && piece.cause != Cause::Unknown);
             }
             pieces.append(&mut causes);
         }
@@ -477,11 +478,6 @@ fn collect_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Wait
     let from = before.max(pause.stopped);
     let (lane, served) = (Some(last), served.get(&last).copied());
     (from < end).then_some(Waited { from, to: end, lane, served, ..Waited::default() })
-}
-
-/// It had no CPU: what it does on one is its share of the work.
-pub(crate) fn kept_off(cause: Cause) -> bool {
-    !matches!(cause, Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel | Cause::Unknown)
 }
 
 /// The wait for the last lane back.

@@ -47,7 +47,7 @@ impl OverTime {
         let origin = self.origin.unwrap_or_default();
         let slice = |(from, slice): (u64, &PauseSlice)| {
             let from = origin.plus(from);
-            PauseSlice { from, to: from.plus(self.slices.width_ns()), ..*slice }
+            PauseSlice { from, to: from.plus(self.slices.width_ns), ..*slice }
         };
         self.slices.all().map(slice).collect()
     }

@@ -135,7 +135,7 @@ impl Samples {
     /// The middle of each slice, and its sums.
     pub fn slices(&self) -> impl Iterator<Item = (Time, &Sums)> {
         let origin = self.origin.unwrap_or_default();
-        let half_ns = self.slices.width_ns() / 2;
+        let half_ns = self.slices.width_ns / 2;
         self.slices.all().map(move |(from, sums)| (origin.plus(from.saturating_add(half_ns)), sums))
     }
 

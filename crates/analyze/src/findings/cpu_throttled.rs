@@ -9,7 +9,7 @@
 
 use super::needs::log_alone;
 use super::{Cost, Facts, Need, Rule, STOP, Verdict, evidence, longest};
-use crate::kernel::samples::Throttled;
+use crate::results::Throttled;
 use rtscope_model::manifest::Group;
 use rtscope_model::units::{cpus, duration};
 use rtscope_model::{Cause, Confidence, Evidence, Figure, GroupId, Remedy, Setting};
@@ -116,7 +116,8 @@ fn seen(facts: &Facts<'_>, total: &Throttled, paused: u64) -> Vec<Evidence> {
         let neighbour = &held.quota_with_neighbour;
         if neighbour.ns() * 20 > held.quota.ns() {
             let text = format!(
-                "Another process ran on the CPU during {} of it; the quota would have stopped the program without it, too.",
+                "Another process ran on the CPU during {} of it; the quota would have stopped the program without it, \
+                 too.",
                 duration(neighbour.ns())
             );
             seen.push(evidence(text, neighbour.pieces.longest));

@@ -40,7 +40,7 @@ pub(crate) use words::*;
 pub static RULES: [&Rule; 17] = [
     &cpu_throttled::RULE,
     &preempted::RULE,
-    &oversubscribed::RULE,
+    &oversubscribed::BASE,
     &foreign_call::RULE,
     &blocked_in_kernel::RULE,
     &host_steal::RULE,
@@ -54,5 +54,5 @@ pub static RULES: [&Rule; 17] = [
     &nodes::NO_CPU,
     &nodes::KEPT,
     &idle::RULE,
-    &overhead::RULE,
+    &overhead::BASE,
 ];

@@ -13,10 +13,7 @@ use rtscope_model::{Node, Remedy};
 /// Below this many samples a share says nothing; from the second number on it is good to a few per cent.
 const SAMPLES: (u64, u64) = (10, 100);
 
-/// Of a runtime that has no list.
-pub static RULE: Rule = BASE;
-
-/// To be built on.
+/// Of a runtime that has no list; to be built on.
 pub const BASE: Rule = Rule {
     id: "overhead",
     order: 184,

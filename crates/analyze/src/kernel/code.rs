@@ -190,9 +190,9 @@ impl CodeSamples {
     /// steps before it stops are the program's; the leader's are the runtime's.
     pub fn pause(&mut self, blamed: &BlamedPause, symbols: &Symbols) {
         let pause = &blamed.pause;
-        let keeps = |piece: &&CausePiece| on_cpu(piece.cause) && stopping(pause, piece);
+        let keeps = |piece: &&CausePiece| piece.cause.on_a_cpu() && stopping(pause, piece);
         let late_wait = blamed.causes.iter().filter(keeps).map(CausePiece::ns).sum::<u64>() >= LATE_MIN_NS;
-        for piece in blamed.causes.iter().filter(|piece| on_cpu(piece.cause)) {
+        for piece in blamed.causes.iter().filter(|piece| piece.cause.on_a_cpu()) {
             let Some(tid) = piece.tid else { continue };
             let late = late_wait && stopping(pause, piece);
             let found: Vec<(CodeSample, u64)> =
@@ -273,11 +273,6 @@ impl CodeSamples {
 /// A symbol's name, or that it has none.
 pub fn called(symbol: &Symbol) -> &str {
     if symbol.name.is_empty() { "unknown code" } else { &symbol.name }
-}
-
-/// Whether the thread that is waited for has a CPU.
-fn on_cpu(cause: Cause) -> bool {
-    matches!(cause, Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel)
 }
 
 /// A collector thread without work gives its CPU up again and again, or goes to

@@ -175,10 +175,10 @@ fn samples_of_a_collection_are_inside_and_what_the_cpu_did_keeps_its_sum() {
     }
     code.pause(&blamed, &at.symbols);
     code.pause(&blamed, &at.symbols);
-    let all = code.purposes.sums().values().sum::<u64>();
+    let all = code.purposes.sums.values().sum::<u64>();
     let of = |inside, kind, in_kernel, purpose: Option<&str>| {
         let spent = Spent { inside, kind, in_kernel, purpose: purpose.and_then(PurposeId::of) };
-        code.purposes.sums().get(&spent).copied().unwrap_or(0) * 6 / all
+        code.purposes.sums.get(&spent).copied().unwrap_or(0) * 6 / all
     };
     assert_eq!(of(false, CodeKind::Program, false, None), 1);
     assert_eq!(of(true, CodeKind::Runtime, false, Some("copying-young")), 2, "the C library works for the runtime");

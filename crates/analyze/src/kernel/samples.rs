@@ -8,8 +8,8 @@
 //! samples only as far back as open pauses can ask.
 
 use crate::basis::lately;
+use crate::results::Throttled;
 use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
-use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
 const SERIES_MAX: usize = 16_384;
@@ -40,19 +40,6 @@ impl<V: Copy> Series<V> {
     fn prune(&mut self, before: Time) {
         lately::prune(&mut self.points, |point| point.0, before);
     }
-}
-
-/// How far a quota was used up.
-#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
-pub struct Throttled {
-    /// Which group: an index into the context's list.
-    pub group: u16,
-    /// Enforcement periods with work.
-    pub periods: u64,
-    /// Of these, periods in which the quota ran out.
-    pub throttled: u64,
-    /// Time throttled, summed over CPUs, ns.
-    pub throttled_ns: u64,
 }
 
 #[derive(Default)]

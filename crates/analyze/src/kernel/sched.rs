@@ -516,7 +516,7 @@ impl Idle {
     }
 }
 
-/// Hands each piece of `[from, to]` between two changes to `each`, with the change that it follows from, if that is known.
+/// Hands each piece of `[from, to]` between two changes to `each`, with the change before it, if that is known.
 fn cut<'c, C>(
     changes: &'c VecDeque<C>,
     at: impl Fn(&C) -> Time,

@@ -80,14 +80,16 @@ impl Context {
     /// CPUs that the program can really use: the smaller of its affinity and
     /// its smallest quota; `None` where neither is known.
     pub fn cpus_available(&self) -> Option<f64> {
-        let allowed = match self.cpus_allowed.len() {
-            0 => (self.cpus_online > 0).then_some(f64::from(self.cpus_online)),
-            count => Some(count as f64),
-        };
-        match (allowed, self.quota_cpus()) {
+        match (self.cpus().map(|count| count as f64), self.quota_cpus()) {
             (Some(a), Some(q)) => Some(a.min(q)),
             (a, q) => a.or(q),
         }
+    }
+
+    /// CPUs of its affinity, else those online; `None` where neither is known.
+    pub(crate) fn cpus(&self) -> Option<usize> {
+        let cpus = if self.cpus_allowed.is_empty() { self.cpus_online as usize } else { self.cpus_allowed.len() };
+        (cpus > 0).then_some(cpus)
     }
 
     /// The smallest quota over the program, in CPUs.

@@ -25,7 +25,8 @@ pub enum Quantiles {
 pub struct Dist {
     histogram: Option<Histogram<u64>>,
     count: u64,
-    sum: u64,
+    /// Exact, nanoseconds.
+    pub sum: u64,
     min: Option<u64>,
     max: Option<u64>,
     quantiles: Quantiles,
@@ -72,10 +73,6 @@ impl Dist {
             self.histogram.iter_mut().for_each(|histogram| histogram.auto(true));
         }
         self.histogram.as_mut()
-    }
-
-    pub fn sum_ns(&self) -> u64 {
-        self.sum
     }
 
     /// The values of a report. Quantiles stay within the exact extremes.

@@ -630,6 +630,19 @@ pub struct KernelView {
     pub clock_error_ns: Option<u64>,
 }
 
+/// How far a quota was used up.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Throttled {
+    /// Which group: an index into the context's list.
+    pub group: u16,
+    /// Enforcement periods with work.
+    pub periods: u64,
+    /// Of these, periods in which the quota ran out.
+    pub throttled: u64,
+    /// Time throttled, summed over CPUs, ns.
+    pub throttled_ns: u64,
+}
+
 /// A pause with the causes of its waits.
 #[derive(Clone, Debug)]
 pub struct BlamedPause {

@@ -10,7 +10,6 @@
 
 use crate::basis::sum::Sum;
 use crate::basis::union::Union;
-use crate::blame::kept_off;
 use crate::kernel::lane_thread::LaneMarks;
 use crate::results::BlamedPause;
 use crate::runtimes::ocaml::leadership::Leadership;
@@ -143,5 +142,5 @@ impl Answers {
 
 /// The thread that was waited for did not run.
 fn off_cpu(cause: Cause) -> bool {
-    kept_off(cause) && !matches!(cause, Cause::HostSteal | Cause::HandedOver)
+    !cause.on_a_cpu() && !matches!(cause, Cause::HostSteal | Cause::HandedOver | Cause::Unknown)
 }

@@ -29,14 +29,16 @@ const LEAD_MIN: f64 = 0.1;
 /// Sightings before co-occurrence alone decides.
 const SIGHTINGS_MIN: usize = 8;
 
-/// How a domain's own thread was found.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Found {
-    Told,
-    /// By what it did when it began; for the first domain, by the process.
-    Birth,
-    /// By who was on a CPU at its events.
-    Seen,
+rtscope_model::listed! {
+    /// How a domain's own thread was found.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    pub enum Found: word {
+        Told = "told",
+        /// By what it did when it began; for the first domain, by the process.
+        Birth = "birth",
+        /// By who was on a CPU at its events.
+        Seen = "seen",
+    }
 }
 
 /// One life of a slot.
@@ -82,11 +84,7 @@ pub struct Threads {
 impl Threads {
     /// One entry for each thread.
     pub fn listed(&self) -> Vec<LaneThread> {
-        let found = match self.found {
-            Found::Told => "told",
-            Found::Birth => "birth",
-            Found::Seen => "seen",
-        };
+        let found = self.found.word();
         let one = |tid: Tid, role| LaneThread { tid: tid.0, role, found, score: self.score };
         std::iter::once(one(self.own, "own")).chain(self.others.iter().map(|tid| one(*tid, "other"))).collect()
     }

@@ -30,7 +30,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let cost_ns = sections(facts).leadership.wall_ns();
+    let cost_ns = sections(facts).leadership.wall.ns();
     let mut lanes: Vec<_> = sections(facts).leadership.lanes().collect();
     lanes.sort_by_key(|(_, waited)| std::cmp::Reverse(waited.ns));
     let named = lanes.iter().take(LANES_NAMED);

@@ -21,7 +21,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     if idle_domain::crowding(facts) {
         return None;
     }
-    let verdict = (oversubscribed::RULE.check)(facts)?;
+    let verdict = (oversubscribed::BASE.check)(facts)?;
     Some(verdict.seen(late(facts)).remedies(remedies(facts)))
 }
 

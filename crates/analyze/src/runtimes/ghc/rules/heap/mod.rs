@@ -17,11 +17,9 @@ use rtscope_model::heap::Heap;
 use rtscope_model::{Evidence, Figure, Remedy, Time};
 
 /// What rules about a figure of a look at the heap have in common.
-const FIGURE: Rule = Rule {
-    needs: Some(&Need { name: "looks at the heap (`--heap-every`)", optional: true, missing: no_looks }),
-    bytes_min: COST_MIN_BYTES,
-    ..Rule::BLANK
-};
+const FIGURE: Rule = Rule { needs: Some(&LOOKS), bytes_min: COST_MIN_BYTES, ..Rule::BLANK };
+
+static LOOKS: Need = Need { name: "looks at the heap (`--heap-every`)", optional: true, missing: no_looks };
 
 /// At the end a program has given up what it held: the mean is what tells.
 const RSS: Figure = Figure { path: "memory.rss_bytes.mean", shows: "less is resident" };
