@@ -28,7 +28,7 @@ impl<T> PerLane<T> {
     }
 
     /// How many lanes are there.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.there.len()
     }
 

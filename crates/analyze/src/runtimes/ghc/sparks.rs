@@ -6,8 +6,10 @@ use crate::results::{LaneSparks, Results, SparkCounts, Sparks as Values};
 use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, Runtime};
 use std::collections::BTreeMap;
 
+type Field = fn(&mut SparkCounts) -> &mut u64;
+
 /// What each counter is kept in.
-const FIELDS: [(Counter, fn(&mut SparkCounts) -> &mut u64); 7] = [
+const FIELDS: [(Counter, Field); 7] = [
     (Counter::SparksCreated, |counts| &mut counts.created),
     (Counter::SparksConverted, |counts| &mut counts.converted),
     (Counter::SparksOverflowed, |counts| &mut counts.overflowed),
@@ -29,9 +31,9 @@ impl Sparks {
             return None;
         }
         let mut all = SparkCounts::default();
-        for lane in self.lanes.values() {
+        for mut lane in self.lanes.values().copied() {
             for (_, field) in FIELDS {
-                *field(&mut all) = field(&mut all).saturating_add(*field(&mut lane.clone()));
+                *field(&mut all) = field(&mut all).saturating_add(*field(&mut lane));
             }
         }
         let lanes = self.lanes.iter().map(|(lane, counts)| LaneSparks { lane: lane.0, counts: *counts });

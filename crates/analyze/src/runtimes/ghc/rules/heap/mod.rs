@@ -48,9 +48,9 @@ impl<'a> Lasted<'a> {
     fn of(facts: &Facts<'a>, figure: impl Fn(&Heap) -> u64) -> Option<Lasted<'a>> {
         let sure = facts.heaps.iter().filter(|heap| is_sure(heap)).map(|heap| (heap, figure(heap)));
         let sure: Vec<(&Heap, u64)> = sure.collect();
-        let both = |((before, last), (heap, bytes)): (&(&'a Heap, u64), &(&'a Heap, u64))| Lasted {
-            heap: *heap,
-            bytes: *last.min(bytes),
+        let both = |(&(before, last), &(heap, bytes)): (&(&'a Heap, u64), &(&'a Heap, u64))| Lasted {
+            heap,
+            bytes: last.min(bytes),
             range: before.time.zip(heap.time),
         };
         let most = match sure[..] {
