@@ -17,7 +17,6 @@ use crate::collector::tracer::Disturbance;
 use crate::findings::{self, Facts};
 use crate::folds::{End, Fold, Folds, Now, Past};
 use crate::kernel::lane_thread::{LaneThreads, Votes};
-use crate::kernel::samples::QuotaTotal;
 use crate::lanes::timeline::{Doing, LaneDetail, Timeline};
 use crate::lanes::times::LaneTimes;
 use crate::memory::counters::Rates;
@@ -34,12 +33,11 @@ use crate::recording::requests::Join;
 use crate::recording::{Context, Tail, loss_of_log};
 use crate::results::{BlamedPause, KernelView, Lane, Productivity, Results, SCHEMA, SlowestPauses};
 use crate::runtimes;
-use crate::window::{HeldSums, Standing, Throttled};
+use crate::window::{HeldSums, Standing};
 use rtscope_model::code::{FIRST_TOUCH, PAGE_FAULT};
 use rtscope_model::runtime::LaneThreads as Serving;
 use rtscope_model::{
-    Account, Body, Class, Classes, Event, GroupId, LaneId, Loss, Names, Node, PauseQuality, Runtime, Sched, Symbol,
-    Time,
+    Account, Body, Class, Classes, Event, LaneId, Loss, Names, Node, PauseQuality, Runtime, Sched, Symbol, Time,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -322,7 +320,7 @@ impl Analysis {
         self.settle(self.evidence.ready(&self.context, self.at.now));
         let pending = self.pending.iter().map(|next| next.pause.begin()).min();
         self.divide(pending);
-        let divided = self.account.as_ref().map(Sweep::done);
+        let divided = self.account.as_ref().map(|account| account.done);
         let asked = [self.timeline.oldest(), pending, self.held.oldest(), divided];
         let oldest = asked.into_iter().flatten().min().unwrap_or(self.at.now);
         self.evidence.prune(oldest.min(self.at.now));
@@ -386,11 +384,7 @@ impl Analysis {
             sibling_ns: self.held.sibling.ns(),
             by_name,
         });
-        let quota = |(group, total): (GroupId, QuotaTotal)| {
-            let QuotaTotal { periods, throttled, throttled_ns } = total;
-            Throttled { group: group.0, periods, throttled, throttled_ns }
-        };
-        let quotas = self.evidence.counters.quotas_set().map(quota).collect();
+        let quotas = self.evidence.counters.quotas_set().collect();
         Standing { at, spent, collect_ns: self.summary.sums.collect_sum_ns, lanes, held, quotas, stm: None }
     }
 

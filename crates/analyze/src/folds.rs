@@ -6,8 +6,7 @@
 //! those that stand before it in the list.
 
 use crate::kernel::code::CodeSamples;
-use crate::kernel::lane_thread::LaneMarks;
-use crate::kernel::lane_thread::LaneThreads;
+use crate::kernel::lane_thread::{LaneMarks, LaneThreads};
 use crate::kernel::sched::Tracks;
 use crate::recording::{Context, Tail};
 use crate::results::{BlamedPause, Results};

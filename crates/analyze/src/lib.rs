@@ -5,19 +5,19 @@
 //! whatever the length of the stream.
 #![forbid(unsafe_code)]
 
-pub mod account;
+mod account;
 mod analysis;
 pub mod basis;
 pub mod blame;
-pub mod collector;
+mod collector;
 pub mod compare;
 pub mod findings;
 pub mod folds;
 pub mod kernel;
 pub mod lanes;
-pub mod memory;
+mod memory;
 pub mod pauses;
-pub mod program;
+mod program;
 pub mod recording;
 pub mod results;
 pub mod runtimes;

@@ -6,6 +6,8 @@
 //! Refuses to recognise or blame anything. Bounded: [`SECONDS_MAX`] seconds, each with a
 //! bounded number of causes.
 
+pub use crate::results::Throttled;
+
 use crate::lanes::times::Spent;
 use crate::pauses::sums::Sums;
 use crate::recording::stm::{StmRates, StmTotals};
@@ -122,19 +124,6 @@ pub struct Kept {
     pub who: Option<String>,
     /// By its own threads.
     pub own: f64,
-}
-
-/// How far a quota was used up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Throttled {
-    /// Which group: an index into the context's list.
-    pub group: u16,
-    /// Enforcement periods with work.
-    pub periods: u64,
-    /// Of these, periods in which the quota ran out.
-    pub throttled: u64,
-    /// Time throttled, summed over CPUs, ns.
-    pub throttled_ns: u64,
 }
 
 /// Shares of a lane's time in the window.

@@ -151,12 +151,17 @@ impl Remedy {
 
     /// The figure falls, and that is how to see that it helped.
     pub fn falls(self, figure: Figure) -> Remedy {
-        Remedy { metric: Metric::falls(figure.path), ..self }.shows(figure.shows)
+        self.moves(figure, Trend::Fall)
     }
 
     /// The figure rises.
     pub fn rises(self, figure: Figure) -> Remedy {
-        Remedy { metric: Metric::rises(figure.path), ..self }.shows(figure.shows)
+        self.moves(figure, Trend::Rise)
+    }
+
+    fn moves(self, figure: Figure, should: Trend) -> Remedy {
+        let metric = Some(Metric { path: figure.path.to_owned(), should });
+        Remedy { metric, ..self }.shows(figure.shows)
     }
 
     /// Another recording shows `what`, more exactly than its figure says.
@@ -196,18 +201,6 @@ pub enum Trend {
     Fall,
     /// Larger is better.
     Rise,
-}
-
-impl Metric {
-    /// `path` shall fall.
-    pub fn falls(path: &str) -> Option<Metric> {
-        Some(Metric { path: path.to_owned(), should: Trend::Fall })
-    }
-
-    /// `path` shall rise.
-    pub fn rises(path: &str) -> Option<Metric> {
-        Some(Metric { path: path.to_owned(), should: Trend::Rise })
-    }
 }
 
 /// The outcome of one diagnosis rule.

@@ -193,6 +193,13 @@ crate::listed! {
     }
 }
 
+impl Cause {
+    /// Whether the thread that is waited for has a CPU, as far as is known.
+    pub fn on_a_cpu(self) -> bool {
+        matches!(self, Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel)
+    }
+}
+
 /// One piece of one wait, with its cause.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct CausePiece {

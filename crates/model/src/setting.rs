@@ -32,11 +32,6 @@ impl Setting {
         Setting::Options(vec![word.into()])
     }
 
-    /// A line of the program's source.
-    pub fn code(line: impl Into<String>) -> Setting {
-        Setting::Code(line.into())
-    }
-
     /// Variables of the environment.
     pub fn variables<const N: usize>(variables: [(&str, &str); N]) -> Setting {
         Setting::Variables(variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into())

@@ -47,7 +47,7 @@ pub fn tick_label(ns: f64) -> String {
         ns if ns < 1e9 => (ns / 1e6, "ms"),
         ns => (ns / 1e9, "s"),
     };
-    format!("{} {unit}", without_zeros(value))
+    format!("{} {unit}", trimmed(&format!("{value:.2}")))
 }
 
 /// Bytes, in powers of 1024: "512 B", "9.6 MiB", "84 MiB", "1.2 GiB".
@@ -108,10 +108,6 @@ pub fn of_cpus(count: f64) -> String {
     let text = cpus(count);
     let word = if text == "1" { "CPU" } else { "CPUs" };
     format!("{text} {word}")
-}
-
-fn without_zeros(value: f64) -> String {
-    trimmed(&format!("{value:.2}"))
 }
 
 fn trimmed(text: &str) -> String {

@@ -49,21 +49,8 @@ impl WaitKind {
     /// Whether another thread of the same program has to do something first. Time and what comes from
     /// outside are not waiting for each other, nor is a call that goes on.
     pub fn is_for_each_other(self) -> bool {
-        match self {
-            WaitKind::Lock
-            | WaitKind::Value
-            | WaitKind::Transaction
-            | WaitKind::Message
-            | WaitKind::Child
-            | WaitKind::Condition
-            | WaitKind::RuntimeLock => true,
-            WaitKind::Time
-            | WaitKind::InputOutput
-            | WaitKind::ForeignCall
-            | WaitKind::Moved
-            | WaitKind::NoWork
-            | WaitKind::Unknown => false,
-        }
+        let not = matches!(self, WaitKind::Moved | WaitKind::NoWork | WaitKind::Unknown);
+        !(not || self.is_for_outside())
     }
 
     /// The kind of this word.

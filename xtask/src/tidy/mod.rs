@@ -38,7 +38,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
 const FOLDERS: [(&str, &[&str]); 17] = [
     ("results", &[]),
     ("basis", &[]),
-    ("kernel", &["results"]),
+    ("kernel", &["basis", "results"]),
     ("recording", &["basis", "results"]),
     ("folds", &["kernel", "recording", "results"]),
     ("pauses", &["basis", "kernel", "results"]),

@@ -14,7 +14,6 @@ mod tree;
 
 pub use faults::given_back;
 pub use slowest::Together;
-pub use sums::Sums;
 pub use sweep::{By, Sweep};
 pub use tree::{Words, account};
 

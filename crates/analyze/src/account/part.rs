@@ -19,7 +19,6 @@ pub enum Still {
 /// What keeps a lane's thread, which has work, off the CPUs.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Keeper {
-    /// A quota that is used up.
     Quota,
     /// Another process, by its name.
     Other(NameId),
@@ -27,7 +26,6 @@ pub enum Keeper {
     Sibling,
     /// Nothing: its CPU, or another one, is idle.
     IdleCpu,
-    /// Not known.
     Unknown,
 }
 
@@ -46,9 +44,7 @@ impl From<Holder> for Keeper {
 /// Why it is not known what a lane did.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Why {
-    /// The runtime's events were lost.
     EventsLost,
-    /// The kernel's were.
     KernelLost,
     /// There are none of the kernel's, and the runtime does not post what its lanes run.
     NoKernel,
@@ -58,7 +54,6 @@ pub enum Why {
     State,
 }
 
-/// A part of lane time.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Part {
     /// The program, on a CPU.
@@ -77,9 +72,7 @@ pub enum Part {
     Blocked,
     /// It has work, and its thread sleeps in a call.
     Call,
-    /// It has nothing to run.
     Idle,
-    /// Not known.
     Unknown(Why),
 }
 
@@ -97,6 +90,5 @@ impl Part {
         }
     }
 
-    /// How many tops there are.
     pub const TOPS: usize = 7;
 }

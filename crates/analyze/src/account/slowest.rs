@@ -12,16 +12,10 @@ use std::collections::VecDeque;
 /// How many pauses these are.
 const SLOWEST: usize = 10;
 
-/// A pause to which the sweep comes.
-struct Expected {
-    begin: Time,
-    released: Time,
-}
-
-/// The fold.
 #[derive(Default)]
 pub(super) struct Slowest {
-    expected: VecDeque<Expected>,
+    /// From when to when pauses are to which the sweep comes.
+    expected: VecDeque<(Time, Time)>,
     /// Of the first that is expected: empty again when it has passed, since only one that will be kept is counted.
     sums: Sums,
     /// Passed, with their lengths.
@@ -31,7 +25,6 @@ pub(super) struct Slowest {
 /// The slowest pauses together.
 #[derive(Default)]
 pub struct Together {
-    /// How many.
     pub pauses: u64,
     /// The length of the shortest of them, nanoseconds.
     pub least_ns: u64,
@@ -42,19 +35,19 @@ pub struct Together {
 impl Slowest {
     /// A pause comes, after those that came before.
     pub fn expect(&mut self, begin: Time, released: Time) {
-        self.expected.push_back(Expected { begin, released });
+        self.expected.push_back((begin, released));
     }
 
     /// The sums of the pause around the moment from `at` on, where it may be one of the slowest. No earlier moment comes
     /// after it.
     pub fn around(&mut self, at: Time) -> Option<&mut Sums> {
-        while self.expected.front().is_some_and(|pause| pause.released <= at) {
-            let passed = self.expected.pop_front()?;
-            self.keep(passed.released.since(passed.begin));
+        while self.expected.front().is_some_and(|pause| pause.1 <= at) {
+            let (begin, released) = self.expected.pop_front()?;
+            self.keep(released.since(begin));
         }
         let least_ns = self.least_ns();
-        let pause = self.expected.front().filter(|pause| pause.begin <= at)?;
-        (pause.released.since(pause.begin) > least_ns).then_some(&mut self.sums)
+        let (begin, released) = self.expected.front().filter(|pause| pause.0 <= at)?;
+        (released.since(*begin) > least_ns).then_some(&mut self.sums)
     }
 
     /// A pause has to be longer.
@@ -71,7 +64,6 @@ impl Slowest {
         }
     }
 
-    /// See [`Sums::without_kernel`].
     pub fn without_kernel(&mut self) {
         self.kept.iter_mut().map(|(_, sums)| sums).chain([&mut self.sums]).for_each(Sums::without_kernel);
     }

@@ -15,7 +15,6 @@ const BRIEF_NS: u64 = 1_000_000;
 /// Where a sample was: the part, the innermost place, the innermost one outside the kernel, and what for.
 pub type Found = (Part, SymbolId, Option<SymbolId>, Option<PurposeId>);
 
-/// The sums.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
     /// By lane and part, nanoseconds.

@@ -11,7 +11,7 @@ use super::threads::{Served, Serving};
 use crate::basis::compose::Segment;
 use crate::basis::per_lane::PerLane;
 use crate::blame::Judge;
-use crate::blame::threads::ThreadState;
+use crate::blame::threads::{self, ThreadState};
 use crate::kernel::lane_thread::LaneThreads;
 use crate::kernel::sched::State;
 use crate::lanes::timeline::Doing;
@@ -40,7 +40,6 @@ struct Stood {
     votes: Vec<(LaneId, Option<Tid>)>,
 }
 
-/// A change at a moment.
 #[derive(Copy, Clone)]
 enum Change {
     Lane(LaneId, Option<LaneState>),
@@ -67,7 +66,6 @@ pub struct By<'a> {
 /// What is known of a thread: it is not there, or does this.
 type Life = Option<Option<ThreadState>>;
 
-/// The fold.
 #[derive(Default)]
 pub struct Sweep {
     sums: Sums,
@@ -78,8 +76,8 @@ pub struct Sweep {
     due: usize,
     pauses: VecDeque<Stood>,
     causes: VecDeque<CausePiece>,
-    /// Everything before was counted.
-    done: Time,
+    /// Everything before was counted: nothing older is asked for.
+    pub done: Time,
     /// Every run of a green thread is seen, where the runtime posts them.
     every_run: bool,
     /// Some run was.
@@ -96,7 +94,6 @@ struct Moment {
     lanes: PerLane<Option<LaneState>>,
     serving: Serving,
     phase: Option<Still>,
-    /// Who leads the pause.
     leads: Option<LaneId>,
     /// Up to which generation it collects.
     generation: Option<u16>,
@@ -149,7 +146,6 @@ impl Sweep {
         }
     }
 
-    /// A pause has its causes.
     pub fn pause(&mut self, blamed: &BlamedPause) {
         let pause = &blamed.pause;
         let votes = pause.lanes.iter().map(|part| (part.lane, part.tid)).collect();
@@ -157,11 +153,6 @@ impl Sweep {
         let (leader, generation) = (pause.leader, pause.generation);
         self.pauses.push_back(Stood { begin, stopped, collected, released, leader, generation, votes });
         self.causes.extend(&blamed.causes);
-    }
-
-    /// Everything before was counted: nothing older is asked for.
-    pub fn done(&self) -> Time {
-        self.done
     }
 
     /// So much waits that it is time to [`Sweep::settle`].
@@ -185,7 +176,6 @@ impl Sweep {
         self.count_until(by, &[], until);
     }
 
-    /// See [`Sums::without_kernel`].
     pub fn without_kernel(&mut self) {
         self.sums.without_kernel();
         self.slowest.without_kernel();
@@ -469,14 +459,11 @@ fn thread_changes(judge: &Judge<'_>, from: Time, until: Time, changes: &mut Vec<
         let stretches = judge.tracks.stretches(tid, from, until);
         for (index, stretch) in stretches.iter().enumerate() {
             let next = || stretches.get(index + 1).map(|next| (next.state, next.cpu));
-            let life = match stretch.state {
-                State::Running => Some(Some(ThreadState::Running(stretch.cpu))),
-                State::Runnable | State::Woken { .. } => Some(Some(ThreadState::Behind(judge.holder(tid, stretch)))),
-                State::Sleeping => Some(Some(ThreadState::Asleep)),
-                State::Blocked => Some(Some(ThreadState::Blocked)),
-                State::Unknown if ended.is_some_and(|at| at <= stretch.from) => None,
+            let life = match threads::state(judge, tid, stretch) {
+                Some(state) => Some(Some(state)),
+                None if ended.is_some_and(|at| at <= stretch.from) => None,
                 // It is made, or woken, next: it was not there, or slept.
-                State::Unknown => match next() {
+                None => match next() {
                     Some((State::Woken { .. }, None)) => None,
                     Some((State::Woken { .. }, _)) => Some(Some(ThreadState::Asleep)),
                     _ => Some(None),

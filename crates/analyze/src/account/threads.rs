@@ -64,12 +64,10 @@ impl Serving {
         }
     }
 
-    /// It is over.
     pub fn over(&mut self, lane: LaneId) {
         self.voted.remove(&lane);
     }
 
-    /// The thread that a vote gave `lane`.
     pub fn voted(&self, lane: LaneId) -> Option<Tid> {
         self.voted.get(&lane).copied()
     }

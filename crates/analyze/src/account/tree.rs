@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 pub struct Words<'a> {
     /// Names of processes.
     pub names: &'a Names,
-    /// Names of places in code.
     pub symbols: &'a Symbols,
     /// What threads were seen to wait for while lanes had nothing to run.
     pub waits: Option<&'a Waits>,
@@ -35,7 +34,6 @@ const TOPS: [(&str, &str); Part::TOPS] = [
     ("not-known", "not known"),
 ];
 
-/// The account that `sums` make.
 pub fn account(sums: &Sums, words: &Words<'_>) -> Account {
     let mut parts = tops(&sums.parts(), words);
     for part in &mut parts {
@@ -256,29 +254,19 @@ fn group(leaf: SymbolId, user: Option<SymbolId>, purpose: Option<PurposeId>, wor
     }
     match (symbol.kind, purpose.map(PurposeId::get)) {
         (CodeKind::Program, _) | (_, None) => {
-            let id = kind_id(user.map_or(symbol.kind, |user| words.symbols.get(user).kind));
-            (id.to_owned(), kind_name(id).to_owned())
+            let (id, name) = whose(user.map_or(symbol.kind, |user| words.symbols.get(user).kind));
+            (id.to_owned(), name.to_owned())
         }
         (_, Some(purpose)) => (format!("purpose:{}", purpose.id), format!("the runtime: {}", purpose.words)),
     }
 }
 
-fn kind_id(kind: CodeKind) -> &'static str {
+fn whose(kind: CodeKind) -> (&'static str, &'static str) {
     match kind {
-        CodeKind::Program => "program-code",
-        CodeKind::Runtime => "runtime",
-        CodeKind::Foreign => "foreign",
-        CodeKind::Kernel => "kernel",
-        CodeKind::Unknown => "unnamed",
-    }
-}
-
-fn kind_name(id: &str) -> &'static str {
-    match id {
-        "program-code" => "program code",
-        "runtime" => "the runtime",
-        "foreign" => "foreign code",
-        "kernel" => "the kernel",
-        _ => "code without names",
+        CodeKind::Program => ("program-code", "program code"),
+        CodeKind::Runtime => ("runtime", "the runtime"),
+        CodeKind::Foreign => ("foreign", "foreign code"),
+        CodeKind::Kernel => ("kernel", "the kernel"),
+        CodeKind::Unknown => ("unnamed", "code without names"),
     }
 }

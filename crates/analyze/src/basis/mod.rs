@@ -1,8 +1,8 @@
 //! Containers and sums that every part of the analysis uses. Owns their bounds; knows no event.
 
 pub mod compose;
-pub mod lately;
+pub(crate) mod lately;
 pub mod per_lane;
-pub mod sum;
-pub mod thinned;
-pub mod union;
+pub(crate) mod sum;
+pub(crate) mod thinned;
+pub(crate) mod union;

@@ -28,13 +28,8 @@ impl<T> PerLane<T> {
     }
 
     /// How many lanes are there.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.there.len()
-    }
-
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.there.is_empty()
     }
 
     /// All, by number.

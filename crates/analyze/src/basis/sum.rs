@@ -5,11 +5,8 @@ use rtscope_model::Time;
 /// A sum of waits with its longest.
 #[derive(Clone, Debug, Default)]
 pub struct Sum {
-    /// Nanoseconds.
     pub ns: u64,
-    /// Waits.
     pub count: u64,
-    /// The longest.
     pub longest: Option<(Time, Time)>,
 }
 
@@ -23,12 +20,10 @@ impl Sum {
         }
     }
 
-    /// Length of the longest, nanoseconds.
     pub fn longest_ns(&self) -> u64 {
         self.longest.map_or(0, |(from, to)| to.since(from))
     }
 
-    /// Mean of one, nanoseconds.
     pub fn mean_ns(&self) -> u64 {
         self.ns.checked_div(self.count).unwrap_or(0)
     }

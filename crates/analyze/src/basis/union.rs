@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 /// Disjoint spans that may still grow.
 const OPEN_MAX: usize = 128;
 
-/// A union of intervals.
 #[derive(Clone, Debug, Default)]
 pub struct Union {
     open: VecDeque<(Time, Time)>,
@@ -43,7 +42,6 @@ impl Union {
         Some(span)
     }
 
-    /// Length of the union, nanoseconds.
     pub fn ns(&self) -> u64 {
         self.final_ns + self.open.iter().map(|span| span.1.since(span.0)).sum::<u64>()
     }

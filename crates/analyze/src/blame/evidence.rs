@@ -41,22 +41,17 @@ impl Sanity {
     }
 }
 
-/// The evidence.
 #[derive(Default)]
 pub struct Evidence {
     /// What the kernel said of threads.
     pub tracks: Tracks,
-    /// The recorder's counters.
     pub counters: Counters,
-    /// Where the code was.
     pub code: CodeSamples,
-    /// The lane that a thread served last.
     last_lane: BTreeMap<Tid, LaneId>,
     sanity: Sanity,
 }
 
 impl Evidence {
-    /// Of the recording that `context` describes.
     pub fn new(context: &Context) -> Evidence {
         Evidence {
             tracks: Tracks::new(context.program_pid, &context.program_tids, &context.cpus_allowed),
@@ -93,11 +88,15 @@ impl Evidence {
     /// Until when kernel events and counters are complete.
     pub fn ready(&self, context: &Context, now: Time) -> Time {
         let behind_ns = context.clock_error_ns().saturating_mul(2);
-        let kernel = if self.tracks.seen { now.minus(behind_ns) } else { now };
-        if !self.counters.seen {
-            return kernel;
+        self.counted(if self.tracks.seen { now.minus(behind_ns) } else { now }, now)
+    }
+
+    /// Not behind `until`, and until when counters are complete.
+    pub fn counted(&self, until: Time, now: Time) -> Time {
+        match self.counters.seen {
+            true => until.min(self.counters.covered().max(now.minus(COUNTERS_WAIT_NS))),
+            false => until,
         }
-        kernel.min(self.counters.covered().max(now.minus(COUNTERS_WAIT_NS)))
     }
 
     /// Every arrival was posted by a thread of the program that ran.

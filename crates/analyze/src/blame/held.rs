@@ -35,7 +35,6 @@ impl Part {
         self.pieces.add((from, to), to.since(from));
     }
 
-    /// Wall-clock time held, nanoseconds.
     pub fn ns(&self) -> u64 {
         self.all.ns()
     }
@@ -44,7 +43,6 @@ impl Part {
 /// What held the program off its CPUs.
 #[derive(Default)]
 pub struct Held {
-    /// A quota.
     pub quota: Part,
     /// The part of it in which another process ran on the CPU.
     pub quota_with_neighbour: Part,
@@ -85,7 +83,7 @@ impl Held {
     }
 
     /// Judges the waits that ended by `ready`; `each` hears of every piece of them.
-    pub fn settle(&mut self, judge: &Judge<'_>, ready: Time, each: &mut dyn FnMut(Holder, Time, Time)) {
+    pub(crate) fn settle(&mut self, judge: &Judge<'_>, ready: Time, each: &mut dyn FnMut(Holder, Time, Time)) {
         while let Some(wait) = self.undecided.front().copied().filter(|wait| wait.to <= ready) {
             self.undecided.pop_front();
             for stretch in judge.tracks.stretches(wait.tid, wait.from, wait.to) {
@@ -121,7 +119,7 @@ impl Held {
     /// of the program's threads how long it ran and waited for a CPU while it
     /// stood `still`. Gives the wall-clock time in which a thread that may serve a lane
     /// was kept off its CPU, whoever had it; not the time in which that CPU was idle.
-    pub fn pause(
+    pub(crate) fn pause(
         &mut self,
         judge: &Judge<'_>,
         (from, to): (Time, Time),

@@ -27,8 +27,8 @@
 //! confidence. Pieces shorter than twice the clock error get no cause.
 //! Refuses to sum up.
 
-pub mod evidence;
-pub mod held;
+pub(crate) mod evidence;
+pub(crate) mod held;
 pub mod threads;
 
 use crate::kernel::code::{CodeSamples, whose};
@@ -80,20 +80,15 @@ pub enum Holder {
 }
 
 /// Judges intervals from what is remembered.
-pub struct Judge<'a> {
-    /// The kernel's view.
+pub(crate) struct Judge<'a> {
     pub tracks: &'a Tracks,
-    /// The recorder's counters.
     pub counters: &'a Counters,
-    /// Where the code was.
     pub code: &'a CodeSamples,
-    /// What that is called.
     pub symbols: &'a Symbols,
     /// Largest difference between log and kernel times, nanoseconds.
     pub error_ns: u64,
     /// Kernel events may be used.
     pub kernel: bool,
-    /// Losses known.
     pub losses: &'a [Loss],
     /// Which lane a thread served last, for stops that post no arrivals.
     pub last_lane: &'a BTreeMap<Tid, LaneId>,
@@ -116,6 +111,17 @@ struct Waited {
     /// its way back, runs the runtime.
     stopping: bool,
     medium: bool,
+    /// The thread of the pause's leader.
+    leader: Option<Tid>,
+    /// When the green thread of the lane stopped, where logged.
+    green_stop: Option<Time>,
+}
+
+impl Waited {
+    /// The lane is known to have been idle when it was asked to stop.
+    fn idle(&self) -> bool {
+        self.green_stop.is_some_and(|stop| stop <= self.from)
+    }
 }
 
 impl Judge<'_> {
@@ -139,20 +145,23 @@ impl Judge<'_> {
         }
         let leader = recognised.pause.leader.and_then(|lane| served.get(&lane)).map(|served| served.tid);
         let mut pieces = Vec::new();
-        for (index, wait) in waits.iter().enumerate() {
+        for (index, wait) in waits.iter_mut().enumerate() {
+            let marks = recognised.marks.iter().find(|marks| Some(marks.lane) == wait.lane);
+            (wait.leader, wait.green_stop) = (leader, marks.and_then(|marks| marks.stopped_green));
             let mut causes = match wait.served {
-                Some(served) => self.pieces(wait, served, leader, recognised),
+                Some(served) => self.pieces(wait, served),
                 None => {
                     let candidates = wait.lane.and_then(|lane| open.get(&lane)).map_or(&[][..], Vec::as_slice);
                     match self.told_apart(wait, candidates) {
-                        Some(tid) => self.pieces(wait, Served { tid, by_elimination: true }, leader, recognised),
-                        None => self.agreed(wait, candidates, leader, recognised),
+                        Some(tid) => self.pieces(wait, Served { tid, by_elimination: true }),
+                        None => self.agreed(wait, candidates),
                     }
                 }
             };
             self.void(&mut causes);
             if late.contains(&index) {
-                causes.retain(|piece| kept_off(piece.cause));
+                // What it does on a CPU is its share of the work.
+                causes.retain(|piece| !piece.cause.on_a_cpu() && piece.cause != Cause::Unknown);
             }
             pieces.append(&mut causes);
         }
@@ -167,31 +176,25 @@ impl Judge<'_> {
         let of = |lane: Option<LaneId>| lane.and_then(|lane| served.get(&lane)).copied();
         let on_leader = |from, to| Waited { from, to, lane: leader, served: of(leader), ..Waited::default() };
         let last = pause.straggler.and_then(|lane| Some((lane, pause.lane(lane)?.arrived?)));
-        if let Some((lane, arrived)) = last {
-            let arrived = arrived.clamp(requested, stopped);
-            let told = self.told(of(leader), requested, arrived);
-            let (from, to, lane, served) = (told, arrived, Some(lane), of(Some(lane)));
-            let first = Waited { from, to, lane, served, arrival: true, stopping: true, ..Waited::default() };
-            let waits = [on_leader(requested, told), first, on_leader(arrived, stopped)];
-            return waits.into_iter().filter(|wait| wait.from < wait.to).collect();
-        }
-        if pause.mode == PauseMode::NonThreaded {
-            return Vec::new();
-        }
-        // No arrival was posted: the thread that last woke the leader is the
-        // one it had waited for.
-        let woken = of(leader).and_then(|led| {
-            let (at, by) = self.tracks.last_waking(led.tid, requested, stopped)?;
-            let ours = by != led.tid && self.tracks.own().any(|tid| tid == by);
-            ours.then_some((at, by))
-        });
-        let Some((at, by)) = woken else { return vec![on_leader(requested, stopped)] };
-        let lane = self.lane_of(by, at, recognised, leader);
-        recognised.pause.straggler = lane;
-        let served = Some(Served { tid: by, by_elimination: true });
-        let told = self.told(of(leader), requested, at);
-        let first = Waited { from: told, to: at, lane, served, arrival: false, stopping: true, medium: true };
-        let waits = [on_leader(requested, told), first, on_leader(at, stopped)];
+        let (at, lane, served, arrival) = match last {
+            Some((lane, arrived)) => (arrived.clamp(requested, stopped), Some(lane), of(Some(lane)), true),
+            None if pause.mode == PauseMode::NonThreaded => return Vec::new(),
+            None => {
+                // No arrival was posted: the thread that last woke the leader is the
+                // one it had waited for.
+                let woken = of(leader).and_then(|led| {
+                    let (at, by) = self.tracks.last_waking(led.tid, requested, stopped)?;
+                    let ours = by != led.tid && self.tracks.own().any(|tid| tid == by);
+                    ours.then_some((at, by))
+                });
+                let Some((at, by)) = woken else { return vec![on_leader(requested, stopped)] };
+                recognised.pause.straggler = self.lane_of(by, at, recognised, leader);
+                (at, recognised.pause.straggler, Some(Served { tid: by, by_elimination: true }), false)
+            }
+        };
+        let (from, to) = (self.told(of(leader), requested, at), at);
+        let first = Waited { from, to, lane, served, arrival, stopping: true, medium: !arrival, ..Waited::default() };
+        let waits = [on_leader(requested, from), first, on_leader(at, stopped)];
         waits.into_iter().filter(|wait| wait.from < wait.to).collect()
     }
 
@@ -228,22 +231,22 @@ impl Judge<'_> {
     }
 
     /// Causes of a wait for a known thread.
-    fn pieces(&self, wait: &Waited, served: Served, leader: Option<Tid>, recognised: &Recognised) -> Vec<CausePiece> {
+    fn pieces(&self, wait: &Waited, served: Served) -> Vec<CausePiece> {
         let tid = served.tid;
         let sure = if wait.medium || served.by_elimination { Confidence::Medium } else { Confidence::High };
         let stretches = self.tracks.stretches(tid, wait.from, wait.to);
         let mut pieces: Vec<CausePiece> =
             stretches.iter().map(|stretch| self.piece(tid, wait.lane, stretch, sure)).collect();
         if wait.arrival {
-            self.hand_over(&mut pieces, &stretches, tid, wait, leader, recognised);
+            self.hand_over(&mut pieces, &stretches, tid, wait);
         }
         // What ran without a break is looked up as a whole: a sample is rare.
-        let coded = merge(pieces).into_iter().map(|piece| self.with_code(piece, tid, wait, recognised));
+        let coded = merge(pieces).into_iter().map(|piece| self.with_code(piece, tid, wait));
         merge(coded.collect())
     }
 
     /// The piece with where its thread's code was, and the cause that follows.
-    fn with_code(&self, mut piece: CausePiece, tid: Tid, wait: &Waited, recognised: &Recognised) -> CausePiece {
+    fn with_code(&self, mut piece: CausePiece, tid: Tid, wait: &Waited) -> CausePiece {
         match piece.cause {
             Cause::Running => {
                 let found = |from, to| self.code.majority(tid, from, to, self.symbols);
@@ -264,7 +267,7 @@ impl Judge<'_> {
             Cause::Asleep | Cause::BlockedInKernel => {
                 let Some((symbol, kind)) = self.waits_in(tid, piece.from) else { return piece };
                 piece.code = Some(symbol);
-                let asleep = piece.cause == Cause::Asleep && !self.on_lock(symbol) && !idle(wait, recognised);
+                let asleep = piece.cause == Cause::Asleep && !self.on_lock(symbol) && !wait.idle();
                 if wait.stopping && (asleep || kind == CodeKind::Foreign) {
                     piece.cause = Cause::ForeignCall;
                     piece.confidence = piece.confidence.min(Confidence::Medium);
@@ -305,23 +308,13 @@ impl Judge<'_> {
 
     /// Causes of a wait for a lane that one of several threads served: at each
     /// moment only what is true of every one of them.
-    fn agreed(
-        &self,
-        wait: &Waited,
-        candidates: &[Tid],
-        leader: Option<Tid>,
-        recognised: &Recognised,
-    ) -> Vec<CausePiece> {
-        let mut agreed: Option<Vec<CausePiece>> = None;
-        for tid in candidates {
-            let served = Served { tid: *tid, by_elimination: true };
-            let mut pieces = self.pieces(wait, served, leader, recognised);
+    fn agreed(&self, wait: &Waited, candidates: &[Tid]) -> Vec<CausePiece> {
+        let pieces = |tid: &Tid| {
+            let mut pieces = self.pieces(wait, Served { tid: *tid, by_elimination: true });
             pieces.iter_mut().for_each(|piece| piece.tid = None);
-            agreed = Some(match agreed {
-                None => pieces,
-                Some(before) => common(&before, &pieces),
-            });
-        }
+            pieces
+        };
+        let agreed = candidates.iter().map(pieces).reduce(|before, pieces| common(&before, &pieces));
         agreed.filter(|pieces| !pieces.is_empty()).unwrap_or_else(|| vec![unknown(wait)])
     }
 
@@ -393,7 +386,7 @@ impl Judge<'_> {
     fn throttled(&self, tid: Tid, stretch: &Stretch) -> bool {
         let (from, to) = self.tracks.wait_around(tid, stretch.from).unwrap_or((stretch.from, stretch.to));
         let moved = self.counters.quota_moved(from, to.max(stretch.to));
-        moved.is_some_and(|moved| moved.ns.saturating_mul(2) >= to.since(from).max(1))
+        moved.is_some_and(|ns| ns.saturating_mul(2) >= to.since(from).max(1))
     }
 
     fn stolen(&self, stretch: &Stretch) -> bool {
@@ -406,15 +399,7 @@ impl Judge<'_> {
     /// was blocked in the kernel it kept the lane. A sleep is the lane's own
     /// only if the lane was idle or the thread slept while it held it;
     /// everything before a change of hands says nothing about the lane.
-    fn hand_over(
-        &self,
-        pieces: &mut [CausePiece],
-        stretches: &[Stretch],
-        tid: Tid,
-        wait: &Waited,
-        leader: Option<Tid>,
-        recognised: &Recognised,
-    ) {
+    fn hand_over(&self, pieces: &mut [CausePiece], stretches: &[Stretch], tid: Tid, wait: &Waited) {
         let slept = |index: usize| stretches.get(index).is_some_and(|stretch| stretch.state == State::Sleeping);
         let changed = (0..stretches.len()).rev().filter(|index| slept(*index)).find(|index| {
             let woken_by = stretches.get(index + 1).and_then(|next| match next.state {
@@ -422,9 +407,8 @@ impl Judge<'_> {
                 _ => None,
             });
             let called = stretches.get(*index).and_then(|stretch| self.waits_in(tid, stretch.from));
-            let in_call =
-                called.is_some_and(|(symbol, _)| !self.on_lock(symbol)) && green_stop(wait, recognised).is_none();
-            !in_call && !self.slept_with_lane(tid, wait, woken_by, leader, recognised)
+            let in_call = called.is_some_and(|(symbol, _)| !self.on_lock(symbol)) && wait.green_stop.is_none();
+            !in_call && !self.slept_with_lane(tid, wait, woken_by)
         });
         for piece in pieces.iter_mut().take(changed.map_or(0, |index| index + 1)) {
             let sure = if self.tracks.names_next { Confidence::Medium } else { Confidence::Low };
@@ -433,23 +417,16 @@ impl Judge<'_> {
         }
     }
 
-    fn slept_with_lane(
-        &self,
-        tid: Tid,
-        wait: &Waited,
-        woken_by: Option<Tid>,
-        leader: Option<Tid>,
-        recognised: &Recognised,
-    ) -> bool {
-        if let Some(stop) = green_stop(wait, recognised) {
+    fn slept_with_lane(&self, tid: Tid, wait: &Waited, woken_by: Option<Tid>) -> bool {
+        if let Some(stop) = wait.green_stop {
             // Stopped before the request: the lane was idle. Behind it: whoever
             // was on a CPU then had the lane.
             let held = || self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns), false).contains(&tid);
-            return stop <= wait.from || held();
+            return wait.idle() || held();
         }
         // The leader prods idle lanes; timers, devices and other processes end
         // a blocked call. A sibling that wakes it hands the lane over.
-        woken_by.is_some_and(|by| Some(by) == leader || !self.tracks.own().any(|own| own == by))
+        woken_by.is_some_and(|by| Some(by) == wait.leader || !self.tracks.own().any(|own| own == by))
     }
 
     /// The same table from counters alone.
@@ -460,7 +437,7 @@ impl Judge<'_> {
             return piece;
         }
         let half = |moved: u64| moved.saturating_mul(2) >= ns;
-        if self.counters.quota_moved(wait.from, wait.to).is_some_and(|moved| half(moved.ns)) {
+        if self.counters.quota_moved(wait.from, wait.to).is_some_and(half) {
             piece.cause = Cause::Throttled;
         } else if self.counters.switched_out_ns(wait.from, wait.to).is_some_and(half) {
             piece.cause = Cause::NotScheduled;
@@ -492,16 +469,6 @@ impl Judge<'_> {
     }
 }
 
-/// When the green thread of the lane that is waited for stopped, where logged.
-fn green_stop(wait: &Waited, recognised: &Recognised) -> Option<Time> {
-    recognised.marks.iter().find(|marks| Some(marks.lane) == wait.lane)?.stopped_green
-}
-
-/// Whether the lane is known to have been idle when it was asked to stop.
-fn idle(wait: &Waited, recognised: &Recognised) -> bool {
-    green_stop(wait, recognised).is_some_and(|stop| stop <= wait.from)
-}
-
 /// The wait for the last lane that collects, from when all others are done.
 fn collect_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Waited> {
     let mut ends: Vec<(Time, LaneId)> =
@@ -511,11 +478,6 @@ fn collect_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Wait
     let from = before.max(pause.stopped);
     let (lane, served) = (Some(last), served.get(&last).copied());
     (from < end).then_some(Waited { from, to: end, lane, served, ..Waited::default() })
-}
-
-/// It had no CPU: what it does on one is its share of the work.
-fn kept_off(cause: Cause) -> bool {
-    !matches!(cause, Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel | Cause::Unknown)
 }
 
 /// The wait for the last lane back.

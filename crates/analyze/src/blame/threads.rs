@@ -5,23 +5,19 @@
 //! tell a quota from a neighbour; the rest a little behind the newest event. Refuses lanes.
 
 use crate::basis::compose::Segment;
+use crate::blame::evidence::Evidence;
 use crate::blame::{Holder, Judge};
-use crate::kernel::code::CodeSamples;
-use crate::kernel::samples::Counters;
-use crate::kernel::sched::{State, Stretch, Tracks};
+use crate::kernel::sched::{State, Stretch};
 use crate::recording::Context;
-use rtscope_model::{Body, Cpu, Event, Loss, Sched, Symbols, Tid, Time};
+use rtscope_model::{Body, Cpu, Event, Sched, Tid, Time};
 use std::collections::BTreeMap;
 
 /// Scheduling events and samples between two rounds.
 const ROUND: u32 = 4_096;
 /// Streams of several CPUs are merged with a little disorder.
 const SLACK_NS: u64 = 2_000_000;
-/// How long the counters behind a wait are waited for.
-const COUNTERS_WAIT_NS: u64 = 200_000_000;
 /// A wait that is longer is told before it is over.
 const OPEN_WAIT_MAX_NS: u64 = 1_000_000_000;
-/// Threads followed, at most.
 const THREADS_MAX: usize = 4_096;
 
 /// What a thread does.
@@ -48,9 +44,9 @@ struct Line {
 /// The fold.
 #[derive(Default)]
 pub struct ThreadStates {
-    tracks: Tracks,
-    counters: Counters,
-    error_ns: u64,
+    evidence: Evidence,
+    /// Of the recording's its clock alone: nothing else tells what a thread waits for.
+    context: Context,
     lines: BTreeMap<Tid, Line>,
     too_many: bool,
     since_round: u32,
@@ -61,21 +57,20 @@ impl ThreadStates {
     /// The lines of the recording that `context` describes.
     pub fn new(context: &Context) -> Self {
         ThreadStates {
-            tracks: Tracks::new(context.program_pid, &context.program_tids, &context.cpus_allowed),
-            counters: Counters::new(context.sample_period_ns),
-            error_ns: context.clock_error_ns(),
+            evidence: Evidence::new(context),
+            context: Context { clock: context.clock, ..Context::default() },
             ..ThreadStates::default()
         }
     }
 
     /// A thread that the runtime named, by its number on this host.
     pub fn adopt(&mut self, tid: Tid) {
-        self.tracks.adopt(tid);
+        self.evidence.tracks.adopt(tid);
     }
 
     /// Whether `tid` is a thread of the program.
     pub fn is_own(&self, tid: Tid) -> bool {
-        self.tracks.is_own(tid)
+        self.evidence.tracks.is_own(tid)
     }
 
     /// Whether some threads were too many to follow.
@@ -87,13 +82,13 @@ impl ThreadStates {
     pub fn push(&mut self, event: &Event, out: &mut impl FnMut(Tid, Segment<ThreadState>)) {
         match &event.body {
             Body::Sched(sched) => {
-                self.tracks.push(event.time, sched);
+                self.evidence.tracks.push(event.time, sched);
                 if let Sched::Exit { tid } = sched {
                     // Its number may be used again.
                     self.round(Some(*tid), event.time, true, out);
                 }
             }
-            Body::Sample(sample) => self.counters.push(event.time, sample),
+            Body::Sample(sample) => self.evidence.counters.push(event.time, sample),
             Body::Runtime(_) | Body::Code(_) => return,
         }
         self.now = self.now.max(event.time);
@@ -103,10 +98,10 @@ impl ThreadStates {
             self.round(None, self.ready(), false, out);
             let oldest = self.lines.values().map(|line| line.done).min().unwrap_or(self.now);
             let before = oldest.min(self.now.minus(SLACK_NS)).max(self.now.minus(2 * OPEN_WAIT_MAX_NS));
-            self.tracks.prune(before);
-            self.counters.prune(before);
+            self.evidence.tracks.prune(before);
+            self.evidence.counters.prune(before);
             // Those that have ended were told to their end.
-            let tracks = &self.tracks;
+            let tracks = &self.evidence.tracks;
             self.lines.retain(|tid, line| {
                 let stays = tracks.is_own(*tid);
                 if !stays {
@@ -126,32 +121,16 @@ impl ThreadStates {
     }
 
     fn ready(&self) -> Time {
-        let newest = self.now.minus(SLACK_NS);
-        if !self.counters.seen {
-            return newest;
-        }
-        newest.min(self.counters.covered().max(self.now.minus(COUNTERS_WAIT_NS)))
+        self.evidence.counted(self.now.minus(SLACK_NS), self.now)
     }
 
     /// Tells what every thread, or one of them, did until `ready`; waits that are not over only with `open`.
     fn round(&mut self, only: Option<Tid>, ready: Time, open: bool, out: &mut impl FnMut(Tid, Segment<ThreadState>)) {
-        let (code, symbols, last_lane) = (CodeSamples::default(), Symbols::default(), BTreeMap::new());
-        let losses: &[Loss] = &[];
-        let judge = Judge {
-            tracks: &self.tracks,
-            counters: &self.counters,
-            code: &code,
-            symbols: &symbols,
-            error_ns: self.error_ns,
-            kernel: true,
-            losses,
-            last_lane: &last_lane,
-            own_threads: false,
-        };
-        for tid in self.tracks.own().filter(|tid| only.is_none_or(|only| only == *tid)) {
+        let judge = self.evidence.judge(&self.context, true);
+        for tid in self.evidence.tracks.own().filter(|tid| only.is_none_or(|only| only == *tid)) {
             if !self.lines.contains_key(&tid) {
                 // One of which nothing is known needs no line.
-                if self.tracks.since(tid, self.now).is_none() {
+                if self.evidence.tracks.since(tid, self.now).is_none() {
                     continue;
                 }
                 if self.lines.len() >= THREADS_MAX {
@@ -160,14 +139,14 @@ impl ThreadStates {
                 }
             }
             let line = self.lines.entry(tid).or_default();
-            let until = match self.tracks.wait_around(tid, ready) {
+            let until = match self.evidence.tracks.wait_around(tid, ready) {
                 Some((from, _)) if !open && ready.since(from) < OPEN_WAIT_MAX_NS => from.min(ready),
                 _ => ready,
             };
             if line.done >= until {
                 continue;
             }
-            for stretch in self.tracks.stretches(tid, line.done, until) {
+            for stretch in self.evidence.tracks.stretches(tid, line.done, until) {
                 let Some(state) = state(&judge, tid, &stretch) else { continue };
                 line.take(Segment { from: stretch.from, to: stretch.to, state }, |segment| out(tid, segment));
             }
@@ -185,7 +164,8 @@ impl Line {
     }
 }
 
-fn state(judge: &Judge<'_>, tid: Tid, stretch: &Stretch) -> Option<ThreadState> {
+/// `None`: not known.
+pub(crate) fn state(judge: &Judge<'_>, tid: Tid, stretch: &Stretch) -> Option<ThreadState> {
     Some(match stretch.state {
         State::Running => ThreadState::Running(stretch.cpu),
         State::Runnable | State::Woken { .. } => ThreadState::Behind(judge.holder(tid, stretch)),

@@ -28,6 +28,11 @@ struct OneLane {
 }
 
 impl OneLane {
+    /// Bytes allocated since the start; `None`: its counter was never posted.
+    fn known(&self) -> Option<u64> {
+        (self.allocated > 0 || self.before.is_some()).then_some(self.allocated)
+    }
+
     fn used(&mut self, share: f64) {
         self.used += share;
         self.least = Some(self.least.map_or(share, |least| least.min(share)));
@@ -35,7 +40,6 @@ impl OneLane {
     }
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Allocation {
     lanes: BTreeMap<LaneId, OneLane>,
@@ -69,12 +73,7 @@ impl Allocation {
 
     /// Bytes allocated per second over `span_ns`.
     pub fn per_second(&self, span_ns: u64) -> Option<f64> {
-        let known = self
-            .lanes
-            .values()
-            .filter_map(OneLane::known)
-            .fold(None, |sum: Option<u64>, bytes| Some(sum.unwrap_or(0).saturating_add(bytes)));
-        known.and_then(|bytes| rate(bytes, span_ns))
+        rate(self.lanes.values().filter_map(OneLane::known).reduce(u64::saturating_add)?, span_ns)
     }
 
     /// The allocation areas, each of a lane's own.
@@ -125,13 +124,6 @@ impl Fold for Allocation {
         results.allocation_bytes_per_second = self.per_second(end.span_ns);
         results.nursery = self.nursery();
         self.fill(&mut results.lanes, end.span_ns);
-    }
-}
-
-impl OneLane {
-    /// Bytes allocated since the start; `None`: its counter was never posted.
-    fn known(&self) -> Option<u64> {
-        (self.allocated > 0 || self.before.is_some()).then_some(self.allocated)
     }
 }
 

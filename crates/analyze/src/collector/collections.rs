@@ -29,10 +29,8 @@ const KEPT_SHARE_MAX: f64 = 0.25;
 /// Collections of which bytes and time are kept side by side.
 const POINTS_MAX: usize = 4_096;
 
-/// Collections of one kind.
 #[derive(Clone, Debug, Default)]
 pub struct Kind {
-    /// How many.
     pub count: u64,
     /// All stopped to work done, without what threads were kept off their CPUs.
     pub collect_ns: u64,
@@ -45,7 +43,6 @@ pub struct Kind {
     pub copying_ns: u64,
     /// The part of `collect_ns` that goes beyond that.
     pub beyond_ns: u64,
-    /// Bytes copied.
     pub copied_bytes: u64,
     /// The pause with the longest collection, and that collection's time.
     pub longest: Option<(Time, Time)>,
@@ -58,16 +55,13 @@ pub struct Kind {
 /// Collections with several threads, which had their CPUs for nearly all of it.
 #[derive(Clone, Debug, Default)]
 pub struct Parallel {
-    /// How many.
     pub count: u64,
-    /// All stopped to work done.
     pub collect_ns: u64,
     /// Sum over threads of the time in which they had work, or waited for a CPU.
     pub work_ns: u64,
     /// Wall-clock time that the idle threads' share comes to: what all threads lost,
     /// divided by their number.
     pub lost_ns: u64,
-    /// Most threads in one.
     pub threads_max: u32,
     /// The pause with the largest loss.
     pub longest: Option<(Time, Time)>,
@@ -77,18 +71,13 @@ pub struct Parallel {
 /// A collection's bytes and time, medians of a group of collections.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Point {
-    /// Bytes copied.
     pub copied_bytes: u64,
-    /// All stopped to work done.
     pub collect_ns: u64,
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Collections {
-    /// Of the young generations.
     pub minor: Kind,
-    /// Of all.
     pub major: Kind,
     /// Undisturbed minor collections.
     points: Thinned<Point, POINTS_MAX>,

@@ -15,7 +15,6 @@ use std::collections::VecDeque;
 /// Finished phases that a pause which is still held back can meet.
 const SPANS_MAX: usize = 4_096;
 
-/// The fold.
 #[derive(Default)]
 pub struct Phases {
     marking: Option<Time>,

@@ -7,16 +7,12 @@ use crate::results::slices::{Join, Slices};
 use crate::results::{BlamedPause, LaneStates, PauseSlice, Results, StateSpan, WorstPause};
 use rtscope_model::{Names, Pause, PauseQuality, Time};
 
-/// Slices of time, at most.
 const SLICES_MAX: usize = 512;
-/// Worst pauses kept.
 pub const WORST_MAX: usize = 10;
-/// First width of a slice, nanoseconds.
 const WIDTH_NS: u64 = 1_000_000;
 /// Spans of one lane in one drawn pause, at most.
 const SPANS_MAX: usize = 2_000;
 
-/// Pauses over time.
 #[derive(Default)]
 pub struct OverTime {
     origin: Option<Time>,
@@ -51,7 +47,7 @@ impl OverTime {
         let origin = self.origin.unwrap_or_default();
         let slice = |(from, slice): (u64, &PauseSlice)| {
             let from = origin.plus(from);
-            PauseSlice { from, to: from.plus(self.slices.width_ns()), ..*slice }
+            PauseSlice { from, to: from.plus(self.slices.width_ns), ..*slice }
         };
         self.slices.all().map(slice).collect()
     }

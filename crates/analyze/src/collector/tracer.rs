@@ -5,27 +5,14 @@ use crate::folds::{End, Fold};
 use crate::results::{Results, Tracer};
 use rtscope_model::{Body, Class, Classes, Event, Runtime, Time};
 
-/// The fold.
 #[derive(Default)]
 pub struct Disturbance {
     write_ns: u64,
     write_max_ns: u64,
     /// On the wall: lanes may write at the same time.
-    wall: Union,
-    longest: Option<(Time, Time)>,
-    writes: u64,
-}
-
-impl Disturbance {
-    /// Wall-clock time in which any lane wrote, nanoseconds.
-    pub fn wall_ns(&self) -> u64 {
-        self.wall.ns()
-    }
-
-    /// How many writes, and the longest one.
-    pub fn writes(&self) -> (u64, Option<(Time, Time)>) {
-        (self.writes, self.longest)
-    }
+    pub wall: Union,
+    pub longest: Option<(Time, Time)>,
+    pub writes: u64,
 }
 
 impl Fold for Disturbance {
@@ -79,7 +66,8 @@ mod tests {
             (results.tracer.write_ns, results.tracer.write_max_ns)
         };
         assert_eq!(tracer(&mut disturbance, true), (Some(16), Some(9)));
-        assert_eq!((disturbance.wall_ns(), disturbance.writes()), (3 + 11, (3, Some((Time(11), Time(20))))));
+        assert_eq!((disturbance.wall.ns(), disturbance.writes), (3 + 11, 3));
+        assert_eq!(disturbance.longest, Some((Time(11), Time(20))));
         assert_eq!(tracer(&mut disturbance, false), (None, None));
     }
 }

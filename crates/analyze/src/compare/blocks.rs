@@ -15,7 +15,6 @@ use crate::results::slices::Join;
 use rtscope_model::Time;
 use rtscope_model::chance::Chance;
 
-/// Blocks of a run.
 pub const BLOCKS: usize = 20;
 /// Blocks of a quarter.
 const QUARTER: usize = BLOCKS / 4;
@@ -23,7 +22,6 @@ const QUARTER: usize = BLOCKS / 4;
 pub const DRAWS: usize = 1_000;
 
 rtscope_model::listed! {
-    /// A part of a pause.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     pub enum Part: key {
         /// Request to last lane stopped.
@@ -86,7 +84,6 @@ pub fn quarters(seed: u64) -> Vec<Quarter> {
     (0..DRAWS).map(|_| draw()).collect()
 }
 
-/// A run in blocks.
 pub struct Blocks<'s> {
     started: Time,
     width_ns: u64,

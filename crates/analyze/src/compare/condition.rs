@@ -11,8 +11,6 @@
 //! A change must also be real where that can be judged: a condition that two runs
 //! of the same program meet by chance is of no use.
 
-use std::fmt;
-
 /// A condition that was read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Condition {
@@ -49,56 +47,27 @@ pub enum Bound {
     Value(f64),
 }
 
-/// Why a condition could not be read.
-#[derive(Clone, Eq, PartialEq, Debug)]
-pub enum ConditionError {
-    /// Neither `KEY > BOUND`, `KEY < BOUND` nor `finding ID`.
-    Shape,
-    /// The bound is no number.
-    Number(String),
-    /// A unit that is not known.
-    Unit(String),
-    /// A unit that the key does not count in.
-    OtherUnit {
-        /// The unit given.
-        unit: String,
-        /// What the key counts.
-        key: &'static str,
-    },
-}
-
-impl fmt::Display for ConditionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ConditionError::Shape => f.write_str("it is neither KEY > BOUND, KEY < BOUND nor `finding ID`"),
-            ConditionError::Number(text) => write!(f, "{text:?} is no number"),
-            ConditionError::Unit(unit) => {
-                write!(f, "{unit:?} is no unit; there are %, ns, us, ms, s, B, KiB, MiB and GiB")
-            }
-            ConditionError::OtherUnit { unit, key } => write!(f, "{unit} does not fit a key of {key}"),
-        }
-    }
-}
-
-impl std::error::Error for ConditionError {}
+/// What is said of a text that is none.
+const SHAPE: &str = "it is neither KEY > BOUND, KEY < BOUND nor `finding ID`";
 
 impl std::str::FromStr for Condition {
-    type Err = ConditionError;
+    /// Why it could not be read.
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Condition, ConditionError> {
+    fn from_str(text: &str) -> Result<Condition, String> {
         let trimmed = text.trim();
         if let Some(id) = trimmed.strip_prefix("finding ") {
             let id = id.trim();
             let fits = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-            let asks = fits.then(|| Asks::Finding(id.to_owned())).ok_or(ConditionError::Shape)?;
+            let asks = fits.then(|| Asks::Finding(id.to_owned())).ok_or(SHAPE)?;
             return Ok(Condition { text: trimmed.to_owned(), asks });
         }
-        let at = trimmed.find(['<', '>']).ok_or(ConditionError::Shape)?;
+        let at = trimmed.find(['<', '>']).ok_or(SHAPE)?;
         let (path, rest) = trimmed.split_at(at);
         let (path, above) = (path.trim(), rest.starts_with('>'));
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.' || c == '-';
         if path.is_empty() || !path.chars().all(fits) {
-            return Err(ConditionError::Shape);
+            return Err(SHAPE.to_owned());
         }
         let bound = bound(rest.get(1..).unwrap_or("").trim(), path)?;
         Ok(Condition { text: trimmed.to_owned(), asks: Asks::Figure { path: path.to_owned(), above, bound } })
@@ -124,11 +93,11 @@ fn counts(path: &str) -> Counts {
     }
 }
 
-fn bound(text: &str, path: &str) -> Result<Bound, ConditionError> {
+fn bound(text: &str, path: &str) -> Result<Bound, String> {
     let number = text.find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c))).unwrap_or(text.len());
     let (number, unit) = text.split_at(number);
     let unit = unit.trim();
-    let value: f64 = number.parse().map_err(|_| ConditionError::Number(text.to_owned()))?;
+    let value: f64 = number.parse().map_err(|_| format!("{text:?} is no number"))?;
     let signed = number.starts_with(['+', '-']);
     if unit == "%" {
         let share = value / 100.0;
@@ -142,7 +111,7 @@ fn bound(text: &str, path: &str) -> Result<Bound, ConditionError> {
     Ok(if signed { Bound::Change(value) } else { Bound::Value(value) })
 }
 
-fn scale(unit: &str, counts: Counts) -> Result<f64, ConditionError> {
+fn scale(unit: &str, counts: Counts) -> Result<f64, String> {
     let (factor, of) = match unit {
         "" => return Ok(1.0),
         "ns" => (1.0, Counts::Ns),
@@ -153,18 +122,18 @@ fn scale(unit: &str, counts: Counts) -> Result<f64, ConditionError> {
         "KiB" => (1024.0, Counts::Bytes),
         "MiB" => (1024.0 * 1024.0, Counts::Bytes),
         "GiB" => (1024.0 * 1024.0 * 1024.0, Counts::Bytes),
-        other => return Err(ConditionError::Unit(other.to_owned())),
+        other => return Err(format!("{other:?} is no unit; there are %, ns, us, ms, s, B, KiB, MiB and GiB")),
     };
     if of == counts { Ok(factor) } else { Err(other_unit(unit, counts)) }
 }
 
-fn other_unit(unit: &str, counts: Counts) -> ConditionError {
+fn other_unit(unit: &str, counts: Counts) -> String {
     let key = match counts {
         Counts::Ns => "nanoseconds",
         Counts::Bytes => "bytes",
         Counts::Other => "neither time nor bytes",
     };
-    ConditionError::OtherUnit { unit: unit.to_owned(), key }
+    format!("{unit} does not fit a key of {key}")
 }
 
 /// A figure as a condition sees it.
@@ -218,11 +187,11 @@ fn relative((before, after): (f64, f64)) -> f64 {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Asks, ConditionError> {
+    fn read(text: &str) -> Result<Asks, String> {
         text.parse::<Condition>().map(|condition| condition.asks)
     }
 
-    fn figure(path: &str, above: bool, bound: Bound) -> Result<Asks, ConditionError> {
+    fn figure(path: &str, above: bool, bound: Bound) -> Result<Asks, String> {
         Ok(Asks::Figure { path: path.into(), above, bound })
     }
 
@@ -245,13 +214,14 @@ mod tests {
     #[test]
     fn what_is_no_condition_is_refused_with_a_reason() {
         for text in ["", "finding ", "finding a b", "> 5ms", "a b > 1", "pauses.total_ns", "pauses.total_ns = 5"] {
-            assert_eq!(read(text), Err(ConditionError::Shape), "{text}");
+            assert_eq!(read(text), Err(SHAPE.to_owned()), "{text}");
         }
-        assert_eq!(read("pauses.total_ns > much"), Err(ConditionError::Number("much".into())));
-        assert_eq!(read("pauses.total_ns > "), Err(ConditionError::Number(String::new())));
-        assert_eq!(read("pauses.total_ns > 5 days"), Err(ConditionError::Unit("days".into())));
+        assert_eq!(read("pauses.total_ns > much"), Err("\"much\" is no number".into()));
+        assert_eq!(read("pauses.total_ns > "), Err("\"\" is no number".into()));
+        let days = read("pauses.total_ns > 5 days").unwrap_err();
+        assert!(days.starts_with("\"days\" is no unit; there are %, ns"), "{days}");
         for text in ["pauses.total_ns > 5MiB", "pauses.total_ns > 5%", "pauses.pause_ns.count > 5ms"] {
-            assert!(matches!(read(text), Err(ConditionError::OtherUnit { .. })), "{text}");
+            assert!(read(text).unwrap_err().contains(" does not fit a key of "), "{text}");
         }
     }
 

@@ -15,13 +15,9 @@ rtscope_model::listed! {
     pub enum Measure: key {
         /// Its sum, per second of the run.
         Sum = "sum",
-        /// Its mean.
         Mean = "mean",
-        /// A quantile.
         P50 = "p50",
-        /// A quantile.
         P90 = "p90",
-        /// A quantile.
         P99 = "p99",
     }
 }
@@ -31,7 +27,6 @@ rtscope_model::listed! {
 pub enum Figure {
     /// A part of all pauses.
     Of(Part, Measure),
-    /// Pauses per second.
     #[default]
     PausesPerSecond,
     /// Mean of a memory line over time.

@@ -89,10 +89,8 @@ fn change(id: &str, a: &Results, b: &Results) -> FindingChange {
     let (before, after) = (seen(a, id), seen(b, id));
     let (change, why) = match (&before, &after) {
         (Some(_), Some(_)) => (Change::Stays, None),
-        (Some(_), None) => {
-            could_look(b, id).map_or_else(|why| (Change::CannotTell, Some(why)), |()| (Change::Gone, None))
-        }
-        (None, _) => could_look(a, id).map_or_else(|why| (Change::CannotTell, Some(why)), |()| (Change::Came, None)),
+        (Some(_), None) => blind(b, id).map_or((Change::Gone, None), |why| (Change::CannotTell, Some(why))),
+        (None, _) => blind(a, id).map_or((Change::Came, None), |why| (Change::CannotTell, Some(why))),
     };
     let share = before.iter().chain(&after).map(|seen| seen.share).fold(0.0, f64::max);
     FindingChange {
@@ -117,12 +115,8 @@ fn seen(results: &Results, id: &str) -> Option<Seen> {
     })
 }
 
-/// Whether the rule could look, else why not.
-fn could_look(results: &Results, id: &str) -> Result<(), String> {
-    match results.checked.iter().find(|checked| checked.id == id) {
-        Some(checked) if checked.outcome.blind() => {
-            Err(checked.why.clone().unwrap_or_else(|| "what it needs was not recorded".into()))
-        }
-        _ => Ok(()),
-    }
+/// Why the rule could not look; `None`: it could.
+fn blind(results: &Results, id: &str) -> Option<String> {
+    let checked = results.checked.iter().find(|checked| checked.id == id && checked.outcome.blind())?;
+    Some(checked.why.clone().unwrap_or_else(|| "what it needs was not recorded".into()))
 }

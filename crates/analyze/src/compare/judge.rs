@@ -8,7 +8,7 @@
 
 use super::blocks::{Blocks, DRAWS, Others, Quarter, quarters};
 use super::figures::{Figure, Unit};
-use super::side::Side;
+use super::sample::Side;
 use crate::results::Results;
 use serde::Serialize;
 

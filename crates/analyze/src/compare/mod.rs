@@ -5,18 +5,18 @@
 //! each can show is bounded: how a run varies from one start to the next can only
 //! be guessed from how it varies within itself (see `blocks`).
 
-pub mod blocks;
+pub(crate) mod blocks;
 pub mod condition;
-pub mod figures;
+pub(crate) mod figures;
 pub mod findings;
 pub mod judge;
 pub mod sample;
 pub mod setting;
-mod side;
 
-pub use side::Side;
+pub use sample::Side;
 
 use blocks::{Others, Part};
+pub use figures::Unit;
 use figures::{Figure, Measure};
 use findings::FindingChange;
 use judge::{Compared, Run};

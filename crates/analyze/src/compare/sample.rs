@@ -6,18 +6,27 @@
 //! double their width when the run is longer. Pauses that a loss touches are left
 //! out, as they are of distributions. Refuses to judge.
 
-use crate::results::BlamedPause;
 use crate::results::slices::{Join, Slices};
+use crate::results::{BlamedPause, Results};
 use rtscope_model::chance::Chance;
+use rtscope_model::manifest::Manifest;
 use rtscope_model::{Cause, PauseQuality, Time};
 
-/// Pauses kept.
 const PAUSES_MAX: usize = 4_096;
-/// Slices of time, at most.
 const SLICES_MAX: usize = 1_024;
-/// First width of a slice, nanoseconds.
 const WIDTH_NS: u64 = 1_000_000;
 const SEED: u64 = 0x005e_ed0f_9a05_e500;
+
+/// One of the runs that are compared.
+#[derive(Copy, Clone)]
+pub struct Side<'r> {
+    /// What its report says.
+    pub results: &'r Results,
+    /// Its pauses.
+    pub samples: &'r Samples,
+    /// Its manifest; `None` for a log on its own.
+    pub manifest: Option<&'r Manifest>,
+}
 
 /// One pause, as long as its parts were.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -126,7 +135,7 @@ impl Samples {
     /// The middle of each slice, and its sums.
     pub fn slices(&self) -> impl Iterator<Item = (Time, &Sums)> {
         let origin = self.origin.unwrap_or_default();
-        let half_ns = self.slices.width_ns() / 2;
+        let half_ns = self.slices.width_ns / 2;
         self.slices.all().map(move |(from, sums)| (origin.plus(from.saturating_add(half_ns)), sums))
     }
 

@@ -2,7 +2,7 @@
 //! flags, runtime, machine, quota, and how they were recorded. Owns what is
 //! looked at; refuses to guess which of it a difference comes from.
 
-use super::side::Side;
+use super::sample::Side;
 use crate::results::Results;
 use rtscope_model::manifest::{Machine, Manifest};
 use serde::Serialize;

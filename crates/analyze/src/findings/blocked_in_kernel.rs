@@ -87,8 +87,8 @@ fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
     let mut seen = Vec::new();
     if let Some(collects) = facts.code.map(|code| &code.collects).filter(|_| parts.work > 0) {
         let found = found_in(facts, collects, CodeKind::Kernel, "the kernel");
-        let worked = duration(collects.ns);
-        seen.push(facts.overall(format!("{} collections worked for {worked}: {found}.", collects.count)));
+        let worked = duration(collects.lengths.ns);
+        seen.push(facts.overall(format!("{} collections worked for {worked}: {found}.", collects.lengths.count)));
     }
     if let Some(stops) = facts.code.map(|code| &code.stops).filter(|stops| stops.sampled_ns(CodeKind::Kernel) > 0) {
         seen.push(stopped_late(facts, stops, CodeKind::Kernel, "the kernel"));

@@ -9,7 +9,7 @@
 
 use super::needs::log_alone;
 use super::{Cost, Facts, Need, Rule, STOP, Verdict, evidence, longest};
-use crate::kernel::samples::QuotaTotal;
+use crate::results::Throttled;
 use rtscope_model::manifest::Group;
 use rtscope_model::units::{cpus, duration};
 use rtscope_model::{Cause, Confidence, Evidence, Figure, GroupId, Remedy, Setting};
@@ -18,14 +18,12 @@ pub(super) static RULE: Rule = Rule {
     id: "cpu-throttled",
     explains: &["standing-still", "no-cpu"],
     order: 10,
-    needs: Some(&QUOTAS),
+    needs: Some(&Need { name: "control groups and their counters", optional: false, missing: no_quotas }),
     share_min: 0.01,
     why: "a quota that does not run out costs exactly nothing",
     check,
     ..Rule::BLANK
 };
-
-static QUOTAS: Need = Need { name: "control groups and their counters", optional: false, missing: no_quotas };
 
 /// Not the time to stop: a single lane, too, is mostly stopped between the request and the
 /// start of a collection, as the truth suite showed.
@@ -46,13 +44,14 @@ fn no_quotas(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let (group, total) = worst_group(facts)?;
+    let total = worst_group(facts)?;
     let paused = facts.paused_ns(Cause::Throttled);
     let (cost_ns, confidence, at_least) = match facts.held {
         Some(held) => (held.quota.ns(), Confidence::High, ""),
-        None => (paused.max(counted_ns(facts, &total)), Confidence::Medium, "at least "),
+        None => (paused.max(counted_ns(facts, total)), Confidence::Medium, "at least "),
     };
-    let quota = match facts.context.groups.get(usize::from(group.0)) {
+    let group = facts.context.groups.get(usize::from(total.group));
+    let quota = match group {
         Some(Group { quota_cpus: Some(quota), path, quota_path, .. }) => {
             format!("The CPU quota of {} CPUs ({})", cpus(*quota), quota_path.as_ref().unwrap_or(path))
         }
@@ -62,8 +61,8 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let what = format!("{quota} held the program off its CPUs for {at_least}");
     let verdict = Verdict::new(Cost::Time(cost_ns), confidence, what)
         .then(beside_collections(facts))
-        .seen(seen(facts, group, &total, paused))
-        .remedies(remedies(facts, group));
+        .seen(seen(facts, total, paused))
+        .remedies(remedies(facts, GroupId(total.group), group.and_then(|group| group.quota_cpus)));
     // In at least half of its periods it ran out.
     Some(verdict.first(total.throttled.saturating_mul(2) >= total.periods))
 }
@@ -84,19 +83,19 @@ fn beside_collections(facts: &Facts<'_>) -> String {
 }
 
 /// The group that was throttled longest.
-fn worst_group(facts: &Facts<'_>) -> Option<(GroupId, QuotaTotal)> {
-    let throttled = facts.quotas.iter().filter(|(_, total)| total.throttled > 0 || total.throttled_ns > 0);
-    throttled.max_by_key(|(_, total)| total.throttled_ns).copied()
+fn worst_group<'a>(facts: &'a Facts<'_>) -> Option<&'a Throttled> {
+    let throttled = facts.quotas.iter().filter(|total| total.throttled > 0 || total.throttled_ns > 0);
+    throttled.max_by_key(|total| total.throttled_ns)
 }
 
 /// Throttled time is summed over the run queues of all CPUs.
-fn counted_ns(facts: &Facts<'_>, total: &QuotaTotal) -> u64 {
+fn counted_ns(facts: &Facts<'_>, total: &Throttled) -> u64 {
     let queues = facts.context.cpus_allowed.len().max(1) as u64;
     (total.throttled_ns / queues).min(facts.span_ns)
 }
 
-fn seen(facts: &Facts<'_>, group: GroupId, total: &QuotaTotal, paused: u64) -> Vec<Evidence> {
-    let path = facts.context.groups.get(usize::from(group.0)).map_or("", |group| group.path.as_str());
+fn seen(facts: &Facts<'_>, total: &Throttled, paused: u64) -> Vec<Evidence> {
+    let path = facts.context.groups.get(usize::from(total.group)).map_or("", |group| group.path.as_str());
     let mut seen = vec![facts.overall(format!(
         "The quota of {path} ran out in {} of {} periods; its counter of throttled time grew by {} (summed over CPUs).",
         total.throttled,
@@ -106,32 +105,28 @@ fn seen(facts: &Facts<'_>, group: GroupId, total: &QuotaTotal, paused: u64) -> V
     seen.extend(longest(facts, Cause::Throttled, " because of the quota"));
     if let Some(held) = facts.held {
         let inside = held.quota.in_pauses_ns;
-        seen.push(evidence(
-            format!(
-                "{} of it fell while the world stood still, {} outside, where it delays the program's own work; lanes \
-                 were waited for {} because of it, release included.",
-                duration(inside),
-                duration(held.quota.ns().saturating_sub(inside)),
-                duration(paused)
-            ),
-            held.quota.pieces.longest,
-        ));
-        if held.quota_with_neighbour.ns() * 20 > held.quota.ns() {
-            seen.push(evidence(
-                format!(
-                    "Another process ran on the CPU during {} of it; the quota would have stopped the program without \
-                     it, too.",
-                    duration(held.quota_with_neighbour.ns())
-                ),
-                held.quota_with_neighbour.pieces.longest,
-            ));
+        let text = format!(
+            "{} of it fell while the world stood still, {} outside, where it delays the program's own work; lanes were \
+             waited for {} because of it, release included.",
+            duration(inside),
+            duration(held.quota.ns().saturating_sub(inside)),
+            duration(paused)
+        );
+        seen.push(evidence(text, held.quota.pieces.longest));
+        let neighbour = &held.quota_with_neighbour;
+        if neighbour.ns() * 20 > held.quota.ns() {
+            let text = format!(
+                "Another process ran on the CPU during {} of it; the quota would have stopped the program without it, \
+                 too.",
+                duration(neighbour.ns())
+            );
+            seen.push(evidence(text, neighbour.pieces.longest));
         }
     }
     seen
 }
 
-fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
-    let quota = facts.context.groups.get(usize::from(group.0)).and_then(|group| group.quota_cpus);
+fn remedies(facts: &Facts<'_>, group: GroupId, quota: Option<f64>) -> Vec<Remedy> {
     let (lanes, noun) = (facts.lanes, facts.runtime.lane.1);
     if lanes <= 1 {
         let wanted = quota.map_or(1.0, |quota| (quota * 2.0).clamp(1.0, f64::from(u16::MAX)));

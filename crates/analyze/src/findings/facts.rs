@@ -6,14 +6,15 @@ use crate::collector::collections::Collections;
 use crate::collector::tracer::Disturbance;
 use crate::folds::{Fold, Folds};
 use crate::kernel::code::CodeSamples;
-use crate::kernel::samples::{Counters, QuotaTotal};
+use crate::kernel::samples::Counters;
 use crate::memory::lines::Lines;
 use crate::pauses::sums::Sums;
 use crate::program::green::GreenThreads;
 use crate::recording::Context;
+use crate::results::Throttled;
 use crate::results::stm::Transactions;
 use rtscope_model::heap::Heap;
-use rtscope_model::{Account, Cause, Confidence, Evidence, GroupId, NameId, Names, RuntimeInfo, Symbols, Time};
+use rtscope_model::{Account, Cause, Confidence, Evidence, NameId, Names, RuntimeInfo, Symbols, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Causes of waits that rules of their own name.
@@ -79,7 +80,7 @@ pub struct Facts<'a> {
     /// Every fold, also those that one runtime alone has.
     pub folds: &'a Folds,
     /// Counters of quotas over the whole recording.
-    pub quotas: Vec<(GroupId, QuotaTotal)>,
+    pub quotas: Vec<Throttled>,
 }
 
 impl<'a> Facts<'a> {

@@ -27,8 +27,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let code = facts.code?;
     let (stops, asleep) = (&code.stops, &code.asleep);
-    let cost_ns = stops.part_ns(CodeKind::Foreign) + asleep.ns;
-    let sure = sure(stops.samples >= SAMPLES_SURE && asleep.ns * 2 < cost_ns);
+    let cost_ns = stops.part_ns(CodeKind::Foreign) + asleep.lengths.ns;
+    let sure = sure(stops.samples >= SAMPLES_SURE && asleep.lengths.ns * 2 < cost_ns);
     let lane = facts.runtime.lane.0;
     let who = if mostly_asleep(code) {
         let places = listed_code(facts.symbols, &asleep.top(CodeKind::Foreign), "the kernel");
@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 fn mostly_asleep(code: &CodeSamples) -> bool {
-    code.asleep.ns > code.stops.part_ns(CodeKind::Foreign)
+    code.asleep.lengths.ns > code.stops.part_ns(CodeKind::Foreign)
 }
 
 fn seen(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Evidence> {
@@ -53,15 +53,15 @@ fn seen(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Evidence> {
     if on_cpu {
         seen.push(stopped_late(facts, stops, CodeKind::Foreign, "foreign code"));
     }
-    if asleep.ns > 0 {
+    if asleep.lengths.ns > 0 {
         let text = format!(
             "{} {} in {} waits while the thread of the lane was asleep in {}.",
             if on_cpu { "It waited another" } else { "The world waited" },
-            duration(asleep.ns),
-            asleep.count,
+            duration(asleep.lengths.ns),
+            asleep.lengths.count,
             listed_code(facts.symbols, &asleep.top(CodeKind::Foreign), "the kernel")
         );
-        seen.push(evidence(text, asleep.longest.map(|piece| (piece.from, piece.to))));
+        seen.push(evidence(text, asleep.lengths.longest));
     }
     seen.extend(longest(facts, Cause::ForeignCall, " for foreign calls").filter(|_| on_cpu));
     seen

@@ -18,14 +18,12 @@ pub(super) static RULE: Rule = Rule {
     id: "host-steal",
     explains: &["standing-still", "no-cpu"],
     order: 100,
-    needs: Some(&COUNTERS),
+    needs: Some(&Need { name: "counters of stolen time", optional: false, missing: no_counters }),
     share_min: 0.05,
     why: "every machine has a little of it",
     check,
     ..Rule::BLANK
 };
-
-static COUNTERS: Need = Need { name: "counters of stolen time", optional: false, missing: no_counters };
 
 /// The mean: a program that is not kept from running may collect more often.
 const STOP_MEAN: Figure = Figure {

@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
     id: "long-major-gc",
     explains: &["collecting"],
     order: 120,
-    needs: Some(&GENERATIONS),
+    needs: Some(&Need { name: "events of the heap", optional: false, missing: no_generations }),
     yields_to: &["idle-gc", "explicit-gc"],
     share_min: 0.05,
     long_ns: Some(LONG_NS),
@@ -31,8 +31,6 @@ pub(super) static RULE: Rule = Rule {
     check,
     ..Rule::BLANK
 };
-
-static GENERATIONS: Need = Need { name: "events of the heap", optional: false, missing: no_generations };
 
 fn no_generations(facts: &Facts<'_>) -> Option<String> {
     let none = facts.sums.count > 0 && facts.collections.major.count == 0 && facts.context.generations.is_none();

@@ -12,7 +12,6 @@ mod blocked_in_kernel;
 mod blocked_output;
 pub(crate) mod collected;
 mod cpu_throttled;
-pub(crate) mod explicit_gc;
 mod facts;
 mod foreign_call;
 mod hand_over;
@@ -28,23 +27,20 @@ pub(crate) mod oversubscribed;
 mod preempted;
 mod rule;
 mod spelled;
-mod table;
 mod too_little_parallelism;
 pub(crate) mod with_work;
 mod words;
 
-pub use explicit_gc::EXPLICIT_GC;
 pub use facts::*;
 pub use needs::{LOOKS_MIN, Need};
 pub use rule::*;
-pub use table::table;
 pub(crate) use words::*;
 
 /// The rules that hold for every runtime that stops the world, also for one that is not known.
 pub static RULES: [&Rule; 17] = [
     &cpu_throttled::RULE,
     &preempted::RULE,
-    &oversubscribed::RULE,
+    &oversubscribed::BASE,
     &foreign_call::RULE,
     &blocked_in_kernel::RULE,
     &host_steal::RULE,
@@ -58,5 +54,5 @@ pub static RULES: [&Rule; 17] = [
     &nodes::NO_CPU,
     &nodes::KEPT,
     &idle::RULE,
-    &overhead::RULE,
+    &overhead::BASE,
 ];

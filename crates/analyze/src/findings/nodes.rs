@@ -10,11 +10,8 @@ use rtscope_model::{Evidence, Node, Remedy, Setting};
 /// Parts of collections that a claim names.
 const NAMED: usize = 2;
 
-/// The collector works, and no rule says why; a runtime's own list names more that explains it, and flags.
-pub static COLLECTING: Rule = COLLECTING_BASE;
-
-/// To be built on.
-pub const COLLECTING_BASE: Rule = Rule {
+/// The collector works, and no rule says why. To be built on: a runtime's own list names flags.
+pub const COLLECTING: Rule = Rule {
     id: "collecting",
     order: 175,
     why: "a tenth of the run is what allocation costs",
@@ -22,11 +19,8 @@ pub const COLLECTING_BASE: Rule = Rule {
     ..NODE
 };
 
-/// Lanes stand still until others have stopped or are back, and no rule says why; a runtime's own list names flags.
-pub static STANDING_STILL: Rule = STANDING_STILL_BASE;
-
-/// To be built on.
-pub const STANDING_STILL_BASE: Rule = Rule {
+/// Lanes stand still until others have stopped or are back, and no rule says why. To be built on, likewise.
+pub const STANDING_STILL: Rule = Rule {
     id: "standing-still",
     order: 181,
     why: "stopping and starting again costs every program some",
@@ -169,6 +163,20 @@ pub const SURVIVORS: Rule = Rule {
     share_min: 0.10,
     why: "copying what is alive is the work of a collector",
     ..WORK
+};
+
+/// Of fewer calls that ask for a collection nothing is said.
+pub const EXPLICIT_MIN: u64 = 3;
+
+/// Without its `check`: the program asks for collections itself. How a call shows in its log each runtime says.
+pub const EXPLICIT_GC: Rule = Rule {
+    id: "explicit-gc",
+    explains: &["collecting", "standing-still"],
+    order: 190,
+    share_min: 0.02,
+    also: ", three of them",
+    why: "a call after a large phase costs little",
+    ..Rule::BLANK
 };
 
 /// One kind of work of collections.

@@ -17,10 +17,7 @@ const SAMPLES: (u64, u64) = (10, 100);
 /// From so many threads on that wait for one change, it wakes a herd.
 const HERD_MIN: f64 = 10.0;
 
-/// Of a runtime that has no list.
-pub static RULE: Rule = BASE;
-
-/// To be built on.
+/// Of a runtime that has no list; to be built on.
 pub const BASE: Rule = Rule {
     id: "overhead",
     order: 184,

@@ -28,10 +28,6 @@ const AFTER_THE_WORK: [(Cause, &str); 3] =
     [(Cause::Asleep, "asleep"), (Cause::HandedOver, "handed-over"), (Cause::Unknown, "unknown")];
 /// What collectors do that wait for each other.
 const SPINNING: [&str; 2] = ["waiting-for-collectors", "kernel:sched_yield"];
-/// What a lane is late by that has a CPU, as far as samples tell.
-const ON_A_CPU: [Cause; 4] = [Cause::Running, Cause::LateSafepoint, Cause::ForeignCall, Cause::InKernel];
-
-pub(crate) static RULE: Rule = BASE;
 
 /// To be built on: a runtime may know better when it holds. It yields where a leader spins
 /// behind the very lane that it waits for: that loses nothing.
@@ -56,15 +52,13 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         return None;
     }
     let noun = facts.runtime.lane.1;
-    let behind = evidence(
-        format!(
-            "Inside pauses a thread of the program waited for a CPU behind a sibling during {}, over the whole \
-             recording during {}.",
-            duration(held.sibling.in_pauses_ns),
-            duration(held.sibling.ns())
-        ),
-        held.sibling.pieces.longest,
+    let text = format!(
+        "Inside pauses a thread of the program waited for a CPU behind a sibling during {}, over the whole recording \
+         during {}.",
+        duration(held.sibling.in_pauses_ns),
+        duration(held.sibling.ns())
     );
+    let behind = evidence(text, held.sibling.pieces.longest);
     let longest = longest(facts, Cause::Oversubscribed, " behind the program's own threads");
     let who = match too_many {
         Some(cpus) => format!("{} {noun} share {cpus} CPUs: during", facts.lanes),
@@ -79,7 +73,8 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 fn waited_ns(facts: &Facts<'_>) -> u64 {
     let queued: u64 = FOR_EACH_OTHER.map(|cause| facts.paused_ns(cause)).iter().sum();
     // Samples hit few of the waits: those that were hit tell for all.
-    let all: u64 = ON_A_CPU.map(|cause| hit_ns(facts, cause, |_| true)).iter().sum();
+    let on_a_cpu = Cause::ALL.into_iter().filter(|cause| cause.on_a_cpu());
+    let all: u64 = on_a_cpu.map(|cause| hit_ns(facts, cause, |_| true)).sum();
     let spinning = hit_ns(facts, Cause::Running, |kind| kind == CodeKind::Runtime);
     let spun = scaled(facts.paused_ns(Cause::Running), spinning, all);
     let after: u64 = AFTER_THE_WORK.map(|(cause, part)| after_ns(facts, cause, part)).iter().sum();
@@ -104,9 +99,7 @@ fn after_ns(facts: &Facts<'_>, cause: Cause, part: &str) -> u64 {
 
 /// CPUs that the program may use, where it has more lanes than that.
 pub(crate) fn more_lanes_than_cpus(facts: &Facts<'_>) -> Option<usize> {
-    let context = facts.context;
-    let cpus = if context.cpus_allowed.is_empty() { context.cpus_online as usize } else { context.cpus_allowed.len() };
-    (cpus > 0 && facts.lanes > cpus).then_some(cpus)
+    facts.context.cpus().filter(|cpus| facts.lanes > *cpus)
 }
 
 /// They shorten pauses, not the time to stop: fewer lanes have less young memory and collect

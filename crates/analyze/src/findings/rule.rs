@@ -72,6 +72,16 @@ impl Rule {
         check: |_| None,
     };
 
+    /// From where on it speaks, in words.
+    pub(crate) fn threshold(&self) -> String {
+        let mut text = format!("{:.0} %", self.share_min * 100.0);
+        if self.bytes_min > 0 {
+            text += &format!(" of the resident memory, and {}", bytes(self.bytes_min));
+        }
+        text += self.also;
+        text + &self.long_ns.map_or(String::new(), |ns| format!(", or one of {}", duration(ns)))
+    }
+
     /// Whether a verdict is worth reporting.
     fn speaks(&self, verdict: &Verdict, share: f64) -> bool {
         match verdict.cost {
@@ -164,26 +174,16 @@ impl Verdict {
         Verdict { says, ..self }
     }
 
-    /// What was seen.
-    pub fn seen(self, evidence: impl IntoIterator<Item = Evidence>) -> Verdict {
-        Verdict { evidence: evidence.into_iter().collect(), ..self }
-    }
-
-    /// And this, after what was seen before.
-    pub fn and_seen(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Verdict {
+    /// What was seen, after what was before.
+    pub fn seen(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Verdict {
         self.evidence.extend(evidence);
         self
     }
 
-    /// And these, after those before.
-    pub fn and_remedies(mut self, remedies: impl IntoIterator<Item = Remedy>) -> Verdict {
+    /// What to change, best first, after what was before.
+    pub fn remedies(mut self, remedies: impl IntoIterator<Item = Remedy>) -> Verdict {
         self.remedies.extend(remedies);
         self
-    }
-
-    /// What to change, best first.
-    pub fn remedies(self, remedies: impl IntoIterator<Item = Remedy>) -> Verdict {
-        Verdict { remedies: remedies.into_iter().collect(), ..self }
     }
 
     /// The longest that it took at once: see [`Rule::long_ns`].
@@ -240,16 +240,11 @@ impl Verdict {
 /// A verdict that is worth reporting.
 struct Found {
     rule: &'static Rule,
-    first: bool,
+    verdict: Verdict,
+    /// Of the wall clock, or of the resident memory.
+    share: f64,
     /// Its place among the others: the larger, the earlier.
     rank: f64,
-    /// In nanoseconds or bytes.
-    cost: u64,
-    /// See [`Verdict::explaining`].
-    explains_ns: Vec<(&'static str, u64)>,
-    /// See [`Verdict::covering`].
-    covers: &'static [&'static str],
-    finding: Finding,
 }
 
 impl Found {
@@ -257,44 +252,44 @@ impl Found {
     fn by(rule: &'static Rule, facts: &Facts<'_>, explained: u64) -> Option<Found> {
         let verdict = (rule.check)(facts)?.without(explained);
         let share = verdict.share(facts);
-        if !rule.speaks(&verdict, share) {
-            return None;
+        rule.speaks(&verdict, share).then_some(Found { rule, verdict, share, rank: share })
+    }
+
+    /// In nanoseconds or bytes.
+    fn cost(&self) -> u64 {
+        match self.verdict.cost {
+            Cost::Time(cost) | Cost::Memory { bytes: cost, .. } => cost,
         }
-        let (cost, cost_ns, cost_bytes) = match verdict.cost {
-            Cost::Time(ns) => (ns, ns, None),
-            Cost::Memory { bytes, .. } => (bytes, 0, Some(bytes)),
-        };
-        let finding = Finding {
-            id: rule.id.to_owned(),
-            severity: severity(share),
-            confidence: verdict.confidence,
-            claim: verdict.claim(facts, share),
-            cost_ns,
-            cost_bytes,
-            share,
-            evidence: verdict.evidence,
-            remedies: verdict.remedies,
-        };
-        Some(Found {
-            rule,
-            first: verdict.first,
-            rank: share,
-            cost,
-            explains_ns: verdict.explains_ns,
-            covers: verdict.covers,
-            finding,
-        })
     }
 
     /// What of its cost the part `id` of the account has.
     fn explains_of(&self, id: &str) -> u64 {
-        let told = self.explains_ns.iter().find(|(part, _)| *part == id);
-        told.map_or(self.finding.cost_ns, |(_, ns)| (*ns).min(self.finding.cost_ns))
+        let Cost::Time(cost_ns) = self.verdict.cost else { return 0 };
+        let told = self.verdict.explains_ns.iter().find(|(part, _)| *part == id);
+        told.map_or(cost_ns, |(_, ns)| (*ns).min(cost_ns))
     }
 
     /// Whether a rule that this one yields to covers at least half of its cost.
     fn explained(&self, costs: &[(&str, u64)]) -> bool {
-        costs.iter().any(|(id, cost)| self.rule.yields_to.contains(id) && cost.saturating_mul(2) >= self.cost)
+        costs.iter().any(|(id, cost)| self.rule.yields_to.contains(id) && cost.saturating_mul(2) >= self.cost())
+    }
+
+    fn finding(self, facts: &Facts<'_>) -> Finding {
+        let (cost_ns, cost_bytes) = match self.verdict.cost {
+            Cost::Time(ns) => (ns, None),
+            Cost::Memory { bytes, .. } => (0, Some(bytes)),
+        };
+        Finding {
+            id: self.rule.id.to_owned(),
+            severity: severity(self.share),
+            confidence: self.verdict.confidence,
+            claim: self.verdict.claim(facts, self.share),
+            cost_ns,
+            cost_bytes,
+            share: self.share,
+            evidence: self.verdict.evidence,
+            remedies: self.verdict.remedies,
+        }
     }
 }
 
@@ -304,9 +299,9 @@ impl Found {
 pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
     let (rests, causes): (Vec<&Rule>, Vec<&Rule>) = rules.iter().copied().partition(|rule| rule.rest);
     let mut found: Vec<Found> = causes.into_iter().filter_map(|rule| Found::by(rule, facts, 0)).collect();
-    let costs: Vec<(&str, u64)> = found.iter().map(|one| (one.rule.id, one.cost)).collect();
+    let costs: Vec<(&str, u64)> = found.iter().map(|one| (one.rule.id, one.cost())).collect();
     found.retain(|one| !one.explained(&costs));
-    let covered: Vec<&str> = found.iter().flat_map(|one| one.covers).copied().collect();
+    let covered: Vec<&str> = found.iter().flat_map(|one| one.verdict.covers).copied().collect();
     found.retain(|one| !covered.contains(&one.rule.id));
     for rule in rests {
         let causes: Vec<&Found> = found.iter().filter(|one| one.rule.explains.contains(&rule.id)).collect();
@@ -317,7 +312,7 @@ pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
             // What explains a good part of it says more than the rest; so does one cause that is as large as half of it,
             // since a rest is of several causes.
             let rank = match () {
-                () if explained.saturating_mul(2) >= rest.cost => rest.rank.min(last),
+                () if explained.saturating_mul(2) >= rest.cost() => rest.rank.min(last),
                 () if most * 2.0 >= rest.rank => rest.rank.min(most),
                 () => rest.rank,
             };
@@ -327,14 +322,13 @@ pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
     }
     // Time and memory have the share in common.
     found.sort_by(|one, other| {
-        other
-            .first
-            .cmp(&one.first)
+        let first = other.verdict.first.cmp(&one.verdict.first);
+        first
             .then(other.rank.total_cmp(&one.rank))
             .then(one.rule.rest.cmp(&other.rule.rest))
-            .then(other.cost.cmp(&one.cost))
+            .then(other.cost().cmp(&one.cost()))
     });
-    let mut findings: Vec<Finding> = found.into_iter().map(|one| one.finding).collect();
+    let mut findings: Vec<Finding> = found.into_iter().map(|one| one.finding(facts)).collect();
     spelled::spell(&mut findings, facts.runtime, facts.context);
     findings
 }

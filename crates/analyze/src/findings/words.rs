@@ -39,11 +39,11 @@ pub(crate) fn listed_code(symbols: &Symbols, places: &[(SymbolId, u64)], unknown
 pub(crate) fn stopped_late(facts: &Facts<'_>, stops: &Waits, kind: CodeKind, what: &str) -> Evidence {
     let text = format!(
         "The world waited {} for a lane that was on a CPU, where that took {} and more: {}.",
-        duration(stops.ns),
+        duration(stops.lengths.ns),
         duration(LATE_MIN_NS),
         found_in(facts, stops, kind, what)
     );
-    evidence(text, stops.longest.map(|piece| (piece.from, piece.to)))
+    evidence(text, stops.lengths.longest)
 }
 
 /// The evidence of one cause's longest piece in a pause.

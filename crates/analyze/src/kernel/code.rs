@@ -7,13 +7,14 @@
 //! all of them together, which no single wait can tell.
 
 use super::purposes::{Purposes, spent};
+use crate::basis::lately;
+use crate::basis::sum::Sum as Lengths;
 use crate::results::{BlamedPause, Code, Place};
 use rtscope_model::{Cause, CausePiece, CodeKind, CodeSample, Found, Pause, Symbol, SymbolId, Symbols, Tid, Time};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Samples kept per thread, at most.
 const HISTORY_MAX: usize = 16_384;
-/// Threads followed, at most.
 const THREADS_MAX: usize = 4_096;
 /// Symbols summed up apart, at most; the rest is the unknown one.
 const SYMBOLS_MAX: usize = 65_536;
@@ -39,15 +40,10 @@ pub struct Majority {
 /// CPU time of one kind of wait, and where samples found the code meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
-    /// Length of these waits, nanoseconds: exact.
-    pub ns: u64,
-    /// Pieces of them.
-    pub count: u64,
-    /// The longest.
-    pub longest: Option<CausePiece>,
+    /// Their pieces: exact.
+    pub lengths: Lengths,
     /// CPU time that samples stand for, by whose code and where.
     pub places: BTreeMap<(CodeKind, SymbolId), u64>,
-    /// Samples.
     pub samples: u64,
 }
 
@@ -60,11 +56,7 @@ impl Waits {
     }
 
     fn piece(&mut self, piece: &CausePiece) {
-        self.ns += piece.ns();
-        self.count += 1;
-        if self.longest.is_none_or(|longest| longest.ns() < piece.ns()) {
-            self.longest = Some(*piece);
-        }
+        self.lengths.add((piece.from, piece.to), piece.ns());
     }
 
     /// Sampled CPU time in code of `kind`, nanoseconds.
@@ -81,7 +73,7 @@ impl Waits {
     /// The part of these waits that was in code of `kind`, nanoseconds, by its share of
     /// the samples.
     pub fn part_ns(&self, kind: CodeKind) -> u64 {
-        (self.ns as f64 * self.share(kind)) as u64
+        (self.lengths.ns as f64 * self.share(kind)) as u64
     }
 
     /// Places of `kind`, most CPU time first.
@@ -99,7 +91,6 @@ struct Sum {
     waited_ns: u64,
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct CodeSamples {
     threads: BTreeMap<Tid, VecDeque<(Time, CodeSample)>>,
@@ -114,7 +105,7 @@ pub struct CodeSamples {
     /// Asleep in a foreign call while the world waited for its lane to stop: places
     /// are the kernel's, with the time slept there.
     pub asleep: Waits,
-    /// While collections did their work: `ns` is their length, samples are of every
+    /// While collections did their work: pieces are these, samples are of every
     /// thread of the program.
     pub collects: Waits,
     /// All samples of running threads by what the CPU did.
@@ -145,10 +136,7 @@ impl CodeSamples {
         let history = self.threads.entry(sample.tid).or_default();
         // Streams of several CPUs are merged: a tiny disorder is levelled.
         let time = history.back().map_or(time, |last| time.max(last.0));
-        if history.len() >= HISTORY_MAX {
-            history.pop_front();
-        }
-        history.push_back((time, *sample));
+        lately::push(history, (time, *sample), HISTORY_MAX);
     }
 
     fn sum(&mut self, symbol: SymbolId) -> &mut Sum {
@@ -202,9 +190,9 @@ impl CodeSamples {
     /// steps before it stops are the program's; the leader's are the runtime's.
     pub fn pause(&mut self, blamed: &BlamedPause, symbols: &Symbols) {
         let pause = &blamed.pause;
-        let keeps = |piece: &&CausePiece| on_cpu(piece.cause) && stopping(pause, piece);
+        let keeps = |piece: &&CausePiece| piece.cause.on_a_cpu() && stopping(pause, piece);
         let late_wait = blamed.causes.iter().filter(keeps).map(CausePiece::ns).sum::<u64>() >= LATE_MIN_NS;
-        for piece in blamed.causes.iter().filter(|piece| on_cpu(piece.cause)) {
+        for piece in blamed.causes.iter().filter(|piece| piece.cause.on_a_cpu()) {
             let Some(tid) = piece.tid else { continue };
             let late = late_wait && stopping(pause, piece);
             let found: Vec<(CodeSample, u64)> =
@@ -241,8 +229,7 @@ impl CodeSamples {
             found.extend(samples.map(|(sample, ns)| (works_for(sample, symbols), ns)));
         }
         self.purposes.collect(pause, inside);
-        self.collects.ns += pause.collect_ns();
-        self.collects.count += 1;
+        self.collects.lengths.add((pause.stopped, pause.collected), pause.collect_ns());
         found.into_iter().for_each(|((kind, symbol), ns)| self.collects.add(kind, symbol, ns));
     }
 
@@ -256,9 +243,7 @@ impl CodeSamples {
     pub fn prune(&mut self, before: Time, lives: impl Fn(Tid) -> bool) {
         let full = self.threads.len() >= THREADS_MAX;
         self.threads.retain(|tid, history| {
-            while history.get(1).is_some_and(|next| next.0 <= before) {
-                history.pop_front();
-            }
+            lately::prune(history, |sample| sample.0, before);
             let waits = |last: &CodeSample| last.what == Found::Waits && !full && lives(*tid);
             history.back().is_some_and(|(at, last)| *at >= before || waits(last))
         });
@@ -290,11 +275,6 @@ impl CodeSamples {
 /// A symbol's name, or that it has none.
 pub fn called(symbol: &Symbol) -> &str {
     if symbol.name.is_empty() { "unknown code" } else { &symbol.name }
-}
-
-/// Whether the thread that is waited for has a CPU.
-fn on_cpu(cause: Cause) -> bool {
-    matches!(cause, Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel)
 }
 
 /// A collector thread without work gives its CPU up again and again, or goes to

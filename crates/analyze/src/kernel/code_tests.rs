@@ -101,7 +101,7 @@ fn waits_for_a_lane_to_stop_are_summed_apart_from_the_leaders() {
     ];
     code.pause(&pause(causes), &at.symbols);
     let stops = &code.stops;
-    assert_eq!((stops.ns, stops.count, stops.samples), (8 * MS, 1, 3));
+    assert_eq!((stops.lengths.ns, stops.lengths.count, stops.samples), (8 * MS, 1, 3));
     assert_eq!((stops.sampled_ns(CodeKind::Program), stops.share(CodeKind::Program)), (3 * MS, 1.0));
     assert_eq!(stops.top(CodeKind::Program), [(at.spin, 3 * MS)]);
     let waited: Vec<_> =
@@ -116,10 +116,10 @@ fn short_waits_ask_for_no_reason_and_a_sleep_in_a_call_counts_by_its_length() {
     code.push(Time(50), &running(12, at.spin));
     let short = vec![piece(Cause::LateSafepoint, 1, 12, (0, LATE_MIN_NS - 1), Some(at.spin))];
     code.pause(&pause(short), &at.symbols);
-    assert_eq!((code.stops.ns, code.stops.samples), (0, 0));
+    assert_eq!((code.stops.lengths.ns, code.stops.samples), (0, 0));
     let call = vec![piece(Cause::ForeignCall, 1, 12, (90_000, 8 * MS), Some(at.nanosleep))];
     code.pause(&pause(call), &at.symbols);
-    assert_eq!((code.stops.ns, code.asleep.ns), (0, 8 * MS - 90_000));
+    assert_eq!((code.stops.lengths.ns, code.asleep.lengths.ns), (0, 8 * MS - 90_000));
     assert_eq!(code.asleep.top(CodeKind::Foreign), [(at.nanosleep, 8 * MS - 90_000)]);
 }
 
@@ -130,7 +130,7 @@ fn pieces_of_one_long_wait_count_together() {
     let pieces = (0..4).map(|n| (n * 2 * MS, n * 2 * MS + MS / 2));
     let pieces = pieces.map(|range| piece(Cause::Running, 1, 12, range, None));
     code.pause(&pause(pieces.collect()), &at.symbols);
-    assert_eq!((code.stops.ns, code.stops.count), (2 * MS, 4));
+    assert_eq!((code.stops.lengths.ns, code.stops.lengths.count), (2 * MS, 4));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_collector_thread_that_waits_for_others_does_not_count_for_the_kernel() {
     code.pause(&pause(Vec::new()), &symbols);
     let found = [CodeKind::Kernel, CodeKind::Runtime].map(|kind| code.collects.sampled_ns(kind));
     assert_eq!((code.collects.samples, found[1]), (3, 2 * found[0]));
-    assert_eq!(code.collects.ns, 11 * MS);
+    assert_eq!(code.collects.lengths.ns, 11 * MS);
 }
 
 #[test]
@@ -177,10 +177,10 @@ fn samples_of_a_collection_are_inside_and_what_the_cpu_did_keeps_its_sum() {
     }
     code.pause(&blamed, &at.symbols);
     code.pause(&blamed, &at.symbols);
-    let all = code.purposes.sums().values().sum::<u64>();
+    let all = code.purposes.sums.values().sum::<u64>();
     let of = |inside, kind, in_kernel, purpose: Option<&str>| {
         let spent = Spent { inside, kind, in_kernel, purpose: purpose.and_then(PurposeId::of) };
-        code.purposes.sums().get(&spent).copied().unwrap_or(0) * 6 / all
+        code.purposes.sums.get(&spent).copied().unwrap_or(0) * 6 / all
     };
     assert_eq!(of(false, CodeKind::Program, false, None), 1);
     assert_eq!(of(true, CodeKind::Runtime, false, Some("copying-young")), 2, "the C library works for the runtime");

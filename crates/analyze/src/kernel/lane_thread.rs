@@ -106,14 +106,8 @@ fn candidates(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64, lenient: bool
     for lane in marks {
         // A lane that stood still posts nothing but, later, its next run.
         let moments = if lane.collection.is_empty() { lane.ran_green.as_slice() } else { lane.collection.as_slice() };
-        let mut left: Option<Vec<Tid>> = None;
-        for at in moments {
-            let on = tracks.on_cpu(at.minus(error_ns), at.plus(error_ns), lenient);
-            left = Some(match left {
-                None => on,
-                Some(before) => before.into_iter().filter(|tid| on.contains(tid)).collect(),
-            });
-        }
+        let on = moments.iter().map(|at| tracks.on_cpu(at.minus(error_ns), at.plus(error_ns), lenient));
+        let left = on.reduce(|left, on| left.into_iter().filter(|tid| on.contains(tid)).collect());
         candidates.extend(left.map(|left| (lane.lane, left)));
     }
     candidates

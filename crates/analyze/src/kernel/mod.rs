@@ -2,8 +2,11 @@
 //! moved, where code was, which thread was there when a lane posted something. Refuses pauses
 //! and runtimes.
 
-pub mod code;
+pub(crate) mod code;
 pub mod lane_thread;
-pub mod purposes;
-pub mod samples;
-pub mod sched;
+pub(crate) mod purposes;
+pub(crate) mod samples;
+pub(crate) mod sched;
+
+pub use code::called;
+pub use sched::Tracks;

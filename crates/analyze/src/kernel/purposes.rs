@@ -13,7 +13,6 @@ pub struct Spent {
     /// Whose code: the caller's, where the kernel or the C library worked for it; [`CodeKind::Kernel`] only where
     /// it is not known for whom.
     pub kind: CodeKind,
-    /// Whether the kernel did it.
     pub in_kernel: bool,
     /// What the runtime's code was for; `None`: not the runtime's code, or not known.
     pub purpose: Option<PurposeId>,
@@ -33,17 +32,13 @@ pub fn spent(sample: &CodeSample, symbols: &Symbols) -> Spent {
 /// The sums. They hold all samples, each once.
 #[derive(Debug, Default)]
 pub struct Purposes {
-    sums: BTreeMap<Spent, u64>,
+    /// Nanoseconds for each.
+    pub sums: BTreeMap<Spent, u64>,
     /// End of the last collection: a sample is in one only.
     collected: Option<Time>,
 }
 
 impl Purposes {
-    /// Nanoseconds for each.
-    pub fn sums(&self) -> &BTreeMap<Spent, u64> {
-        &self.sums
-    }
-
     /// Adds a sample, outside of collections until one is seen to have been at work.
     pub fn add(&mut self, spent: Spent, ns: u64) {
         let sum = self.sums.entry(spent).or_default();

@@ -7,12 +7,12 @@
 //! the sampler was late): it says nothing of a wait that ended before. Refuses to say anything about an interval that is not bracketed. Keeps
 //! samples only as far back as open pauses can ask.
 
+use crate::basis::lately;
+use crate::results::Throttled;
 use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Samples kept per series, at most.
 const SERIES_MAX: usize = 16_384;
-/// Threads followed, at most.
 const THREADS_MAX: usize = 4_096;
 
 /// One counter series: when seen, the value, and since when it may have held.
@@ -22,13 +22,6 @@ struct Series<V> {
 }
 
 impl<V: Copy> Series<V> {
-    fn push(&mut self, time: Time, value: V, since: Time) {
-        if self.points.len() >= SERIES_MAX {
-            self.points.pop_front();
-        }
-        self.points.push_back((time, value, since));
-    }
-
     /// Values of the last sample at or before `from` and the first at or
     /// after `to`; the one before that where it cannot have changed by `to`.
     fn bracket(&self, from: Time, to: Time) -> Option<(V, V)> {
@@ -40,36 +33,15 @@ impl<V: Copy> Series<V> {
         Some((self.points.get(before)?.1, self.points.get(after)?.1))
     }
 
+    fn push(&mut self, time: Time, value: V, since: Time) {
+        lately::push(&mut self.points, (time, value, since), SERIES_MAX);
+    }
+
     fn prune(&mut self, before: Time) {
-        while self.points.get(1).is_some_and(|next| next.0 <= before) {
-            self.points.pop_front();
-        }
+        lately::prune(&mut self.points, |point| point.0, before);
     }
 }
 
-/// How far a quota moved around an interval.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct QuotaMoved {
-    /// Which group.
-    pub group: GroupId,
-    /// Periods in which it ran out.
-    pub periods: u64,
-    /// Time throttled, summed over CPU run queues, nanoseconds.
-    pub ns: u64,
-}
-
-/// First and last value of a group's quota counters.
-#[derive(Copy, Clone, Debug)]
-pub struct QuotaTotal {
-    /// Periods with work.
-    pub periods: u64,
-    /// Periods throttled.
-    pub throttled: u64,
-    /// Time throttled, summed over run queues, nanoseconds.
-    pub throttled_ns: u64,
-}
-
-/// The counters.
 #[derive(Default)]
 pub struct Counters {
     /// Sampling period of quotas, nanoseconds; `None`: not known.
@@ -95,7 +67,6 @@ impl Counters {
         Counters { period_ns, ..Counters::default() }
     }
 
-    /// Takes one sample.
     pub fn push(&mut self, time: Time, sample: &Sample) {
         match *sample {
             Sample::Quota { group, periods, throttled, throttled_ns } => {
@@ -133,33 +104,31 @@ impl Counters {
         quotas.chain(stolen).min().unwrap_or(self.latest)
     }
 
-    /// The covering group whose quota ran out around `[from, to]`, the one
-    /// that was throttled longest.
-    pub fn quota_moved(&self, from: Time, to: Time) -> Option<QuotaMoved> {
-        let moved = self.quota.iter().filter_map(|(group, series)| {
+    /// How long a quota of a covering group that ran out around `[from, to]` throttled, summed over CPU run queues,
+    /// nanoseconds; of several the longest.
+    pub fn quota_moved(&self, from: Time, to: Time) -> Option<u64> {
+        let moved = self.quota.values().filter_map(|series| {
             let (before, after) = series.bracket(from, to)?;
             let (periods, ns) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
-            (periods > 0 || ns > 0).then_some(QuotaMoved { group: *group, periods, ns })
+            (periods > 0 || ns > 0).then_some(ns)
         });
-        moved.max_by_key(|moved| moved.ns)
+        moved.max()
     }
 
     /// Quota counters over the whole recording, per group.
-    pub fn quota_totals(&self) -> impl Iterator<Item = (GroupId, QuotaTotal)> + '_ {
-        self.quota_ends.iter().map(|(group, [first, last])| {
-            let total = QuotaTotal {
-                periods: last.0.saturating_sub(first.0),
-                throttled: last.1.saturating_sub(first.1),
-                throttled_ns: last.2.saturating_sub(first.2),
-            };
-            (*group, total)
+    pub fn quota_totals(&self) -> impl Iterator<Item = Throttled> + '_ {
+        self.quota_ends.iter().map(|(group, [first, last])| Throttled {
+            group: group.0,
+            periods: last.0.saturating_sub(first.0),
+            throttled: last.1.saturating_sub(first.1),
+            throttled_ns: last.2.saturating_sub(first.2),
         })
     }
 
     /// The same of groups that have a quota: without one there are no periods.
-    pub fn quotas_set(&self) -> impl Iterator<Item = (GroupId, QuotaTotal)> + '_ {
-        let is_set = |group: &GroupId| self.quota_ends.get(group).is_some_and(|[_, last]| *last != (0, 0, 0));
-        self.quota_totals().filter(move |(group, _)| is_set(group))
+    pub fn quotas_set(&self) -> impl Iterator<Item = Throttled> + '_ {
+        let is_set = |group| self.quota_ends.get(&GroupId(group)).is_some_and(|[_, last]| *last != (0, 0, 0));
+        self.quota_totals().filter(move |total| is_set(total.group))
     }
 
     /// Time the host and interrupts took from `cpu` around `[from, to]`.
@@ -215,9 +184,8 @@ mod tests {
         counters.push(Time(200), &quota(1, 10));
         counters.push(Time(300), &quota(2, 60));
         assert_eq!(counters.quota_moved(Time(110), Time(190)), None);
-        let moved = QuotaMoved { group: GroupId(0), periods: 1, ns: 50 };
-        assert_eq!(counters.quota_moved(Time(210), Time(290)), Some(moved));
-        assert_eq!(counters.quota_moved(Time(150), Time(250)), Some(moved));
+        assert_eq!(counters.quota_moved(Time(210), Time(290)), Some(50));
+        assert_eq!(counters.quota_moved(Time(150), Time(250)), Some(50));
         assert_eq!(counters.quota_moved(Time(250), Time(310)), None);
         assert_eq!(counters.quota_moved(Time(50), Time(250)), None);
     }

@@ -5,6 +5,7 @@
 //! Refuses to judge: causes are `blame`'s. History is bounded; what fell out of
 //! it is `Unknown`, and counted.
 
+use crate::basis::lately;
 use crate::results::ThreadState;
 use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -20,16 +21,13 @@ const PIDS_MAX: usize = 65_536;
 /// State of a thread of the program.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum State {
-    /// On a CPU.
     Running,
     /// Off its CPU while it would have gone on.
     Runnable,
     /// Made runnable by `by`, not yet on a CPU.
     Woken {
-        /// Who woke it.
         by: Tid,
     },
-    /// Asleep.
     Sleeping,
     /// Not interruptible.
     Blocked,
@@ -58,15 +56,12 @@ impl State {
 /// What ran on a CPU.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Runner {
-    /// Nothing.
     Idle,
     /// A thread of the program.
     Own(Tid),
     /// A thread of another process.
     Foreign {
-        /// Its number.
         tid: Tid,
-        /// Its name.
         name: NameId,
     },
     /// This tier does not say.
@@ -77,11 +72,8 @@ pub enum Runner {
 /// it waits for.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Stretch {
-    /// Start.
     pub from: Time,
-    /// End.
     pub to: Time,
-    /// State.
     pub state: State,
     /// CPU it runs on or waits for.
     pub cpu: Option<Cpu>,
@@ -117,11 +109,8 @@ impl Track {
 /// A wait for a CPU that has ended.
 #[derive(Copy, Clone, Debug)]
 pub struct Wait {
-    /// Who waited.
     pub tid: Tid,
-    /// Since when.
     pub from: Time,
-    /// Until when.
     pub to: Time,
 }
 
@@ -302,13 +291,8 @@ impl Tracks {
     }
 
     fn run(&mut self, tid: Tid, time: Time, cpu: Cpu) -> Option<Wait> {
-        let waited = self.threads.get(&tid).and_then(|track| {
-            let mut from = None;
-            for span in track.spans.iter().rev().take_while(|span| span.state.waits()) {
-                from = Some(span.from);
-            }
-            from
-        });
+        let spans = self.threads.get(&tid).into_iter().flat_map(|track| track.spans.iter().rev());
+        let waited = spans.take_while(|span| span.state.waits()).last().map(|span| span.from);
         self.enter(tid, time, State::Running, Some(cpu));
         waited.map(|from| Wait { tid, from, to: time })
     }
@@ -359,22 +343,8 @@ impl Tracks {
     /// What ran on `cpu` over `[from, to]`, in order, without gaps.
     fn runners(&self, cpu: Cpu, from: Time, to: Time, mut each: impl FnMut(Time, Time, Runner)) {
         let Some(runs) = self.cpus.get(&cpu) else { return each(from, to, Runner::Unknown) };
-        let first = runs.partition_point(|run| run.0 <= from);
-        let mut at = from;
-        let mut runner = match first.checked_sub(1).and_then(|index| runs.get(index)) {
-            Some(run) => self.runner(run),
-            None => Runner::Unknown,
-        };
-        for run in runs.iter().skip(first).take_while(|run| run.0 < to) {
-            if run.0 > at {
-                each(at, run.0, runner);
-                at = run.0;
-            }
-            runner = self.runner(run);
-        }
-        if at < to {
-            each(at, to, runner);
-        }
+        let runner = |run: Option<&_>| run.map_or(Runner::Unknown, |run| self.runner(run));
+        cut(runs, |run| run.0, (from, to), |from, to, run| each(from, to, runner(run)));
     }
 
     fn runner(&self, run: &(Time, Tid, NameId)) -> Runner {
@@ -393,21 +363,13 @@ impl Tracks {
         let stretch =
             |from, to, state, cpu| Stretch { from, to, state, cpu, runner: Runner::Unknown, beside_idle: false };
         let unknown = |from, to| stretch(from, to, State::Unknown, None);
-        let Some(track) = self.threads.get(&tid) else {
-            return if from < to { vec![unknown(from, to)] } else { out };
-        };
-        let first = track.spans.partition_point(|span| span.from <= from);
         let mut at = from;
-        if first == 0 {
-            let until = track.spans.front().map_or(to, |span| span.from.min(to));
-            if at < until {
-                out.push(unknown(at, until));
-                at = until;
+        for (span, ends) in self.threads.get(&tid).into_iter().flat_map(|track| track.between(from, to)) {
+            if at < span.from {
+                out.push(unknown(at, span.from));
+                at = span.from;
             }
-        }
-        let mut spans = track.spans.iter().skip(first.saturating_sub(1)).peekable();
-        while let Some(span) = spans.next() {
-            let until = spans.peek().map_or(to, |next| next.from).min(to);
+            let until = ends.map_or(to, |ends| ends.min(to));
             if at < until {
                 match (span.state.waits(), span.cpu) {
                     (true, Some(cpu)) => self.runners(cpu, at, until, |from, to, runner| {
@@ -423,9 +385,9 @@ impl Tracks {
                 }
                 at = until;
             }
-            if at >= to {
-                break;
-            }
+        }
+        if at < to {
+            out.push(unknown(at, to));
         }
         out
     }
@@ -489,20 +451,9 @@ impl Tracks {
     pub fn wait_around(&self, tid: Tid, at: Time) -> Option<(Time, Time)> {
         let spans = &self.threads.get(&tid)?.spans;
         let inside = spans.partition_point(|span| span.from <= at).checked_sub(1)?;
-        let waits = |index: usize| spans.get(index).is_some_and(|span| span.state.waits());
-        if !waits(inside) {
-            return None;
-        }
-        let mut first = inside;
-        while first > 0 && waits(first - 1) {
-            first -= 1;
-        }
-        let mut end = inside + 1;
-        while waits(end) {
-            end += 1;
-        }
-        let from = spans.get(first)?.from;
-        Some((from, spans.get(end).or(spans.back()).map_or(from, |span| span.from)))
+        let first = spans.range(..=inside).rev().take_while(|span| span.state.waits()).last()?;
+        let end = spans.range(inside..).find(|span| !span.state.waits()).or(spans.back())?;
+        Some((first.from, end.from))
     }
 
     /// Since when `tid` is in the state that it has at `at`.
@@ -525,17 +476,9 @@ impl Tracks {
                 self.dropped.1 += track.waiting_ns;
             }
         }
-        for track in self.threads.values_mut() {
-            while track.spans.get(1).is_some_and(|next| next.from <= before) {
-                track.spans.pop_front();
-            }
-        }
-        for runs in self.cpus.values_mut() {
-            while runs.get(1).is_some_and(|next| next.0 <= before) {
-                runs.pop_front();
-            }
-        }
-        self.idle.prune(before);
+        self.threads.values_mut().for_each(|track| lately::prune(&mut track.spans, |span| span.from, before));
+        self.cpus.values_mut().for_each(|runs| lately::prune(runs, |run| run.0, before));
+        lately::prune(&mut self.idle.changes, |change| change.0, before);
         let spans = self.threads.values().map(|track| track.spans.len());
         let runs = self.cpus.values().map(VecDeque::len);
         self.room.kept = spans.chain(runs).chain([self.idle.changes.len()]).sum();
@@ -568,25 +511,29 @@ impl Idle {
 
     /// Cuts `[from, to]` at the changes.
     fn cut(&self, from: Time, to: Time, mut each: impl FnMut(Time, Time, bool)) {
-        let first = self.changes.partition_point(|change| change.0 <= from);
-        let mut idle = first.checked_sub(1).and_then(|before| self.changes.get(before)).is_some_and(|change| change.1);
-        let mut at = from;
-        for (time, next) in self.changes.range(first..).take_while(|change| change.0 < to) {
-            if at < *time {
-                each(at, *time, idle);
-                at = *time;
-            }
-            idle = *next;
-        }
-        if at < to {
-            each(at, to, idle);
-        }
+        let idle = |change: Option<&(Time, bool)>| change.is_some_and(|change| change.1);
+        cut(&self.changes, |change| change.0, (from, to), |from, to, change| each(from, to, idle(change)));
     }
+}
 
-    fn prune(&mut self, before: Time) {
-        while self.changes.get(1).is_some_and(|next| next.0 <= before) {
-            self.changes.pop_front();
+/// Hands each piece of `[from, to]` between two changes to `each`, with the change before it, if that is known.
+fn cut<'c, C>(
+    changes: &'c VecDeque<C>,
+    at: impl Fn(&C) -> Time,
+    (mut from, to): (Time, Time),
+    mut each: impl FnMut(Time, Time, Option<&'c C>),
+) {
+    let first = changes.partition_point(|change| at(change) <= from);
+    let mut last = first.checked_sub(1).and_then(|before| changes.get(before));
+    for change in changes.range(first..).take_while(|change| at(change) < to) {
+        if from < at(change) {
+            each(from, at(change), last);
+            from = at(change);
         }
+        last = Some(change);
+    }
+    if from < to {
+        each(from, to, last);
     }
 }
 

@@ -2,4 +2,4 @@
 //! how a runtime posts it: events arrive in one vocabulary.
 
 pub mod timeline;
-pub mod times;
+pub(crate) mod times;

@@ -12,7 +12,6 @@ use crate::results::{Lane, Productivity};
 use rtscope_model::{LaneId, Pause, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Threads kept per lane, at most.
 const TIDS_MAX: usize = 1_024;
 /// Share of the program's running time that the lanes' known threads must
 /// make up before lane times are told.
@@ -73,7 +72,6 @@ impl Spent {
     }
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct LaneTimes {
     lanes: BTreeMap<LaneId, OneLane>,
@@ -99,7 +97,6 @@ impl LaneTimes {
         lane.is_some_and(|lane| lane.alive.is_some() || lane.ended.is_none_or(|ended| ended >= since))
     }
 
-    /// It ends.
     pub fn ended(&mut self, lane: LaneId, at: Time) {
         let lane = self.lanes.entry(lane).or_default();
         lane.lived_ns = lane.life_ns(at);
@@ -114,7 +111,6 @@ impl LaneTimes {
         }
     }
 
-    /// Adds one pause.
     pub fn pause(&mut self, pause: &Pause, still: &Still) {
         self.stopped_ns = self.stopped_ns.saturating_add(still.lanes_ns);
         for part in &pause.lanes {

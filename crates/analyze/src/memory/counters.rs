@@ -12,9 +12,7 @@ use crate::results::{CounterLine, MemoryLine, Promotion, Results};
 use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, Runtime, Time};
 use std::collections::BTreeMap;
 
-/// Points of one line, at most.
 const POINTS_MAX: usize = 200;
-/// First width of a slice, nanoseconds.
 const WIDTH_NS: u64 = 1_000_000;
 
 #[derive(Copy, Clone, Default)]
@@ -55,7 +53,7 @@ impl Rate {
     fn over(&mut self, origin: Time, (from, to): (Time, Time), mut each: impl FnMut(&mut Slice, f64)) {
         let (from, to) = (from.min(to).since(origin), to.since(origin));
         self.slices.until(to);
-        let width = self.slices.width_ns();
+        let width = self.slices.width_ns;
         for (number, slice) in (0..).zip(self.slices.until(to)).skip((from / width) as usize) {
             let begin = from.max(width.saturating_mul(number));
             let end = to.min(width.saturating_mul(number + 1));
@@ -69,7 +67,7 @@ impl Rate {
         let mut points = Vec::new();
         for (from, slice) in self.slices.all() {
             let from = origin.plus(from);
-            let ns = self.until.since(from).min(self.slices.width_ns());
+            let ns = self.until.since(from).min(self.slices.width_ns);
             if ns > 0 {
                 let rate = (slice.bytes / (ns as f64 / 1e9)) as u64;
                 points.push((from, Some(rate).filter(|_| !slice.unknown)));
@@ -92,7 +90,6 @@ struct Lane {
     lost: Option<Time>,
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Rates {
     origin: Option<Time>,

@@ -40,7 +40,6 @@ impl Sample {
     }
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct HeapProfiles {
     by: Option<Breakdown>,

@@ -21,7 +21,6 @@ struct Counted {
     rss: Option<(Time, u64)>,
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Ledger {
     rss: Option<(Time, u64)>,

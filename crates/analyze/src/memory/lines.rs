@@ -5,7 +5,6 @@ use crate::folds::{End, Fold};
 use crate::results::{Level, Memory, MemoryLine, Results};
 use rtscope_model::{Body, Class, Classes, Counter, Event, Runtime, Sample, Time};
 
-/// Points of one drawn line, at most.
 const POINTS_MAX: usize = 1_024;
 
 /// A value that is above the one before by less than this part of it is no step of its own in
@@ -85,7 +84,6 @@ impl Line {
     }
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Lines {
     rss: Line,
@@ -97,7 +95,6 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The levels at the end.
     pub fn levels(&self, end: Time) -> Memory {
         Memory {
             rss_bytes: self.rss.level(end),

@@ -12,7 +12,6 @@ use crate::results::Mmu;
 use rtscope_model::Time;
 use std::collections::VecDeque;
 
-/// Windows, nanoseconds.
 const WINDOWS_NS: [u64; 13] = [
     1_000_000,
     2_000_000,
@@ -50,7 +49,6 @@ struct Window {
     dropped: bool,
 }
 
-/// The fold.
 pub struct Utilisation {
     spans: VecDeque<Span>,
     /// Number of the first span kept.
@@ -117,7 +115,6 @@ impl Utilisation {
         }
     }
 
-    /// The recording ends.
     pub fn finish(mut self, end: Time) -> Vec<Mmu> {
         let Some(origin) = self.origin else { return Vec::new() };
         // An empty span: windows may end with the recording.

@@ -1,14 +1,14 @@
 //! Pauses: what a recogniser of a runtime's events hands over, and the sums over them. A
 //! recogniser itself lives in the folder of its runtime; here no runtime is known.
 
-pub mod held_up;
-pub mod mmu;
-pub mod spectrum;
-pub mod still;
+pub(crate) mod held_up;
+pub(crate) mod mmu;
+pub(crate) mod spectrum;
+pub(crate) mod still;
 pub mod summary;
-pub mod sums;
-pub mod unfinished;
-pub mod work;
+pub(crate) mod sums;
+pub(crate) mod unfinished;
+pub(crate) mod work;
 
 use crate::kernel::lane_thread::LaneMarks;
 use rtscope_model::{Event, Loss, Pause, Time};
@@ -33,7 +33,7 @@ pub trait Recognise {
 }
 
 /// Recognises nothing: of a runtime that nobody knows.
-pub struct Nothing;
+pub(crate) struct Nothing;
 
 impl Recognise for Nothing {
     fn push(&mut self, _: &Event, _: &mut Vec<Recognised>) {}

@@ -11,7 +11,6 @@ const FIRST: u32 = 14;
 /// Behind the last one: the square of a duration has 128 bits.
 const END: u32 = 128;
 
-/// The fold.
 pub struct Spectrum {
     /// Count and sum.
     columns: [(u64, u64); (END - FIRST) as usize],
@@ -24,7 +23,6 @@ impl Default for Spectrum {
 }
 
 impl Spectrum {
-    /// Adds one duration, nanoseconds.
     pub fn add(&mut self, ns: u64) {
         let square = u128::from(ns) * u128::from(ns);
         let exponent = square.checked_ilog2().unwrap_or(0).max(FIRST);

@@ -63,7 +63,7 @@ impl Summary {
     pub fn finish(mut self, span_ns: u64, end: Time) -> (Pauses, Vec<Mmu>) {
         let pauses = self.sums.pauses(span_ns, self.sums.stopped_ns());
         let Some(Spread { mut mmu, .. }) = self.spread else { return (pauses, Vec::new()) };
-        while let Some((from, to)) = self.sums.finalise() {
+        while let Some((from, to)) = self.sums.union.finalise() {
             mmu.add(from, to);
         }
         (pauses, mmu.finish(end))

@@ -23,11 +23,8 @@ type Key = (Cause, Option<NameId>);
 /// One cause summed up, with its longest piece.
 #[derive(Clone, Debug)]
 pub struct CauseTotal {
-    /// Nanoseconds.
     pub ns: u64,
-    /// Pieces.
     pub count: u64,
-    /// The longest.
     pub longest: CausePiece,
     /// Lowest confidence among pieces that make up the sum.
     pub confidence: Confidence,
@@ -81,7 +78,6 @@ impl OneGeneration {
     }
 }
 
-/// The sums.
 #[derive(Default)]
 pub struct Sums {
     quantiles: Quantiles,
@@ -93,7 +89,7 @@ pub struct Sums {
     release: Dist,
     whole: Dist,
     generations: BTreeMap<u16, OneGeneration>,
-    union: Union,
+    pub union: Union,
     /// Lanes that were last: how often, and how long was waited for them.
     stragglers: BTreeMap<u16, (u64, u64)>,
     /// Lanes that held pauses up: how many, and for how long.
@@ -236,14 +232,9 @@ impl Sums {
         self.union.ns()
     }
 
-    /// Makes the oldest span of the union final.
-    pub fn finalise(&mut self) -> Option<(Time, Time)> {
-        self.union.finalise()
-    }
-
     /// Sum of times to stop over all pauses, nanoseconds.
     pub fn stop_sum_ns(&self) -> u64 {
-        self.stop.sum_ns()
+        self.stop.sum
     }
 
     /// Its part of all that was waited for.

@@ -14,7 +14,6 @@ const FORKS_MAX: usize = 1_024;
 /// The wait of others may be over so much before the kernel says so, at most.
 const FORK_POSTED_NS: u64 = 1_000_000;
 
-/// The fold.
 #[derive(Default)]
 pub struct Forks {
     forks: VecDeque<(Tid, Time)>,

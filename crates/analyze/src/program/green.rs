@@ -19,7 +19,6 @@ use crate::results::{BlockedSum, GreenLane, GreenSummary, Results};
 use rtscope_model::{BlockedOn, Body, Class, Classes, Counter, Event, GreenThread, LaneId, Runtime, StopReason, Time};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// Threads followed at a time.
 const THREADS_MAX: usize = 1 << 17;
 /// Spans of idle lanes remembered: waits that reach back farther count in part.
 const IDLE_MAX: usize = 1_024;
@@ -66,7 +65,6 @@ struct Lane {
 /// Waits of one kind.
 #[derive(Copy, Clone, Default, Debug, PartialEq)]
 pub struct Waits {
-    /// How many.
     pub count: u64,
     /// Thread time, nanoseconds; in [`Contention`] only while a lane stood idle.
     pub ns: u64,
@@ -90,7 +88,6 @@ pub struct Contention {
 }
 
 impl Contention {
-    /// All waits.
     pub fn waits(&self) -> u64 {
         self.locks.count + self.black_holes.count + self.transactions.count
     }
@@ -130,6 +127,16 @@ struct Idle {
 }
 
 impl Idle {
+    /// A lane that `was` idle or not is so now.
+    fn lane(&mut self, was: &mut bool, is: bool, time: Time) {
+        match (std::mem::replace(was, is), is) {
+            (false, true) => self.lanes += 1,
+            (true, false) => self.lanes = self.lanes.saturating_sub(1),
+            _ => return,
+        }
+        self.change(time);
+    }
+
     fn change(&mut self, time: Time) {
         match (self.lanes > 0 && !self.stopped, self.since) {
             (true, None) => self.since = Some(time),
@@ -152,7 +159,6 @@ impl Idle {
     }
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct GreenThreads {
     /// The stream holds every run and stop.
@@ -173,7 +179,6 @@ pub struct GreenThreads {
 }
 
 impl GreenThreads {
-    /// The fold over the recording that `context` describes.
     pub fn new(context: &Context) -> Self {
         GreenThreads { asked: context.every_green_event, ..GreenThreads::default() }
     }
@@ -220,8 +225,7 @@ impl GreenThreads {
         let lane = self.lanes.entry(id).or_default();
         lane.running = Some((green, time));
         lane.next = None;
-        let was_idle = std::mem::take(&mut lane.idle);
-        self.count_idle(was_idle, false, time);
+        self.idle.lane(&mut lane.idle, false, time);
     }
 
     fn stopped(&mut self, id: LaneId, time: Time, green: GreenThread, why: StopReason) {
@@ -236,9 +240,7 @@ impl GreenThreads {
             self.slices.add(ns);
         }
         lane.next = (why == StopReason::Yielded).then_some(green);
-        let idle = lane.next.is_none() && !lane.off;
-        let was_idle = std::mem::replace(&mut lane.idle, idle);
-        self.count_idle(was_idle, idle, time);
+        self.idle.lane(&mut lane.idle, lane.next.is_none() && !lane.off, time);
         if why == StopReason::Finished {
             self.finished += 1;
             if self.threads.remove(&green).is_some() {
@@ -299,9 +301,7 @@ impl GreenThreads {
     fn moved(&mut self, id: LaneId, time: Time, green: GreenThread) {
         let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.next == Some(green)) else { return };
         lane.next = None;
-        let idle = !lane.off;
-        let was_idle = std::mem::replace(&mut lane.idle, idle);
-        self.count_idle(was_idle, idle, time);
+        self.idle.lane(&mut lane.idle, !lane.off, time);
     }
 
     fn switched(&mut self, id: LaneId, time: Time, off: bool) {
@@ -310,22 +310,11 @@ impl GreenThreads {
         }
         let lane = self.lanes.entry(id).or_default();
         lane.off = off;
-        let idle = !off && lane.running.is_none();
-        let was_idle = std::mem::replace(&mut lane.idle, idle);
-        self.count_idle(was_idle, idle, time);
+        self.idle.lane(&mut lane.idle, !off && lane.running.is_none(), time);
     }
 
     fn world(&mut self, time: Time, stopped: bool) {
         self.idle.stopped = stopped;
-        self.idle.change(time);
-    }
-
-    fn count_idle(&mut self, was: bool, is: bool, time: Time) {
-        match (was, is) {
-            (false, true) => self.idle.lanes += 1,
-            (true, false) => self.idle.lanes = self.idle.lanes.saturating_sub(1),
-            _ => return,
-        }
         self.idle.change(time);
     }
 

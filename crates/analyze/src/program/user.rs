@@ -28,7 +28,8 @@ struct Name {
     longest: Option<(Time, u64)>,
     in_pauses_ns: u64,
     marks: u64,
-    values: Option<Values>,
+    /// Without their mean, and their sum.
+    values: Option<(UserValues, i128)>,
     cut: u64,
 }
 
@@ -37,14 +38,6 @@ impl Default for Name {
         let spans = Dist::with(Quantiles::Coarse);
         Name { spans, longest: None, in_pauses_ns: 0, marks: 0, values: None, cut: 0 }
     }
-}
-
-struct Values {
-    count: u64,
-    sum: i128,
-    min: i64,
-    max: i64,
-    last: i64,
 }
 
 #[derive(Copy, Clone)]
@@ -78,7 +71,6 @@ impl Lane {
     }
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct User {
     names: BTreeMap<NameId, Name>,
@@ -172,9 +164,10 @@ impl Fold for User {
 
 impl Name {
     fn value(&mut self, value: i64) {
-        let values = self.values.get_or_insert(Values { count: 0, sum: 0, min: value, max: value, last: value });
+        let none = UserValues { count: 0, min: value, max: value, last: value, mean: 0.0 };
+        let (values, sum) = self.values.get_or_insert((none, 0));
         values.count += 1;
-        values.sum += i128::from(value);
+        *sum += i128::from(value);
         (values.min, values.max, values.last) = (values.min.min(value), values.max.max(value), value);
     }
 
@@ -190,13 +183,7 @@ impl Name {
     }
 
     fn told(&self, name: NameId, names: &Names) -> UserEvents {
-        let values = self.values.as_ref().map(|values| UserValues {
-            count: values.count,
-            min: values.min,
-            max: values.max,
-            last: values.last,
-            mean: values.sum as f64 / values.count as f64,
-        });
+        let values = self.values.map(|(values, sum)| UserValues { mean: sum as f64 / values.count as f64, ..values });
         UserEvents {
             name: if name == OTHERS { OTHERS_NAME } else { names.get(name) }.to_owned(),
             spans_ns: self.spans.values(),

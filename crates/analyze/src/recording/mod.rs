@@ -80,14 +80,16 @@ impl Context {
     /// CPUs that the program can really use: the smaller of its affinity and
     /// its smallest quota; `None` where neither is known.
     pub fn cpus_available(&self) -> Option<f64> {
-        let allowed = match self.cpus_allowed.len() {
-            0 => (self.cpus_online > 0).then_some(f64::from(self.cpus_online)),
-            count => Some(count as f64),
-        };
-        match (allowed, self.quota_cpus()) {
+        match (self.cpus().map(|count| count as f64), self.quota_cpus()) {
             (Some(a), Some(q)) => Some(a.min(q)),
             (a, q) => a.or(q),
         }
+    }
+
+    /// CPUs of its affinity, else those online; `None` where neither is known.
+    pub(crate) fn cpus(&self) -> Option<usize> {
+        let cpus = if self.cpus_allowed.is_empty() { self.cpus_online as usize } else { self.cpus_allowed.len() };
+        (cpus > 0).then_some(cpus)
     }
 
     /// The smallest quota over the program, in CPUs.
@@ -119,7 +121,7 @@ pub struct Tail {
 /// Whether a loss makes a pause in `[from, to]` partial: bytes of the log that
 /// were not read. A cut or an unwritten end without a time is behind the last
 /// event, where it can only touch pauses that never end.
-pub fn loss_of_log(loss: &Loss, from: Time, to: Time) -> bool {
+pub(crate) fn loss_of_log(loss: &Loss, from: Time, to: Time) -> bool {
     if of_code(loss) {
         return false;
     }
@@ -138,7 +140,7 @@ pub fn loss_of_log(loss: &Loss, from: Time, to: Time) -> bool {
 }
 
 /// Whether a loss voids the causes in `[from, to]`: kernel records dropped.
-pub fn loss_of_kernel(loss: &Loss, from: Time, to: Time) -> bool {
+pub(crate) fn loss_of_kernel(loss: &Loss, from: Time, to: Time) -> bool {
     loss.kind == LossKind::KernelRecords && !of_code(loss) && loss.touches(from, to)
 }
 

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 /// Slices of time, at most; their first width, nanoseconds: looks are noted as often.
 const SLICES_MAX: usize = 512;
 const WIDTH_NS: u64 = 100_000_000;
-/// Names kept.
 const NAMES_MAX: usize = 4_096;
 
 /// Sums over all lanes up to a moment.

@@ -144,6 +144,12 @@ impl Waits {
     /// What they came to.
     pub fn values(&self) -> Values {
         let mean = |sum: u64| sum as f64 / self.looks.max(1) as f64;
+        let kind = |(of, sum): (&(WaitKind, Option<Doing>), &(u64, u64))| Kind {
+            kind: of.0,
+            holder: of.1,
+            threads_mean: mean(sum.0),
+            looks_share: mean(sum.1),
+        };
         let mut by: Vec<Wait> = self.sums.iter().map(|(key, sum)| self.wait(key, sum)).collect();
         by.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.threads_mean.total_cmp(&a.threads_mean)));
         by.truncate(TOLD_MAX);
@@ -157,14 +163,9 @@ impl Waits {
             awake_mean: mean(self.awake),
             left_out_mean: mean(self.left_out),
             why: self.why.clone(),
-            kinds: self.kinds.iter().map(|(kind, sum)| self.kind(*kind, *sum)).collect(),
+            kinds: self.kinds.iter().map(kind).collect(),
             by,
         }
-    }
-
-    fn kind(&self, (kind, holder): (WaitKind, Option<Doing>), (threads, looks): (u64, u64)) -> Kind {
-        let of_looks = |sum: u64| sum as f64 / self.looks.max(1) as f64;
-        Kind { kind, holder, threads_mean: of_looks(threads), looks_share: of_looks(looks) }
     }
 
     fn wait(&self, (kind, place, holder): &Key, sum: &Sum) -> Wait {

@@ -25,7 +25,8 @@ pub enum Quantiles {
 pub struct Dist {
     histogram: Option<Histogram<u64>>,
     count: u64,
-    sum: u64,
+    /// Exact, nanoseconds.
+    pub sum: u64,
     min: Option<u64>,
     max: Option<u64>,
     quantiles: Quantiles,
@@ -37,7 +38,6 @@ impl Dist {
         Dist { quantiles, ..Dist::default() }
     }
 
-    /// Adds one duration, nanoseconds.
     pub fn add(&mut self, ns: u64) {
         self.count += 1;
         self.sum = self.sum.saturating_add(ns);
@@ -49,7 +49,6 @@ impl Dist {
         }
     }
 
-    /// Adds what another one holds.
     pub fn merge(&mut self, other: &Dist) {
         self.count += other.count;
         self.sum = self.sum.saturating_add(other.sum);
@@ -74,11 +73,6 @@ impl Dist {
             self.histogram.iter_mut().for_each(|histogram| histogram.auto(true));
         }
         self.histogram.as_mut()
-    }
-
-    /// Exact sum, nanoseconds.
-    pub fn sum_ns(&self) -> u64 {
-        self.sum
     }
 
     /// The values of a report. Quantiles stay within the exact extremes.

@@ -9,7 +9,6 @@ use rtscope_model::{LaneId, LaneState, Time};
 pub const LANES_MAX: u16 = 16;
 /// Columns at most.
 pub const COLUMNS_MAX: usize = 240;
-/// The width to begin with.
 const WIDTH_NS: u64 = 1 << 16;
 
 /// Nanoseconds of each of [`LaneState::SUMMED`] in one column.
@@ -42,14 +41,10 @@ impl LanesOverTime {
         while to.div_ceil(self.column_ns) > COLUMNS_MAX as u64 {
             self.widen();
         }
-        let place = match self.lanes.iter().position(|(known, _)| *known == lane) {
-            Some(place) => place,
-            None => {
-                let place = self.lanes.partition_point(|(known, _)| known.0 < lane.0);
-                self.lanes.insert(place, (lane, Vec::new()));
-                place
-            }
-        };
+        let place = self.lanes.partition_point(|(known, _)| known.0 < lane.0);
+        if self.lanes.get(place).is_none_or(|(known, _)| *known != lane) {
+            self.lanes.insert(place, (lane, Vec::new()));
+        }
         let Some((_, columns)) = self.lanes.get_mut(place) else { return };
         let counts_as = state.summed();
         let what = LaneState::SUMMED.iter().position(|one| *one == counts_as).unwrap_or(0);

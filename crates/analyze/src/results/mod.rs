@@ -3,13 +3,13 @@
 //! that cannot be known is `null`, never 0.
 
 pub mod code;
-pub mod dist;
+pub(crate) mod dist;
 pub mod heap_profile;
 pub mod heaps;
 pub mod held_up;
 pub mod lanes_over_time;
 pub mod requests;
-pub mod slices;
+pub(crate) mod slices;
 mod sparks;
 pub mod stm;
 pub mod waits;
@@ -144,15 +144,12 @@ pub struct UserEvents {
 }
 
 /// Values that the program posted under one name.
+#[allow(missing_docs)]
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct UserValues {
-    #[allow(missing_docs)]
     pub count: u64,
-    #[allow(missing_docs)]
     pub min: i64,
-    #[allow(missing_docs)]
     pub max: i64,
-    #[allow(missing_docs)]
     pub last: i64,
     /// Of the values as posted, however long each held.
     pub mean: f64,
@@ -419,6 +416,7 @@ pub struct Concurrent {
 
 /// A distribution of durations, nanoseconds. Every figure but the count is
 /// `None` where there is nothing to distribute.
+#[allow(missing_docs)]
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Distribution {
     /// How many.
@@ -431,11 +429,8 @@ pub struct Distribution {
     pub min: Option<u64>,
     /// Quantiles, to three digits.
     pub p50: Option<u64>,
-    #[allow(missing_docs)]
     pub p90: Option<u64>,
-    #[allow(missing_docs)]
     pub p99: Option<u64>,
-    #[allow(missing_docs)]
     pub p999: Option<u64>,
     /// Exact maximum.
     pub max: Option<u64>,
@@ -512,11 +507,10 @@ pub struct Column {
 }
 
 /// One memory line.
+#[allow(missing_docs)]
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Level {
-    #[allow(missing_docs)]
     pub max: u64,
-    #[allow(missing_docs)]
     pub last: u64,
     /// Mean over time (each value holds until the next).
     pub mean: f64,
@@ -634,6 +628,19 @@ pub struct KernelView {
     pub clock_method: Option<String>,
     #[allow(missing_docs)]
     pub clock_error_ns: Option<u64>,
+}
+
+/// How far a quota was used up.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Throttled {
+    /// Which group: an index into the context's list.
+    pub group: u16,
+    /// Enforcement periods with work.
+    pub periods: u64,
+    /// Of these, periods in which the quota ran out.
+    pub throttled: u64,
+    /// Time throttled, summed over CPUs, ns.
+    pub throttled_ns: u64,
 }
 
 /// A pause with the causes of its waits.

@@ -83,6 +83,7 @@ pub struct Part {
 }
 
 /// One slow request.
+#[allow(missing_docs)]
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Worst {
     /// When it was due.
@@ -99,11 +100,8 @@ pub struct Worst {
     pub what: Option<What>,
     /// Its latency above the median, taken apart.
     pub pause_ns: Option<u64>,
-    #[allow(missing_docs)]
     pub queued_ns: Option<u64>,
-    #[allow(missing_docs)]
     pub throttled_ns: Option<u64>,
-    #[allow(missing_docs)]
     pub run_queue_ns: Option<u64>,
     /// What is left.
     pub rest_ns: Option<u64>,
@@ -119,11 +117,10 @@ pub struct Drawing {
 }
 
 /// What requests did in a slice of time.
+#[allow(missing_docs)]
 #[derive(Copy, Clone, Debug)]
 pub struct Slice {
-    #[allow(missing_docs)]
     pub from: Time,
-    #[allow(missing_docs)]
     pub to: Time,
     /// Became due.
     pub due: u64,

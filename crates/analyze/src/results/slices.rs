@@ -3,14 +3,13 @@
 
 /// What two slices that become one come to.
 pub trait Join: Copy + Default {
-    /// Adds the later one.
     fn join(&mut self, later: &Self);
 }
 
 /// At most `MAX` slices, of `WIDTH_NS` nanoseconds at first.
 #[derive(Clone, Debug)]
 pub struct Slices<T, const MAX: usize, const WIDTH_NS: u64> {
-    width_ns: u64,
+    pub width_ns: u64,
     slices: Vec<T>,
 }
 
@@ -21,11 +20,6 @@ impl<T, const MAX: usize, const WIDTH_NS: u64> Default for Slices<T, MAX, WIDTH_
 }
 
 impl<T: Join, const MAX: usize, const WIDTH_NS: u64> Slices<T, MAX, WIDTH_NS> {
-    /// The width of each, nanoseconds.
-    pub fn width_ns(&self) -> u64 {
-        self.width_ns
-    }
-
     /// Those from the first on as far as one holds something, each with when it begins, nanoseconds after the first.
     pub fn all(&self) -> impl Iterator<Item = (u64, &T)> {
         (0..).zip(&self.slices).map(|(number, slice)| (self.width_ns.saturating_mul(number), slice))

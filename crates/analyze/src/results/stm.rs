@@ -4,6 +4,7 @@ use rtscope_model::{StmCounts, StmNamed, Time};
 use serde::{Deserialize, Serialize};
 
 /// What the transactions of a program came to.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Transactions {
     /// Commits and conflicts were counted: the package `rtscope-stm` is linked in. Else
@@ -15,7 +16,6 @@ pub struct Transactions {
     pub whole: bool,
     /// First and last look; null: none came off.
     pub from: Option<Time>,
-    #[allow(missing_docs)]
     pub to: Option<Time>,
     /// Between them, or since the recording began where that is the program's start, nanoseconds.
     pub span_ns: u64,
@@ -26,13 +26,11 @@ pub struct Transactions {
     pub runtime_attempts: Option<u64>,
     /// Per second: attempts (the package's, else the runtime's) and commits.
     pub attempts_per_second: Option<f64>,
-    #[allow(missing_docs)]
     pub commits_per_second: Option<f64>,
     /// Over all lanes; null where attempts alone were counted.
     pub counts: Option<StmCounts>,
     /// Attempts that were thrown away, and their share.
     pub lost: Option<u64>,
-    #[allow(missing_docs)]
     pub lost_share: Option<f64>,
     /// Lane by lane, those that began a transaction.
     pub lanes: Vec<LaneTransactions>,
@@ -74,11 +72,10 @@ pub struct NamedTransactions {
 }
 
 /// What was counted in a part of the time.
+#[allow(missing_docs)]
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StmSlice {
-    #[allow(missing_docs)]
     pub from: Time,
-    #[allow(missing_docs)]
     pub to: Time,
     /// The package's, else the runtime's.
     pub attempts: u64,

@@ -2,13 +2,13 @@
 //! its own. A folder for each, and the registry of them, which a program may extend before it
 //! reads anything. Refuses what two runtimes share.
 
-pub mod ghc;
-pub mod ocaml;
+pub(crate) mod ghc;
+pub(crate) mod ocaml;
 mod support;
 
 pub use support::Support;
 
-use crate::findings::{self, Rule};
+use crate::findings::{RULES, Rule};
 use crate::pauses::{Nothing, Recognise};
 use crate::recording::Context;
 use rtscope_model::RuntimeInfo;
@@ -54,7 +54,7 @@ fn support(info: &RuntimeInfo) -> &'static dyn Support {
 /// which replace general ones of the same id.
 pub fn rules_of(runtime: &RuntimeInfo) -> Vec<&'static Rule> {
     let own = support(runtime).rules();
-    let general = findings::RULES.iter().filter(|rule| own.iter().all(|one| one.id != rule.id));
+    let general = RULES.iter().filter(|rule| own.iter().all(|one| one.id != rule.id));
     let mut rules: Vec<_> = general.chain(own).copied().collect();
     rules.sort_by_key(|rule| rule.order);
     rules
@@ -65,7 +65,7 @@ pub fn is_rule(id: &str) -> bool {
     ALL.iter().any(|info| rules_of(info).iter().any(|rule| rule.id == id))
 }
 
-/// The table of thresholds in `docs/findings/README.md`.
+/// The table of thresholds in `docs/findings/README.md`, as Markdown: one line for each rule.
 pub fn thresholds() -> String {
     let mut rows: BTreeMap<(u16, &str), (&Rule, Vec<&str>)> = BTreeMap::new();
     for info in [&UNKNOWN].into_iter().chain(ALL) {
@@ -73,10 +73,13 @@ pub fn thresholds() -> String {
             rows.entry((rule.order, rule.id)).or_insert((rule, Vec::new())).1.push(info.name);
         }
     }
-    findings::table(rows.into_values().map(|(rule, whose)| match whose[..] {
-        [first, ..] if first == UNKNOWN.name => (rule, "any".to_owned()),
-        _ => (rule, whose.join(", ")),
-    }))
+    let mut table = "| id | of | from this share of the wall clock | needs | why |\n|---|---|---|---|---|\n".to_owned();
+    for (rule, whose) in rows.into_values() {
+        let whose = if whose[0] == UNKNOWN.name { "any".to_owned() } else { whose.join(", ") };
+        let needs = rule.needs.map_or("", |need| need.name);
+        table += &format!("| `{}` | {whose} | {} | {needs} | {} |\n", rule.id, rule.threshold(), rule.why);
+    }
+    table
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! that took most CPU time. Shared by the text and the page.
 
 use super::{units, words};
-use rtscope_analyze::kernel::code::called;
+use rtscope_analyze::kernel::called;
 use rtscope_analyze::results::{Code, Place, Results};
 use rtscope_model::{CausePiece, LaneId, SymbolId, Symbols};
 use std::collections::BTreeMap;

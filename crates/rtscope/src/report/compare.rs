@@ -4,7 +4,7 @@
 use super::{units, words};
 use crate::compare::{Asked, Came, Compared};
 use crate::style::clean;
-use rtscope_analyze::compare::figures::Unit;
+use rtscope_analyze::compare::Unit;
 use rtscope_analyze::compare::findings::{Change, FindingChange, Seen};
 use rtscope_analyze::compare::judge::Compared as Figure;
 use rtscope_analyze::compare::setting::Difference;

@@ -1,6 +1,6 @@
 //! `report --pauses`: one JSON line per pause, written as pauses come.
 
-use rtscope_analyze::kernel::code::called;
+use rtscope_analyze::kernel::called;
 use rtscope_analyze::results::{BlamedPause, HeldUp};
 use rtscope_model::{Cause, CausePiece, Confidence, LaneId, NameId, Names, Pause, Symbols, Tid, Time};
 use serde::Serialize;

@@ -5,7 +5,7 @@ use super::{drawing, looks};
 use rtscope_analyze::results::*;
 use rtscope_model::{
     Account, Cause, CodeKind, Confidence, Finding, LaneAccount, LaneId, Loss, LossKind, Metric, Names, Node, Remedy,
-    Severity, Symbol,
+    Severity, Symbol, Trend,
 };
 
 fn level(max: u64, last: u64) -> Option<Level> {
@@ -60,7 +60,7 @@ pub fn foreign() -> Fixture {
         share: 0.545,
         evidence: vec![seen("The world waited 1.71 s for a lane that was on a CPU: 160 of 166 samples in foreign code.")],
         remedies: vec![Remedy {
-            metric: Metric::falls("pauses.time_to_stop_ns.sum"),
+            metric: Some(Metric { path: "pauses.time_to_stop_ns.sum".to_owned(), should: Trend::Fall }),
             ..change("Import `c_busy` `safe`.", Some("foreign import ccall safe \"c_busy\" …"), "Record again.")
         }],
     }];

@@ -5,7 +5,7 @@ use super::base::{Fixture, MS, START, change, seen};
 use super::programs::healthy;
 use rtscope_analyze::recording::stm::Stm;
 use rtscope_analyze::results::stm::Transactions;
-use rtscope_model::{Claim, Confidence, Finding, Metric, Remedy, Severity, StmCounts, StmNamed, StmSeen};
+use rtscope_model::{Claim, Confidence, Finding, Metric, Remedy, Severity, StmCounts, StmNamed, StmSeen, Trend};
 
 /// Two capabilities, each losing a third of its attempts, most of them of one name.
 pub fn contended() -> Fixture {
@@ -27,7 +27,7 @@ pub fn contended() -> Fixture {
         share: 0.12,
         evidence: vec![seen("180,000 attempts were begun (1,800 a second) and 117,000 took effect.")],
         remedies: vec![Remedy {
-            metric: Metric::rises("transactions.commits_per_second"),
+            metric: Some(Metric { path: "transactions.commits_per_second".to_owned(), should: Trend::Rise }),
             ..change("Split the TVar that all write.", None, "Record again: commits a second rise.")
         }],
     }];

@@ -196,7 +196,7 @@ fn commands_are_whole_or_not_there() {
         assert_eq!(of(&malloc, &unknown).as_deref(), Some("MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=-1"));
         assert_eq!(of(&tune, &unknown), None);
     }
-    assert_eq!(of(&Setting::code("x"), &mill).as_deref(), Some("x"));
+    assert_eq!(of(&Setting::Code("x".to_owned()), &mill).as_deref(), Some("x"));
 }
 
 fn finding(remedies: [&str; 3]) -> Finding {

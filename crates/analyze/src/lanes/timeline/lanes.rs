@@ -6,6 +6,7 @@
 //! events were lost there is a gap. Refuses kernel threads and causes.
 
 use crate::basis::compose::{Composer, Segment};
+use crate::basis::per_lane::PerLane;
 use crate::folds::Wait;
 use crate::pauses::Recognised;
 use rtscope_model::{
@@ -77,7 +78,7 @@ impl Lane {
 
 /// The fold.
 pub struct LaneStates {
-    lanes: Vec<Option<Box<Lane>>>,
+    lanes: PerLane<Box<Lane>>,
     runs_posted: bool,
     /// The first event of any lane.
     first: Option<Time>,
@@ -108,7 +109,7 @@ impl LaneDetail {
 impl LaneStates {
     /// Lines of the given detail.
     pub(super) fn new(detail: LaneDetail) -> Self {
-        LaneStates { lanes: Vec::new(), runs_posted: false, first: None, detail }
+        LaneStates { lanes: PerLane::default(), runs_posted: false, first: None, detail }
     }
 
     /// Takes the next event. `until`: nothing before it is changed any more by `pauses`, those that are over
@@ -122,46 +123,36 @@ impl LaneStates {
         out: &mut dyn FnMut(LaneId, &Segment<Doing>),
     ) {
         if let Some(wait) = wait.filter(|wait| wait.inferred)
-            && let Some(lane) = find(&mut self.lanes, wait.lane)
+            && let Some(lane) = self.lanes.get_mut(wait.lane)
         {
             lane.line.lay(wait.from, wait.to, Doing::outside(LaneState::WaitingToLead));
         }
         if pauses.is_empty() {
-            if let Some(lane) = find(&mut self.lanes, event.lane) {
+            if let Some(lane) = self.lanes.get_mut(event.lane) {
                 lane.line.flush(until, &mut |segment| out(event.lane, &segment));
             }
             return;
         }
         self.lay(pauses);
-        for (id, lane) in each(&mut self.lanes) {
-            lane.line.flush(until, &mut |segment| out(id, &segment));
-        }
+        self.lanes.change(|id, lane| lane.line.flush(until, &mut |segment| out(id, &segment)));
     }
 
     /// What each lane does now, and since when.
     pub(super) fn open(&self) -> impl Iterator<Item = (LaneId, Time, LaneState)> {
-        let lanes = self.lanes.iter().zip(0..).filter_map(|(lane, id)| Some((LaneId(id), lane.as_deref()?)));
-        lanes.filter_map(|(id, lane)| lane.line.open().map(|(since, doing)| (id, since, doing.state)))
+        self.lanes.iter().filter_map(|(id, lane)| lane.line.open().map(|(since, doing)| (id, since, doing.state)))
     }
 
     /// The stream is over at `end`.
     pub(super) fn finish(&mut self, end: Time, pauses: &[Recognised], out: &mut dyn FnMut(LaneId, &Segment<Doing>)) {
         self.lay(pauses);
-        for (id, lane) in each(&mut self.lanes) {
-            lane.line.finish(end.max(lane.last), &mut |segment| out(id, &segment));
-        }
+        self.lanes.change(|id, lane| lane.line.finish(end.max(lane.last), &mut |segment| out(id, &segment)));
     }
 
     /// What a lane does between collections.
     pub(super) fn base(&mut self, event: &Event, body: Runtime) {
-        let index = usize::from(event.lane.0);
-        if self.lanes.len() <= index {
-            self.lanes.resize_with(index + 1, || None);
-        }
         let first = *self.first.get_or_insert(event.time);
-        let Some(lane) = self.lanes.get_mut(index) else { return };
-        let new = lane.is_none();
-        let lane = lane.get_or_insert_default();
+        let new = self.lanes.get(event.lane).is_none();
+        let lane = self.lanes.of(event.lane);
         match body {
             Runtime::ThreadRun(green) => {
                 (lane.green, lane.unknown) = (Some(green), false);
@@ -194,20 +185,21 @@ impl LaneStates {
 
     /// The first run of all: from now on lanes are known to be idle where none runs.
     fn runs_are_posted(&mut self, event: &Event) {
-        for (id, lane) in each(&mut self.lanes) {
+        let nested = self.detail.nested();
+        self.lanes.change(|id, lane| {
             if id == event.lane {
                 lane.last = event.time;
             }
-            let doing = lane.doing(true, self.detail.nested());
+            let doing = lane.doing(true, nested);
             lane.line.enter(event.time, doing);
-        }
+        });
     }
 
     /// Lays pauses that are over on the lanes' lines.
     fn lay(&mut self, pauses: &[Recognised]) {
         for Recognised { pause, .. } in pauses {
             for part in &pause.lanes {
-                if let Some(Lane { line, .. }) = find(&mut self.lanes, part.lane) {
+                if let Some(line) = self.lanes.get_mut(part.lane).map(|lane| &mut lane.line) {
                     asked(pause, part, |from, to, state| line.lay(from, to, Doing::outside(state)));
                     let leads = pause.leader == Some(part.lane);
                     let within = self.detail.nested().then_some(Part { leads, stopped: pause.stopped });
@@ -218,14 +210,6 @@ impl LaneStates {
             }
         }
     }
-}
-
-fn find(lanes: &mut [Option<Box<Lane>>], id: LaneId) -> Option<&mut Lane> {
-    lanes.get_mut(usize::from(id.0))?.as_deref_mut()
-}
-
-fn each(lanes: &mut [Option<Box<Lane>>]) -> impl Iterator<Item = (LaneId, &mut Lane)> {
-    lanes.iter_mut().zip(0..).filter_map(|(lane, id)| Some((LaneId(id), lane.as_deref_mut()?)))
 }
 
 fn phase_changes(lane: &mut Lane, phase: Phase, begins: bool) {

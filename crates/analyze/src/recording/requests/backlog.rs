@@ -6,12 +6,36 @@
 //! they did. So a server that is too slow for its load, second after second, has no
 //! backlog in this sense: what it owes is usual.
 
-use super::owed::Owed;
 use rtscope_model::Time;
+use rtscope_model::request::Outcome;
 
 /// Seconds before and behind that say what is usual.
 const AROUND_S: u64 = 5;
 const SECOND: u64 = 1_000_000_000;
+
+/// A request as it is kept.
+#[derive(Copy, Clone, Debug)]
+pub struct Owed {
+    pub due: Time,
+    pub took_us: u32,
+    /// `u32::MAX`: never.
+    pub sent_us: u32,
+    pub outcome: Outcome,
+    /// Figures are of it.
+    pub counts: bool,
+}
+
+impl Owed {
+    /// When it was answered.
+    pub fn done(&self) -> Time {
+        self.due.plus(self.took_ns())
+    }
+
+    /// How long that took.
+    pub fn took_ns(&self) -> u64 {
+        u64::from(self.took_us) * 1_000
+    }
+}
 
 /// How many were owed when each request became due, itself not counted.
 pub(super) struct Backlog<'o> {

@@ -21,13 +21,11 @@
 //! to know how they were sent, and on which clock: all times are the recording's.
 
 mod backlog;
-mod owed;
 mod spans;
 
 use crate::basis::union::Union;
 use crate::results::requests::{Drawing, Joined, Part, Slice, Slow, WHATS, What, Worst};
-use backlog::Backlog;
-use owed::Owed;
+use backlog::{Backlog, Owed};
 use rtscope_model::Time;
 use rtscope_model::request::{Outcome, Request};
 use spans::{Cover, Spans};
@@ -170,8 +168,8 @@ impl Join {
 
     /// What came of it. `kernel`: what threads waited for was told.
     pub fn finish(mut self, kernel: bool) -> Joined {
-        let known = !self.pauses.is_full();
-        let kernel = kernel && known && !self.throttled.is_full() && !self.waited.is_full();
+        let known = !self.pauses.full;
+        let kernel = kernel && known && !self.throttled.full && !self.waited.full;
         let waits = [&mut self.throttled, &mut self.waited].map(std::mem::take);
         // What may be wrong explains nothing.
         let waits = if kernel { waits } else { Default::default() };
@@ -213,11 +211,11 @@ impl Join {
 /// Pauses; pauses and throttling; these and every other wait for a CPU: so each part is
 /// what one of them has more than the one before.
 fn covers(pauses: Spans, [throttled, waited]: [Spans; 2]) -> [Cover; 3] {
-    let mut spans = pauses.taken();
+    let mut spans = pauses.list;
     let pauses = Cover::of(spans.clone());
-    spans.extend(throttled.taken());
+    spans.extend(throttled.list);
     let throttled = Cover::of(spans.clone());
-    spans.extend(waited.taken());
+    spans.extend(waited.list);
     [pauses, throttled, Cover::of(spans)]
 }
 

@@ -8,8 +8,9 @@ const SPANS_MAX: usize = 1 << 20;
 /// Spans as they come, in any order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spans {
-    list: Vec<(Time, Time)>,
-    full: bool,
+    pub list: Vec<(Time, Time)>,
+    /// Some were left out.
+    pub full: bool,
 }
 
 impl Spans {
@@ -21,15 +22,6 @@ impl Spans {
         } else {
             self.full = true;
         }
-    }
-
-    /// Some were left out.
-    pub(super) fn is_full(&self) -> bool {
-        self.full
-    }
-
-    pub(super) fn taken(self) -> Vec<(Time, Time)> {
-        self.list
     }
 }
 
@@ -103,11 +95,11 @@ mod tests {
     fn a_bound_is_kept_and_said() {
         let mut spans = Spans::default();
         (0..SPANS_MAX as u64).for_each(|at| spans.add(Time(at * 10), Time(at * 10 + 4)));
-        assert!(!spans.is_full());
+        assert!(!spans.full);
         let last = SPANS_MAX as u64 * 10 - 10;
         spans.add(Time(last + 4), Time(last + 8));
-        assert!(!spans.is_full(), "it is part of the one before");
+        assert!(!spans.full, "it is part of the one before");
         spans.add(Time(last + 10), Time(last + 11));
-        assert!(spans.is_full() && spans.taken().len() == SPANS_MAX);
+        assert!(spans.full && spans.list.len() == SPANS_MAX);
     }
 }

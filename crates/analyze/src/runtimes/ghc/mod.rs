@@ -14,7 +14,6 @@ use crate::recording::Context;
 use rtscope_model::RuntimeInfo;
 use rtscope_model::runtimes::GHC;
 
-/// See the module.
 pub(super) struct Ghc;
 
 impl Support for Ghc {

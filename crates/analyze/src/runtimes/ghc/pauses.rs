@@ -96,7 +96,6 @@ impl Open {
     }
 }
 
-/// The recogniser.
 #[derive(Default)]
 pub struct Recogniser {
     threaded: Option<bool>,
@@ -119,7 +118,6 @@ pub struct Recogniser {
 }
 
 impl Recogniser {
-    /// A recogniser; `threaded` and `generations` where known.
     pub fn new(threaded: Option<bool>, generations: Option<u16>) -> Self {
         Recogniser { threaded, generations, ..Recogniser::default() }
     }
@@ -195,15 +193,8 @@ impl Recognise for Recogniser {
         if let Some((id, from)) = self.sync.take() {
             out.push(concurrent_sync(id, from, end, PauseQuality::Partial));
         }
-        if let Some(mut open) = self.open.take() {
-            open.doubtful = true;
-            if open.stopped.is_some() {
-                open.collected = Some(end);
-                self.closing = Some(open);
-                self.close(out);
-            } else {
-                self.unfinished.add(open.begin().unwrap_or(end), end);
-            }
+        if let Some(open) = self.open.take() {
+            self.abandon(open, end, out);
         }
         self.unfinished.loss("eventlog")
     }
@@ -218,7 +209,6 @@ impl Recogniser {
     fn requested(&mut self, lane: LaneId, time: Time, parallel: bool, out: &mut Vec<Recognised>) {
         self.threaded = Some(true);
         if let Some(open) = self.open.take() {
-            // No end was seen (a gap); what is known of it is kept as partial.
             self.abandon(open, time, out);
         }
         if let Some(closing) = &mut self.closing {
@@ -254,6 +244,7 @@ impl Recogniser {
         }
     }
 
+    /// No end was seen (a gap, or the stream's); what is known of it is kept as partial.
     fn abandon(&mut self, mut open: Open, time: Time, out: &mut Vec<Recognised>) {
         if open.stopped.is_none() {
             self.unfinished.add(open.begin().unwrap_or(time), time);

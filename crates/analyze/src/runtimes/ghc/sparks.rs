@@ -6,7 +6,19 @@ use crate::results::{LaneSparks, Results, SparkCounts, Sparks as Values};
 use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, Runtime};
 use std::collections::BTreeMap;
 
-/// The fold.
+type Field = fn(&mut SparkCounts) -> &mut u64;
+
+/// What each counter is kept in.
+const FIELDS: [(Counter, Field); 7] = [
+    (Counter::SparksCreated, |counts| &mut counts.created),
+    (Counter::SparksConverted, |counts| &mut counts.converted),
+    (Counter::SparksOverflowed, |counts| &mut counts.overflowed),
+    (Counter::SparksDud, |counts| &mut counts.dud),
+    (Counter::SparksCollected, |counts| &mut counts.collected),
+    (Counter::SparksFizzled, |counts| &mut counts.fizzled),
+    (Counter::SparksRemaining, |counts| &mut counts.remaining),
+];
+
 #[derive(Default)]
 pub struct Sparks {
     lanes: BTreeMap<LaneId, SparkCounts>,
@@ -19,14 +31,10 @@ impl Sparks {
             return None;
         }
         let mut all = SparkCounts::default();
-        for lane in self.lanes.values() {
-            all.created = all.created.saturating_add(lane.created);
-            all.converted = all.converted.saturating_add(lane.converted);
-            all.overflowed = all.overflowed.saturating_add(lane.overflowed);
-            all.dud = all.dud.saturating_add(lane.dud);
-            all.collected = all.collected.saturating_add(lane.collected);
-            all.fizzled = all.fizzled.saturating_add(lane.fizzled);
-            all.remaining = all.remaining.saturating_add(lane.remaining);
+        for mut lane in self.lanes.values().copied() {
+            for (_, field) in FIELDS {
+                *field(&mut all) = field(&mut all).saturating_add(*field(&mut lane));
+            }
         }
         let lanes = self.lanes.iter().map(|(lane, counts)| LaneSparks { lane: lane.0, counts: *counts });
         Some(Values { all, lanes: lanes.collect() })
@@ -40,16 +48,7 @@ impl Fold for Sparks {
 
     fn event(&mut self, event: &Event) {
         let Body::Runtime(Runtime::Count(counter, value)) = event.body else { return };
-        let field: fn(&mut SparkCounts) -> &mut u64 = match counter {
-            Counter::SparksCreated => |counts| &mut counts.created,
-            Counter::SparksConverted => |counts| &mut counts.converted,
-            Counter::SparksOverflowed => |counts| &mut counts.overflowed,
-            Counter::SparksDud => |counts| &mut counts.dud,
-            Counter::SparksCollected => |counts| &mut counts.collected,
-            Counter::SparksFizzled => |counts| &mut counts.fizzled,
-            Counter::SparksRemaining => |counts| &mut counts.remaining,
-            _ => return,
-        };
+        let Some((_, field)) = FIELDS.into_iter().find(|(of, _)| *of == counter) else { return };
         // Each lane's last word counts: the counters run from the start.
         *field(self.lanes.entry(event.lane).or_default()) = value;
     }

@@ -180,13 +180,13 @@ struct Mark {
     lane_max: u64,
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Triggers {
     flags: Flags,
     threaded: Option<bool>,
     nursery_bytes: Option<u64>,
-    limit_bytes: u64,
+    /// The most that the heap may have; `None`: there is no limit.
+    pub limit_bytes: Option<u64>,
     heap_bytes: u64,
     /// Most live bytes after a major collection.
     pub live_bytes_max: u64,
@@ -211,12 +211,6 @@ pub struct Triggers {
 }
 
 impl Triggers {
-    /// The most that the heap may have; `None`: there is no limit.
-    pub fn limit_bytes(&self) -> Option<u64> {
-        (self.limit_bytes > 0).then_some(self.limit_bytes)
-    }
-
-    /// The fold over the recording that `context` describes.
     pub fn new(context: &Context) -> Self {
         Triggers {
             flags: Flags::of(&context.runtime.args),
@@ -333,7 +327,7 @@ impl Fold for Triggers {
                 *now = value.max(*now);
             }
             Counter::NurseryBytes => self.nursery_bytes = Some(value),
-            Counter::HeapLimitBytes => self.limit_bytes = value,
+            Counter::HeapLimitBytes => self.limit_bytes = Some(value).filter(|bytes| *bytes > 0),
             Counter::HeapBytes => self.heap_bytes = value,
             Counter::LiveBytes => self.live_bytes_max = self.live_bytes_max.max(value),
             // Behind the allocation of every lane.
@@ -365,7 +359,7 @@ impl Fold for Triggers {
             (false, true) => Some(Why::AskedOrLarge),
             (false, false) => None,
         };
-        if self.limit_bytes > 0 && self.heap_bytes as f64 >= self.limit_bytes as f64 * NEAR_LIMIT_SHARE {
+        if self.limit_bytes.is_some_and(|limit| self.heap_bytes as f64 >= limit as f64 * NEAR_LIMIT_SHARE) {
             self.near_limit += u64::from(why.is_some());
             return;
         }

@@ -32,7 +32,6 @@ pub struct One {
     pub longest: Option<(Time, Time)>,
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Answers {
     lanes: BTreeMap<LaneId, One>,
@@ -48,7 +47,6 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Takes one event of the runtime.
     pub fn push(&mut self, event: &Event) {
         let Body::Runtime(body) = event.body else { return };
         match body {
@@ -123,7 +121,6 @@ impl Answers {
         ns
     }
 
-    /// Every lane with its part.
     pub fn lanes(&self) -> impl Iterator<Item = (LaneId, &One)> {
         self.lanes.iter().map(|(id, lane)| (*id, lane))
     }
@@ -145,21 +142,5 @@ impl Answers {
 
 /// The thread that was waited for did not run.
 fn off_cpu(cause: Cause) -> bool {
-    match cause {
-        Cause::Throttled
-        | Cause::Preempted
-        | Cause::Oversubscribed
-        | Cause::IdleCpu
-        | Cause::NotScheduled
-        | Cause::WakeLatency
-        | Cause::Asleep
-        | Cause::BlockedInKernel => true,
-        Cause::HostSteal
-        | Cause::Running
-        | Cause::LateSafepoint
-        | Cause::ForeignCall
-        | Cause::InKernel
-        | Cause::HandedOver
-        | Cause::Unknown => false,
-    }
+    !cause.on_a_cpu() && !matches!(cause, Cause::HostSteal | Cause::HandedOver | Cause::Unknown)
 }

@@ -10,12 +10,11 @@
 //! that fit alike are unknown.
 
 use crate::basis::thinned::Thinned;
-use crate::kernel::lane_thread::LaneMarks;
-use crate::kernel::lane_thread::{LaneThreads, Votes, settle};
+use crate::kernel::lane_thread::{LaneMarks, LaneThreads, Votes, settle};
 use crate::kernel::sched::Tracks;
 use crate::results::LaneThread;
 use rtscope_model::{LaneId, Tid, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Moments kept per domain, each with who was on a CPU.
 const SIGHTINGS_MAX: usize = 128;
@@ -32,15 +31,16 @@ const LEAD_MIN: f64 = 0.1;
 /// Sightings before co-occurrence alone decides.
 const SIGHTINGS_MIN: usize = 8;
 
-/// How a domain's own thread was found.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Found {
-    /// The domain said so.
-    Told,
-    /// By what it did when it began; for the first domain, by the process.
-    Birth,
-    /// By who was on a CPU at its events.
-    Seen,
+rtscope_model::listed! {
+    /// How a domain's own thread was found.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    pub enum Found: word {
+        Told = "told",
+        /// By what it did when it began; for the first domain, by the process.
+        Birth = "birth",
+        /// By who was on a CPU at its events.
+        Seen = "seen",
+    }
 }
 
 /// One life of a slot.
@@ -59,6 +59,12 @@ impl Life {
         Life { from, to: None, own: None, candidates: Vec::new(), sightings: Thinned::default() }
     }
 
+    /// Whoever was on a CPU at one of them.
+    fn seen(&self) -> Vec<Tid> {
+        let seen: BTreeSet<Tid> = self.sightings.kept().iter().flat_map(|on| on.iter().copied()).collect();
+        seen.into_iter().collect()
+    }
+
     /// Share of the sightings in which one of `threads` was on a CPU.
     fn score(&self, threads: &[Tid]) -> Option<f64> {
         let hits = self.sightings.kept().iter().filter(|on| threads.iter().any(|tid| on.contains(tid))).count();
@@ -69,11 +75,9 @@ impl Life {
 /// A domain's threads, for a report.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Threads {
-    /// The domain's own.
     pub own: Tid,
     /// Threads made by it that serve it in turn: its backup thread and the program's.
     pub others: Vec<Tid>,
-    /// How the first was found.
     pub found: Found,
     /// Share of the domain's events at which one of these was on a CPU.
     pub score: Option<f64>,
@@ -82,17 +86,12 @@ pub struct Threads {
 impl Threads {
     /// One entry for each thread.
     pub fn listed(&self) -> Vec<LaneThread> {
-        let found = match self.found {
-            Found::Told => "told",
-            Found::Birth => "birth",
-            Found::Seen => "seen",
-        };
+        let found = self.found.word();
         let one = |tid: Tid, role| LaneThread { tid: tid.0, role, found, score: self.score };
         std::iter::once(one(self.own, "own")).chain(self.others.iter().map(|tid| one(*tid, "other"))).collect()
     }
 }
 
-/// The map.
 pub struct Domains {
     /// The process's first thread.
     first: Option<Tid>,
@@ -174,9 +173,7 @@ impl Domains {
         }
         let mut candidates = life.candidates.clone();
         if candidates.is_empty() {
-            candidates = life.sightings.kept().iter().flat_map(|on| on.iter().copied()).collect();
-            candidates.sort_unstable();
-            candidates.dedup();
+            candidates = life.seen();
         }
         candidates.retain(|tid| !owners.contains(tid));
         let scored = candidates.iter().filter_map(|tid| Some((life.score(&self.group(*tid, owners))?, *tid)));
@@ -204,11 +201,8 @@ impl Domains {
         if self.births {
             return None;
         }
-        let mut others: Vec<Tid> = life.sightings.kept().iter().flat_map(|on| on.iter().copied()).collect();
-        others.sort_unstable();
-        others.dedup();
-        others.retain(|tid| *tid != own && !owners.contains(tid));
-        let scored = others.into_iter().filter_map(|tid| Some((life.score(&[own, tid])?, tid)));
+        let others = life.seen().into_iter().filter(|tid| *tid != own && !owners.contains(tid));
+        let scored = others.filter_map(|tid| Some((life.score(&[own, tid])?, tid)));
         scored.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 

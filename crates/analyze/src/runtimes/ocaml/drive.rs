@@ -5,7 +5,6 @@
 use crate::folds::Fold;
 use rtscope_model::{Body, Class, Classes, Counter, Event, Runtime};
 
-/// The fold.
 #[derive(Default)]
 pub struct Drive {
     /// Words of work for allocation.

@@ -78,7 +78,6 @@ impl Rates {
     }
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Leadership {
     lanes: BTreeMap<LaneId, Lane>,
@@ -89,20 +88,18 @@ pub struct Leadership {
     over: Option<Time>,
     /// The section that is open followed at once.
     prompt: bool,
-    union: Union,
+    /// Wall-clock time in which some lane waited.
+    pub wall: Union,
     recent: VecDeque<(Time, Time)>,
-    /// The longest wait.
     pub longest: Option<(LaneId, Time, Time)>,
 }
 
 /// The waits of one lane.
 #[derive(Copy, Clone, Default, Eq, PartialEq, Debug)]
 pub struct Waited {
-    /// Sum, nanoseconds.
     pub ns: u64,
     /// Of this, on a CPU, as far as the caller of [`Leadership::ran`] told.
     pub ran_ns: u64,
-    /// How many.
     pub count: u64,
 }
 
@@ -196,7 +193,7 @@ impl Leadership {
         let waited = &mut self.lanes.entry(id).or_default().waited;
         waited.ns = waited.ns.saturating_add(to.since(from));
         waited.count += 1;
-        self.union.add(from, to);
+        self.wall.add(from, to);
         lately::push(&mut self.recent, (from, to), RECENT_MAX);
         if self.longest.is_none_or(|(_, start, end)| end.since(start) < to.since(from)) {
             self.longest = Some((id, from, to));
@@ -228,11 +225,6 @@ impl Leadership {
     /// Lanes that waited, with their waits.
     pub fn lanes(&self) -> impl Iterator<Item = (LaneId, Waited)> + '_ {
         self.lanes.iter().map(|(id, lane)| (*id, lane.waited)).filter(|(_, waited)| waited.count > 0)
-    }
-
-    /// Wall-clock time in which some lane waited, nanoseconds.
-    pub fn wall_ns(&self) -> u64 {
-        self.union.ns()
     }
 
     /// Of `[from, to]`, the time in which some lane waited: of what was over lately, and of
@@ -271,7 +263,7 @@ mod tests {
         let script = span(span(script, 1, Phase::Follow, 400, 500), 1, Phase::Lead, 700, 880);
         let fold = fold(script);
         assert_eq!(fold.of(LaneId(1)), Some(Waited { ns: 300 + 200 + 20, ran_ns: 0, count: 3 }));
-        assert_eq!((fold.wall_ns(), fold.inferred()), (520, false));
+        assert_eq!((fold.wall.ns(), fold.inferred()), (520, false));
         assert_eq!(fold.covered_ns(Time(350), Time(750)), 50 + 200);
     }
 

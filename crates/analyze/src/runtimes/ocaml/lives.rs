@@ -5,7 +5,6 @@ use crate::basis::sum::Sum;
 use rtscope_model::{Body, Event, LaneId, Runtime, Time};
 use std::collections::BTreeMap;
 
-/// The fold.
 #[derive(Default)]
 pub struct Lives {
     since: BTreeMap<LaneId, Time>,
@@ -14,7 +13,6 @@ pub struct Lives {
 }
 
 impl Lives {
-    /// Takes one event of the runtime.
     pub fn push(&mut self, event: &Event) {
         match event.body {
             Body::Runtime(Runtime::LaneCreated) => _ = self.since.insert(event.lane, event.time),

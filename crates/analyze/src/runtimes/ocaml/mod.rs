@@ -20,7 +20,6 @@ use crate::recording::Context;
 use rtscope_model::runtimes::OCAML;
 use rtscope_model::{RuntimeInfo, Tid};
 
-/// See the module.
 pub(super) struct Ocaml;
 
 impl Support for Ocaml {

@@ -95,7 +95,6 @@ impl Section {
     }
 }
 
-/// The recogniser.
 #[derive(Default)]
 pub struct Recogniser {
     lanes: BTreeMap<LaneId, Lane>,

@@ -10,7 +10,6 @@ use crate::folds::{End, Fold, Now, Outside, Past, Wait};
 use crate::results::{BlamedPause, Results};
 use rtscope_model::{Class, Classes, Event, LaneId};
 
-/// The fold.
 #[derive(Default)]
 pub struct Sections {
     /// Waits to become leader.

@@ -20,7 +20,6 @@ struct Lane {
     any: bool,
 }
 
-/// The fold.
 #[derive(Default)]
 pub struct Slices {
     lanes: BTreeMap<LaneId, Lane>,
@@ -28,7 +27,6 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// Takes one event of the runtime.
     pub fn push(&mut self, event: &Event) {
         let Body::Runtime(body) = event.body else { return };
         let time = event.time;

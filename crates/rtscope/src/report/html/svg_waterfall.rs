@@ -6,7 +6,7 @@ use crate::draw::svg::{Anchor, Svg, WIDTH, round_step, tick_label, ticks};
 use crate::kinds::role;
 use crate::report::{units, words};
 use crate::style::short;
-use rtscope_analyze::kernel::code::called;
+use rtscope_analyze::kernel::called;
 use rtscope_analyze::results::{LaneStates, Results, StateSpan, ThreadState, WorstPause};
 use rtscope_model::text::word;
 use rtscope_model::{Cause, LaneId, LanePause, NameId, Names, Pause, SymbolId, Time};

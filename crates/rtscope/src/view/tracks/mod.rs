@@ -20,7 +20,7 @@ use rtscope_analyze::Context;
 use rtscope_analyze::basis::compose::{Composer, Segment};
 use rtscope_analyze::blame::Holder;
 use rtscope_analyze::blame::threads::{ThreadState, ThreadStates};
-use rtscope_analyze::kernel::code::called;
+use rtscope_analyze::kernel::called;
 use rtscope_analyze::lanes::timeline::{Doing, LaneDetail, OwnSpans};
 use rtscope_analyze::results::BlamedPause;
 use rtscope_encode::Tables;

@@ -21,15 +21,13 @@ pub static RULE: Rule = Rule {
     id: "blackhole-or-lock",
     explains: &["idle"],
     order: 260,
-    needs: Some(&RUNS),
+    needs: Some(&Need { name: "runs of green threads (`--detail full`)", optional: true, missing: no_runs }),
     share_min: 0.10,
     also: ", ten waits",
     why: "threads wait for each other now and then in every program",
     check,
     ..Rule::BLANK
 };
-
-static RUNS: Need = Need { name: "runs of green threads (`--detail full`)", optional: true, missing: no_runs };
 
 fn no_runs(facts: &Facts<'_>) -> Option<String> {
     (!facts.green.known()).then(|| {

@@ -67,12 +67,12 @@ static COPIED: Work = Work {
 
 pub static COLLECTING: Rule = Rule {
     check: |facts| collecting(facts, less_often(facts, DIE).into_iter().chain([tune()]).collect()),
-    ..nodes::COLLECTING_BASE
+    ..nodes::COLLECTING
 };
 
 pub static STANDING_STILL: Rule = Rule {
     check: |facts| standing_still(facts, less_often(facts, WAIT).into_iter().chain([tune()]).collect()),
-    ..nodes::STANDING_STILL_BASE
+    ..nodes::STANDING_STILL
 };
 
 /// Why a larger allocation area leaves less to do.

@@ -6,8 +6,8 @@
 //! until the last lane is back. A fiftieth of the wall clock in at least three.
 
 use super::seen::{ALLOCATION, triggers};
-use crate::findings::explicit_gc::COUNT_MIN;
-use crate::findings::{Cost, EXPLICIT_GC, Facts, PAUSED, Rule, Verdict, evidence};
+use crate::findings::nodes::{EXPLICIT_GC, EXPLICIT_MIN};
+use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict, evidence};
 use crate::runtimes::ghc::triggers::Early;
 use rtscope_model::units::{bytes, duration};
 use rtscope_model::{Confidence, Evidence, Remedy};
@@ -16,7 +16,7 @@ pub static RULE: Rule = Rule { needs: Some(&ALLOCATION), check, ..EXPLICIT_GC };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let asked = triggers(facts).asked();
-    if asked.waits.count < COUNT_MIN || triggers(facts).census() {
+    if asked.waits.count < EXPLICIT_MIN || triggers(facts).census() {
         return None;
     }
     let period = asked.period_ns().map_or(String::new(), |ns| format!(", about every {}", duration(ns)));
@@ -56,13 +56,11 @@ fn seen(facts: &Facts<'_>, asked: &Early) -> Vec<Evidence> {
         0 => "the heap limit (-M) was not near".to_owned(),
         count => format!("{count} more came near the heap limit (-M) and are not counted"),
     };
-    seen.push(evidence(
-        format!(
-            "Ruled out: large objects (too little was allocated, or they ask for no other collection either), idleness \
-             (-I), the end of the program; {limit}. What remains is a call from Haskell or C."
-        ),
-        None,
-    ));
+    let text = format!(
+        "Ruled out: large objects (too little was allocated, or they ask for no other collection either), idleness \
+         (-I), the end of the program; {limit}. What remains is a call from Haskell or C."
+    );
+    seen.push(evidence(text, None));
     seen
 }
 

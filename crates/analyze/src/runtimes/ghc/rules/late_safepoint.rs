@@ -49,7 +49,7 @@ fn remedies(module: Option<&str>) -> [Remedy; 2] {
     let at = module.map_or("the module of that code".to_owned(), |module| format!("the module {module}"));
     [
         Remedy::new(format!("Compile {at} so that loops which do not allocate can be stopped, too."))
-            .set(Setting::code("{-# OPTIONS_GHC -fno-omit-yields #-}"))
+            .set(Setting::Code("{-# OPTIONS_GHC -fno-omit-yields #-}".to_owned()))
             .falls(STOP),
         Remedy::or("cut the work into chunks of less than a millisecond and call `yield` between them.").falls(STOP),
     ]

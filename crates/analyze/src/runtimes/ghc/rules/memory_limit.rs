@@ -35,7 +35,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let limit = triggers(facts).limit_bytes()?;
+    let limit = triggers(facts).limit_bytes?;
     // Asked for, another collector works whatever the limit is.
     let asked = facts.context.runtime.own_args().iter().any(|arg| ["-c", "-xn", "--nonmoving-gc"].contains(arg));
     if asked {

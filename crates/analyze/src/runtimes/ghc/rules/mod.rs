@@ -18,7 +18,6 @@ mod tracer_disturbance;
 
 use crate::findings::Rule;
 
-/// All of them.
 pub static RULES: [&Rule; 23] = [
     &late_safepoint::RULE,
     &tracer_disturbance::RULE,

@@ -22,15 +22,13 @@ pub static RULE: Rule = Rule {
     id: "parallel-gc-not-paying",
     explains: &["collecting"],
     order: 130,
-    needs: Some(&WAITS),
+    needs: Some(&Need { name: "scheduling events", optional: false, missing: no_waits }),
     yields_to: &["small-nursery", "cpu-throttled", "oversubscribed", "explicit-gc", "idle-gc"],
     share_min: 0.05,
     why: "less is not worth a flag",
     check,
     ..Rule::BLANK
 };
-
-static WAITS: Need = Need { name: "scheduling events", optional: false, missing: no_waits };
 
 fn no_waits(facts: &Facts<'_>) -> Option<String> {
     (facts.held.is_none() && facts.lanes > 1).then(|| {

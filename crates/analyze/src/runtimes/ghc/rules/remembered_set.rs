@@ -38,7 +38,7 @@ pub static RULE: Rule = Rule {
     id: "remembered-set",
     explains: &["collecting"],
     order: 140,
-    needs: Some(&WAITS),
+    needs: Some(&Need { name: "scheduling events", optional: false, missing: no_waits }),
     yields_to: &["blocked-in-kernel", "host-steal", "explicit-gc", "stacks", "weak-pointers"],
     share_min: 0.05,
     also: ", and where no samples tell half of the collecting of the young",
@@ -46,8 +46,6 @@ pub static RULE: Rule = Rule {
     check,
     ..Rule::BLANK
 };
-
-static WAITS: Need = Need { name: "scheduling events", optional: false, missing: no_waits };
 
 fn no_waits(facts: &Facts<'_>) -> Option<String> {
     facts.held.is_none().then(|| {

@@ -65,7 +65,7 @@ pub static RULE: Rule = Rule {
     id: "small-nursery",
     explains: &["collecting", "standing-still"],
     order: 150,
-    needs: Some(&SIZES),
+    needs: Some(&Need { name: "events of the heap", optional: false, missing: no_sizes }),
     // A collector without a CPU makes the others wait and spin in each collection.
     yields_to: &[
         "remembered-set",
@@ -84,8 +84,6 @@ pub static RULE: Rule = Rule {
     check,
     ..Rule::BLANK
 };
-
-static SIZES: Need = Need { name: "events of the heap", optional: false, missing: no_sizes };
 
 fn no_sizes(facts: &Facts<'_>) -> Option<String> {
     let known = facts.context.nursery_bytes.is_some() && facts.allocated_bytes().is_some();

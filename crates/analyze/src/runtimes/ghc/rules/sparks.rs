@@ -17,15 +17,13 @@ pub static RULE: Rule = Rule {
     id: "sparks",
     explains: &["idle"],
     order: 266,
-    needs: Some(&COUNTS),
+    needs: Some(&Need { name: "counts of sparks", optional: true, missing: not_counted }),
     share_min: 0.20,
     also: ", ten sparks",
     why: "it is what even division would save, at most, and no work divides evenly",
     check,
     ..Rule::BLANK
 };
-
-static COUNTS: Need = Need { name: "counts of sparks", optional: true, missing: not_counted };
 
 fn not_counted(facts: &Facts<'_>) -> Option<String> {
     let counted = facts.fold::<Sparks>().and_then(Sparks::values).is_some();

@@ -33,15 +33,13 @@ pub static RULE: Rule = Rule {
     id: "stm-contention",
     explains: &["idle"],
     order: 270,
-    needs: Some(&COUNTS),
+    needs: Some(&Need { name: "counts of transactions, samples of the code", optional: true, missing: no_counts }),
     share_min: 0.05,
     also: ", and 100 lost attempts",
     why: "many lost attempts can cost nothing; of fewer the share says little",
     check,
     ..Rule::BLANK
 };
-
-static COUNTS: Need = Need { name: "counts of transactions, samples of the code", optional: true, missing: no_counts };
 
 /// Fewer lost attempts alone can be slower: what counts is how much gets done.
 const COMMITS: Figure = Figure { path: "transactions.commits_per_second", shows: "commits a second rise" };

@@ -37,10 +37,10 @@ impl Parts {
     fn of(facts: &Facts<'_>) -> Parts {
         let posts = facts
             .code
-            .map_or(0, |code| code.purposes.sums().iter().filter(|(spent, _)| posts(spent)).map(|(_, ns)| *ns).sum());
+            .map_or(0, |code| code.purposes.sums.iter().filter(|(spent, _)| posts(spent)).map(|(_, ns)| *ns).sum());
         let own = facts.context.own_cost.as_ref().map_or(u64::MAX, |cost| cost.cpu_ns);
         Parts {
-            writes: facts.disturbance.wall_ns(),
+            writes: facts.disturbance.wall.ns(),
             posts: posts / facts.lanes.max(1) as u64,
             // Names may be shared with another recorder: not more than this one ran.
             recorder: facts.held.map_or(0, |held| recorder_ns(held, &facts.recorder)).min(own),
@@ -71,7 +71,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
-    let (writes, longest) = facts.disturbance.writes();
+    let (writes, longest) = (facts.disturbance.writes, facts.disturbance.longest);
     let mut seen = Vec::new();
     if writes > 0 {
         let ns = longest.map_or(0, |(from, to)| to.since(from));

@@ -116,7 +116,7 @@ pub static COLLECTING: Rule = Rule {
         let fewer = less_often(facts).filter(|_| saves(facts, facts.collections.minor.collect_ns));
         collecting(facts, fewer.into_iter().chain([tune()]).collect())
     },
-    ..nodes::COLLECTING_BASE
+    ..nodes::COLLECTING
 };
 
 /// Two domains that allocate without end wait for 11 % of the time, and take 1.4 times as long with a minor heap four times
@@ -126,7 +126,7 @@ pub static STANDING_STILL: Rule = Rule {
         let fewer = less_often(facts).filter(|_| saves(facts, facts.sums.waited_ns));
         standing_still(facts, fewer.into_iter().chain([tune()]).collect())
     },
-    ..nodes::STANDING_STILL_BASE
+    ..nodes::STANDING_STILL
 };
 
 fn less_often(facts: &Facts<'_>) -> Option<Remedy> {

@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
     id: "custom-memory",
     explains: &["collecting"],
     order: 146,
-    needs: Some(&WORK),
+    needs: Some(&Need { name: "samples of the code, OCaml 5.3", optional: false, missing }),
     yields_to: &["explicit-gc"],
     share_min: 0.05,
     also: ", where it asks for half of the work",
@@ -26,8 +26,6 @@ pub static RULE: Rule = Rule {
     check,
     ..Rule::BLANK
 };
-
-static WORK: Need = Need { name: "samples of the code, OCaml 5.3", optional: false, missing };
 
 fn missing(facts: &Facts<'_>) -> Option<String> {
     let share = facts.fold::<Drive>().and_then(Drive::outside_share);

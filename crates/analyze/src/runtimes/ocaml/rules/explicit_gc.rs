@@ -4,17 +4,17 @@
 //! Cost: wall-clock time in which some domain was in such a call. A fiftieth of the wall
 //! clock in at least three.
 
-use super::seen::answers;
-use crate::findings::explicit_gc::COUNT_MIN;
-use crate::findings::{Cost, EXPLICIT_GC, Facts, PAUSED, Rule, Verdict, evidence};
+use super::seen::sections;
+use crate::findings::nodes::{EXPLICIT_GC, EXPLICIT_MIN};
+use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict, evidence};
 use rtscope_model::units::{counted, duration};
 use rtscope_model::{Confidence, Remedy};
 
 pub static RULE: Rule = Rule { check, ..EXPLICIT_GC };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let asked = &answers(facts).asked;
-    if asked.count < COUNT_MIN {
+    let asked = &sections(facts).answers.asked;
+    if asked.count < EXPLICIT_MIN {
         return None;
     }
     let calls = counted(asked.count, "call", "calls");
@@ -24,6 +24,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     );
     let leave_out = "Leave these calls out: the runtime collects by what is allocated. Where memory has to be given \
                      back, do it once, when the program is idle.";
-    let verdict = Verdict::new(Cost::Time(answers(facts).asked_wall.ns()), Confidence::High, what);
+    let verdict = Verdict::new(Cost::Time(sections(facts).answers.asked_wall.ns()), Confidence::High, what);
     Some(verdict.seen([evidence(text, asked.longest)]).remedies([Remedy::new(leave_out).falls(PAUSED)]))
 }

@@ -40,11 +40,8 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let (cost_ns, who, figure) = if facts.lanes > 1 {
         (waits.ns, "Collections waited for a domain that was", WAITED)
     } else {
-        (
-            facts.code.map_or(0, |code| copying_ns(code, facts.symbols)),
-            "The program stood still while the kernel was",
-            COPYING,
-        )
+        let copying_ns = facts.code.map_or(0, |code| copying_ns(code, facts.symbols));
+        (copying_ns, "The program stood still while the kernel was", COPYING)
     };
     let pages = pages_ns(facts);
     let what = match pages {

@@ -3,15 +3,12 @@
 //!
 //! Cost: wall-clock time in which some lane waited to lead. A tenth of the wall clock is felt.
 
-use super::seen::leadership;
+use super::seen::{LANES_NAMED, sections};
 use super::small_minor_heap;
 use crate::findings::oversubscribed::{more_lanes_than_cpus, one_for_each_cpu};
 use crate::findings::{Cost, Facts, Rule, Verdict, evidence};
 use rtscope_model::Confidence;
 use rtscope_model::units::duration;
-
-/// Domains that are named.
-const LANES_NAMED: usize = 4;
 
 pub static RULE: Rule = Rule {
     id: "leadership-contention",
@@ -33,18 +30,18 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let cost_ns = leadership(facts).wall_ns();
-    let mut lanes: Vec<_> = leadership(facts).lanes().collect();
+    let cost_ns = sections(facts).leadership.wall.ns();
+    let mut lanes: Vec<_> = sections(facts).leadership.lanes().collect();
     lanes.sort_by_key(|(_, waited)| std::cmp::Reverse(waited.ns));
     let named = lanes.iter().take(LANES_NAMED);
     let named = named.map(|(lane, waited)| format!("domain {lane} {} in {} waits", duration(waited.ns), waited.count));
     let text = format!(
         "To lead a collection waited {}{}.",
         named.collect::<Vec<_>>().join(", "),
-        leadership(facts).inference()
+        sections(facts).leadership.inference()
     );
-    let seen = evidence(text, leadership(facts).longest.map(|(_, from, to)| (from, to)));
-    let sure = if leadership(facts).inferred() { Confidence::Low } else { Confidence::Medium };
+    let seen = evidence(text, sections(facts).leadership.longest.map(|(_, from, to)| (from, to)));
+    let sure = if sections(facts).leadership.inferred() { Confidence::Low } else { Confidence::Medium };
     let what =
         "Domains whose minor heap was full waited for another collection to end before they could begin theirs, for ";
     let fewer = more_lanes_than_cpus(facts).map(|cpus| one_for_each_cpu(facts, cpus));

@@ -16,7 +16,6 @@ mod small_minor_heap;
 
 use crate::findings::Rule;
 
-/// All of them.
 pub static RULES: [&Rule; 17] = [
     &idle_domain::RULE,
     &domain_lock::RULE,

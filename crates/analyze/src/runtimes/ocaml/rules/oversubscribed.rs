@@ -5,14 +5,11 @@
 //! their young heaps and then spin until they may lead. What that costs is part of what lanes waited for each other's
 //! CPUs. Where only idle domains are too many for the CPUs, they are the finding.
 
-use super::seen::{answers, leadership};
+use super::seen::{LANES_NAMED, sections};
 use super::{idle_domain, small_minor_heap};
 use crate::findings::{Facts, PAUSED, Rule, Verdict, evidence, oversubscribed};
 use rtscope_model::units::{counted, duration};
 use rtscope_model::{Cause, Evidence, Remedy};
-
-/// Domains that are named.
-const LANES_NAMED: usize = 4;
 
 pub static RULE: Rule = Rule {
     yields_to: &["short-lived-domains", "late-safepoint", "unsafe-foreign-call", "blocked-in-kernel"],
@@ -24,20 +21,20 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     if idle_domain::crowding(facts) {
         return None;
     }
-    let verdict = (oversubscribed::RULE.check)(facts)?;
-    Some(verdict.and_seen(late(facts)).and_remedies(remedies(facts)))
+    let verdict = (oversubscribed::BASE.check)(facts)?;
+    Some(verdict.seen(late(facts)).remedies(remedies(facts)))
 }
 
 fn late(facts: &Facts<'_>) -> Option<Evidence> {
-    let late = Some(&answers(facts).late).filter(|late| late.count > 0)?;
-    let causes = answers(facts).late_causes();
+    let late = Some(&sections(facts).answers.late).filter(|late| late.count > 0)?;
+    let causes = sections(facts).answers.late_causes();
     let causes = causes.iter().take(3).map(|(cause, who, ns)| {
         let what = off_cpu(*cause, who.map(|who| facts.names.get(who)));
         format!("{} {what}", duration(*ns))
     });
-    let lanes = answers(facts).late_lanes();
+    let lanes = sections(facts).answers.late_lanes();
     let lanes = lanes.iter().take(LANES_NAMED).map(|(lane, ns)| format!("domain {lane} {}", duration(*ns)));
-    let waited: u64 = leadership(facts).lanes().map(|(_, waited)| waited.ran_ns).sum();
+    let waited: u64 = sections(facts).leadership.lanes().map(|(_, waited)| waited.ran_ns).sum();
     let text = format!(
         "In {} of {} the last domain to leave was off the CPU while others spun to lead the next, {} on average: {}. \
          Late were {}. The others spun for {}, summed up{}.",
@@ -47,7 +44,7 @@ fn late(facts: &Facts<'_>) -> Option<Evidence> {
         causes.collect::<Vec<_>>().join("; "),
         lanes.collect::<Vec<_>>().join(", "),
         duration(waited),
-        leadership(facts).inference()
+        sections(facts).leadership.inference()
     );
     Some(evidence(text, late.longest))
 }

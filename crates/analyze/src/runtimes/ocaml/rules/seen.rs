@@ -2,28 +2,18 @@
 
 use crate::findings::Facts;
 use crate::program::forks::Forks;
-use crate::runtimes::ocaml::answers::Answers;
-use crate::runtimes::ocaml::leadership::Leadership;
-use crate::runtimes::ocaml::lives::Lives;
 use crate::runtimes::ocaml::sections::Sections;
 use std::sync::LazyLock;
+
+/// Domains that are named.
+pub const LANES_NAMED: usize = 4;
 
 /// What a recording without the fold would have seen.
 static NONE: LazyLock<(Sections, Forks)> = LazyLock::new(Default::default);
 
-/// What single lanes cost collections.
-pub fn answers<'a>(facts: &Facts<'a>) -> &'a Answers {
-    &facts.fold::<Sections>().unwrap_or(&NONE.0).answers
-}
-
-/// How long domains live.
-pub fn lives<'a>(facts: &Facts<'a>) -> &'a Lives {
-    &facts.fold::<Sections>().unwrap_or(&NONE.0).lives
-}
-
-/// Waits to become leader.
-pub fn leadership<'a>(facts: &Facts<'a>) -> &'a Leadership {
-    &facts.fold::<Sections>().unwrap_or(&NONE.0).leadership
+/// What collections cost single domains.
+pub fn sections<'a>(facts: &Facts<'a>) -> &'a Sections {
+    facts.fold().unwrap_or(&NONE.0)
 }
 
 /// Copies of the process.

@@ -4,7 +4,7 @@
 //! still, whatever was allocated. Cost: what collections took, as far as ends of domains account for their number; waiting
 //! until all had stopped and were back is a part of it. What it takes to start a thread comes on top and is not counted.
 
-use super::seen::lives;
+use super::seen::sections;
 use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict};
 use rtscope_model::Remedy;
 use rtscope_model::units::{counted, duration};
@@ -24,7 +24,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let ended = &lives(facts).ended;
+    let ended = &sections(facts).lives.ended;
     if ended.count < ENDED_MIN {
         return None;
     }

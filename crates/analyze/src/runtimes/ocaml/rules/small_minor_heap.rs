@@ -7,7 +7,7 @@
 //! much survives one of ordinary size. In one much smaller than the default most of what
 //! survives does so because the collection comes early: there copying counts, too.
 
-use super::seen::leadership;
+use super::seen::sections;
 use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict};
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Remedy};
@@ -129,7 +129,7 @@ pub(super) fn larger(facts: &Facts<'_>) -> Option<Larger> {
 /// The same where collections are in each other's way: by what domains would allocate if
 /// nothing stopped them.
 pub(super) fn larger_crowded(facts: &Facts<'_>) -> Option<Larger> {
-    let rate = leadership(facts).unimpeded_bytes_per_second()?;
+    let rate = sections(facts).leadership.unimpeded_bytes_per_second()?;
     sized(facts, (rate / PER_SECOND_AIM) as u64 / WORD_BYTES, WORDS_MAX_CROWDED)
 }
 

@@ -46,22 +46,19 @@ pub struct Lasted<'a> {
 impl<'a> Lasted<'a> {
     /// The most of `figure` that two looks in a row saw, or the only look.
     fn of(facts: &Facts<'a>, figure: impl Fn(&Heap) -> u64) -> Option<Lasted<'a>> {
-        let mut sure = facts.heaps.iter().filter(|heap| is_sure(heap)).peekable();
-        let first = sure.peek().copied()?;
-        let mut most = Lasted { heap: first, bytes: 0, range: None };
-        let (mut before, mut last) = sure.next().map(|heap| (heap, figure(heap)))?;
-        let mut alone = true;
-        for heap in sure {
-            let bytes = figure(heap);
-            if last.min(bytes) > most.bytes {
-                most = Lasted { heap, bytes: last.min(bytes), range: before.time.zip(heap.time) };
-            }
-            (before, last, alone) = (heap, bytes, false);
-        }
-        if alone {
-            most.bytes = last;
-        }
-        (most.bytes > 0).then_some(most)
+        let sure = facts.heaps.iter().filter(|heap| is_sure(heap)).map(|heap| (heap, figure(heap)));
+        let sure: Vec<(&Heap, u64)> = sure.collect();
+        let both = |(&(before, last), &(heap, bytes)): (&(&'a Heap, u64), &(&'a Heap, u64))| Lasted {
+            heap,
+            bytes: last.min(bytes),
+            range: before.time.zip(heap.time),
+        };
+        let most = match sure[..] {
+            [(heap, bytes)] => Some(Lasted { heap, bytes, range: None }),
+            // Of equals the first.
+            _ => sure.iter().zip(sure.iter().skip(1)).map(both).rev().max_by_key(|lasted| lasted.bytes),
+        };
+        most.filter(|most| most.bytes > 0)
     }
 
     fn rss_bytes(&self) -> u64 {
