@@ -215,6 +215,9 @@ pub type Take<'a> = &'a mut dyn FnMut(&[u8], u64) -> Result<(), LevelsError>;
 
 /// Hands the blocks of `source` with records below `root` that the window asks for to `take`, in order, with
 /// their places. Every block is read once at most, so a walk never reads more than the file has.
+///
+/// # Errors
+/// What `take` gives, and damage.
 pub fn walk(source: &dyn ReadAt, root: &Root, window: Window, floor: u64, take: Take<'_>) -> Result<(), LevelsError> {
     let Child { offset: at, length, .. } = root.child;
     if root.height > HEIGHT_MAX {

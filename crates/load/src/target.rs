@@ -87,12 +87,18 @@ impl Target {
     }
 
     /// With another method.
+    ///
+    /// # Errors
+    /// HTTP does not permit it.
     pub fn method(mut self, method: &str) -> Result<Target, String> {
         self.method = method.parse().map_err(|_| format!("{method:?} is no method of HTTP"))?;
         Ok(self)
     }
 
     /// With a header more, `Name: value`; `Host` replaces the one of the URL.
+    ///
+    /// # Errors
+    /// HTTP does not permit it.
     pub fn header(mut self, line: &str) -> Result<Target, String> {
         let wrong = || format!("{line:?} is no header: write 'Name: value'");
         let (name, value) = line.split_once(':').ok_or_else(wrong)?;

@@ -42,6 +42,9 @@ fn count(checks: &[Check], state: State) -> usize {
 }
 
 /// `doctor --json`: `{schema, checks[] {name, state, found, means, mend}}`.
+///
+/// # Errors
+/// None: its keys are text.
 pub fn json(checks: &[Check]) -> Result<String, Trouble> {
     document(&serde_json::json!({ "schema": "rtscope/doctor/1", "checks": checks }), false)
 }

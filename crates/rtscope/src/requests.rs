@@ -18,6 +18,9 @@ use std::path::Path;
 const CLOCKS_APART_NS: u64 = 2_000_000_000;
 
 /// Reads `file` for the recording that `context` and `manifest` describe.
+///
+/// # Errors
+/// It cannot be read, or cannot have been sent while this was recorded.
 pub fn load(file: &Path, context: &Context, manifest: &Manifest) -> Result<Join, Trouble> {
     let trouble = || Trouble::new(format!("cannot join {} with this capture", file.display()));
     let opened = File::open(file).map_err(|error| Trouble::unreadable(file, error))?;

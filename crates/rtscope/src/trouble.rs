@@ -113,6 +113,9 @@ impl From<NoOpener> for Trouble {
 }
 
 /// Writes a file that `option` asked for.
+///
+/// # Errors
+/// It cannot be written; says so with the option that takes another path.
 pub fn write_to(path: &Path, text: &str, option: &str) -> Result<(), Trouble> {
     let next = || format!("give another path with {option}");
     std::fs::write(path, text).map_err(|error| Trouble::unwritable(path, error).next(next()))

@@ -78,11 +78,17 @@ impl Store {
     }
 
     /// Keeps a row for good; of one that cannot be kept, nothing is.
+    ///
+    /// # Errors
+    /// The disk is full or fails.
     pub fn append(&mut self, row: &Row) -> Result<(), StoreError> {
         self.append_all(std::slice::from_ref(row))
     }
 
     /// Keeps all of `rows`, or none.
+    ///
+    /// # Errors
+    /// The disk is full or fails.
     pub fn append_all(&mut self, rows: &[Row]) -> Result<(), StoreError> {
         let begun = self.connection.transaction()?;
         rows.iter().try_for_each(|row| rows::insert(&begun, row))?;
@@ -90,6 +96,9 @@ impl Store {
     }
 
     /// All rows in the order in which they were kept.
+    ///
+    /// # Errors
+    /// A value is not what it should be.
     pub fn rows(&self) -> Result<Vec<Row>, StoreError> {
         rows::read(&self.connection)
     }

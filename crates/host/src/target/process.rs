@@ -96,6 +96,9 @@ impl Process {
     }
 
     /// Opens `/proc/PID/NAME`, a file of the kernel's.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
     pub fn open_file(&self, name: &str) -> io::Result<File> {
         let opened = open_in(&self.0.folder, name).map(File::from);
         self.or_ask(opened, |opener| Ok(opener.open(Some(self.identity()), Ask::File(name.to_owned()))?))
@@ -120,6 +123,9 @@ impl Process {
     }
 
     /// Where the link `/proc/PID/NAME` says that it leads.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
     pub fn link(&self, name: &str) -> io::Result<PathBuf> {
         let path = rustix::fs::readlinkat(&self.0.folder, name, Vec::new());
         let path = path.map(|path| OsString::from_vec(path.into_bytes()).into()).map_err(io::Error::from);
@@ -138,6 +144,9 @@ impl Process {
     }
 
     /// Its root folder.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
     pub fn root(&self) -> io::Result<&Root> {
         if let Some(root) = self.0.root.get() {
             return Ok(root);
@@ -189,6 +198,9 @@ impl Process {
     }
 
     /// In which system call each of its threads sleeps, as the kernel says it: of the first thousand.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
     pub fn calls(&self) -> io::Result<Vec<(u32, String)>> {
         let line = |tid: u32| {
             let file = open_in(&self.0.folder, &format!("task/{tid}/syscall"))?;
@@ -230,6 +242,9 @@ impl Process {
     }
 
     /// Sends it a signal.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
     pub fn signal(&self, number: i32) -> io::Result<()> {
         let pidfd = self.0.pidfd.as_ref().ok_or(io::ErrorKind::Unsupported)?;
         let signal = Signal::from_named_raw(number).ok_or(io::ErrorKind::InvalidInput)?;

@@ -78,6 +78,9 @@ pub fn pair(format: Format) -> (Hand, Taken) {
 
 /// Writes what is handed over until it ends. An onlooker of an analysis that failed just goes away: then
 /// nothing is brought to an end.
+///
+/// # Errors
+/// The first error of writing.
 pub fn write(format: Format, to: To<'_>, from: &Taken) -> io::Result<()> {
     let Ok(Message::Start(start)) = from.messages.recv() else { return Ok(()) };
     let (facts, symbols) = *start;

@@ -123,6 +123,10 @@ pub(crate) fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
 }
 
 /// What the options ask for.
+///
+/// # Errors
+/// They contradict themselves, are no URL, header or profile (wrong usage), or a body cannot
+/// be read.
 pub fn load(args: &LoadArgs) -> Result<Load, Trouble> {
     let load = asked(args).map_err(|trouble| trouble.ends_with(WRONG))?;
     let Some(file) = &args.body else { return Ok(load) };

@@ -23,6 +23,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Runs the blocks, or the one that is asked for.
+///
+/// # Errors
+/// The program does not run, or files cannot be written.
 pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     let subject = Subject::of(args)?;
     enough(args)?;

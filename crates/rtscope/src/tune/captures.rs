@@ -17,6 +17,9 @@ use std::path::Path;
 
 /// Findings of both side by side; the captures are made in `folder`, or are there already of a
 /// study that was `over`.
+///
+/// # Errors
+/// A run or its capture failed, in words.
 pub fn compare(
     live: &mut Live<'_>,
     ways: &Ways,

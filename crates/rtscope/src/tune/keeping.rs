@@ -31,6 +31,9 @@ impl Keeping {
     }
 
     /// All rows that are kept.
+    ///
+    /// # Errors
+    /// One could not be kept, or they cannot be read.
     pub fn end(self) -> Result<Vec<Row>, StoreError> {
         self.lost.map_or_else(|| self.store.rows(), Err)
     }

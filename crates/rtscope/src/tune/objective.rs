@@ -73,6 +73,9 @@ fn words(wanted: impl Fn(Use) -> bool) -> String {
 
 impl Objective {
     /// Whether trials can say so much.
+    ///
+    /// # Errors
+    /// A figure is one of servers and there is no load, or the other way round.
     pub fn new(minimize: Minimize, limits: Vec<Limit>, server: bool) -> Result<Objective, String> {
         let asked = std::iter::once(minimize.0).chain(limits.iter().map(|limit| limit.figure));
         for figure in asked {

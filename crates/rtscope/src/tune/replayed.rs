@@ -39,6 +39,9 @@ impl Trials for Kept<'_> {
 }
 
 /// Does what is left of the study in `path`, and prints its result.
+///
+/// # Errors
+/// The file cannot be written or is of another study, or the output cannot be printed.
 pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> Result<ExitCode, Trouble> {
     let description = description(args, replay);
     let cannot = |error: StoreError| cannot_keep(path, &error);

@@ -46,6 +46,9 @@ pub struct Gathered {
 
 /// Looks at the program of `command`, at the machine and the plan for `goal`. `vary_given`:
 /// what the user gave in the environment or at the link is varied too. Nothing is started.
+///
+/// # Errors
+/// There is no such program.
 pub fn gather(command: &[OsString], goal: Goal, vary_given: bool) -> Result<Gathered, Trouble> {
     let words = as_text(command);
     let name = words.first().cloned().unwrap_or_default();
@@ -66,6 +69,9 @@ pub fn gather(command: &[OsString], goal: Goal, vary_given: bool) -> Result<Gath
 impl Gathered {
     /// Starts the program without words, then with each flag and each doubtful pair of flags,
     /// and ends it when its runtime has read them. What the runtime refuses leaves the space.
+    ///
+    /// # Errors
+    /// The program does not start, or ends at once as it is run today.
     pub fn ask(&mut self) -> Result<(), Trouble> {
         let mut asked = 0;
         for words in self.offer.probes(&self.program) {

@@ -21,6 +21,9 @@ struct Line {
 }
 
 /// The table of `path` for one figure.
+///
+/// # Errors
+/// It cannot be read, a line is none, or the table is not complete.
 pub fn read(path: &Path, metric: &str) -> Result<Table, Trouble> {
     let shown = path.display();
     let file = File::open(path).map_err(|error| Trouble::unreadable(path, error).next("give a table with --replay"))?;

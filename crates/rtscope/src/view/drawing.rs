@@ -33,6 +33,9 @@ impl Drawing {
 
     /// Everything was seen; the session is told beside the levels. `results` and `names` are what the analysis
     /// came to.
+    ///
+    /// # Errors
+    /// What was seen could not be written.
     pub fn finish(self, results: &Results, names: &Names) -> io::Result<()> {
         self.broken?;
         let (writer, parts) = self.tracks.finish(results, names)?;

@@ -18,11 +18,17 @@ pub struct Guard {
 
 impl Guard {
     /// For a server on that port of this machine, with a token of its own.
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
     pub fn new(port: u16) -> Result<Guard, getrandom::Error> {
         Ok(Guard { token: random()?, hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")] })
     }
 
     /// What is asked for below the token, without its first slash, if it may be.
+    ///
+    /// # Errors
+    /// The status to refuse it with.
     pub fn admit<'r>(&self, request: &'r Parts) -> Result<&'r str, StatusCode> {
         if !self.is_ours(request) {
             return Err(StatusCode::FORBIDDEN);

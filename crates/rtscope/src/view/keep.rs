@@ -87,6 +87,9 @@ pub struct Making {
 
 impl Making {
     /// Begins in a folder beside the one of `keep`, else in one for temporary files.
+    ///
+    /// # Errors
+    /// There is no place to write to.
     pub fn begin(keep: Option<Keep>) -> io::Result<Making> {
         let beside = |keep: &Keep| {
             let parent = keep.folder.parent()?;
@@ -112,6 +115,9 @@ impl Making {
     }
 
     /// All is written; `report` is what `report --json` prints. What was kept before goes.
+    ///
+    /// # Errors
+    /// What was written cannot be read again.
     pub fn finish(self, report: &[u8]) -> io::Result<View> {
         fs::write(self.folder.path().join(REPORT), report)?;
         let kept = self.to.and_then(|keep| {

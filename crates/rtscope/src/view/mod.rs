@@ -29,6 +29,9 @@ use std::process::{Command, ExitCode, Stdio};
 use tempfile::NamedTempFile;
 
 /// Shows it until it is told to end.
+///
+/// # Errors
+/// What cannot be read or served, in words.
 pub fn run(args: &ViewArgs) -> Result<ExitCode, Trouble> {
     // A port that is taken is said before hours are read.
     let server = Server::bind(args.port).map_err(|error| cannot_serve(args.port, &error))?;
@@ -51,6 +54,9 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode, Trouble> {
 }
 
 /// What is kept of the recording, else what is made of it now. `var` is the environment.
+///
+/// # Errors
+/// It cannot be read, or what is made of it not be written.
 pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<View, Trouble> {
     let keep = Keep::of(args, var);
     if let Some(view) = keep.as_ref().and_then(Keep::load) {

@@ -112,6 +112,9 @@ impl BookWriter {
     }
 
     /// Adds a pause.
+    ///
+    /// # Errors
+    /// The files cannot be written.
     pub fn add(&mut self, blamed: &BlamedPause, names: &Names, symbols: &Symbols) -> io::Result<()> {
         let mut line = Vec::new();
         pauses_json::write(&mut line, blamed, names, symbols)?;
@@ -131,6 +134,9 @@ impl BookWriter {
     }
 
     /// The book, to be read.
+    ///
+    /// # Errors
+    /// The files cannot be written or read.
     pub fn finish(self) -> io::Result<Book> {
         let into = |out: BufWriter<File>| out.into_inner().map_err(io::IntoInnerError::into_error);
         Book::open(into(self.lines)?, into(self.index)?)

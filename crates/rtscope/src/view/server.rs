@@ -41,6 +41,9 @@ pub struct Server {
 
 impl Server {
     /// On that port of the loopback address; 0: any that is free.
+    ///
+    /// # Errors
+    /// The port is in use, or the system gives no random bytes.
     pub fn bind(port: u16) -> io::Result<Server> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
@@ -54,6 +57,9 @@ impl Server {
     }
 
     /// Answers until `end` comes; `announce` is called once that is waited for.
+    ///
+    /// # Errors
+    /// The runtime cannot be had.
     pub fn run(self, view: View, end: impl Future<Output = ()>, announce: impl FnOnce()) -> io::Result<()> {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().max_blocking_threads(READERS).build()?;

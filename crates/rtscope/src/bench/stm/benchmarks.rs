@@ -57,6 +57,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Those of these names, or all, of the repository's own program, in the order of the list.
+///
+/// # Errors
+/// A name that is none.
 pub fn of(program: &str, only: &[String], operations: &[Operations]) -> Result<Vec<Benchmark>, String> {
     let mut strangers = only.iter().map(String::as_str).chain(operations.iter().filter_map(|some| some.of.as_deref()));
     if let Some(name) = strangers.find(|name| !names().any(|known| known == *name)) {

@@ -66,6 +66,9 @@ fn flags(there: Option<&OsString>, ours: &[String]) -> OsString {
 }
 
 /// The figures in the last line `stm KEY=NUMBER …`; `ns` is among them.
+///
+/// # Errors
+/// There is no such line: what to do, in words.
 pub fn says(output: &str) -> Result<Figures, String> {
     let line = output.lines().rev().find_map(|line| line.trim().strip_prefix(LINE));
     let words = line.unwrap_or_default().split_ascii_whitespace();

@@ -15,6 +15,9 @@ use std::io::{self, Write};
 impl<W: Write + Send + 'static> Tracks<W> {
     /// Ends all tracks. Gives the writer, of which the caller makes the end, and what a session says of the
     /// tracks. `results` and `names` are what the analysis came to.
+    ///
+    /// # Errors
+    /// The first error of writing.
     pub fn finish(mut self, results: &Results, names: &Names) -> io::Result<(Writer<W>, Parts)> {
         let end = results.started.plus(results.span_ns);
         let (sheet, details) = (&mut self.sheet, &mut self.details);

@@ -68,6 +68,9 @@ pub struct Tracks<W> {
 
 impl<W: Write + Send + 'static> Tracks<W> {
     /// Tracks go into `writer`, which is new.
+    ///
+    /// # Errors
+    /// There is no thread to write them.
     pub fn new(writer: Writer<W>) -> io::Result<Self> {
         Ok(Tracks {
             sheet: Sheet::new(Pen::new(writer)?),

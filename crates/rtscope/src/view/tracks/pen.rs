@@ -26,6 +26,9 @@ pub struct Pen<W> {
 
 impl<W: Write + Send + 'static> Pen<W> {
     /// Writes into `writer`.
+    ///
+    /// # Errors
+    /// No thread can be had.
     pub fn new(writer: Writer<W>) -> io::Result<Self> {
         let (full, batches) = sync_channel(BATCHES);
         let (back, empty) = channel();
@@ -56,6 +59,9 @@ impl<W: Write + Send + 'static> Pen<W> {
     }
 
     /// Waits until all is written.
+    ///
+    /// # Errors
+    /// The first error of writing.
     pub fn finish(mut self) -> io::Result<Writer<W>> {
         self.hand_over();
         drop(self.full);
