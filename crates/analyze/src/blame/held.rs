@@ -129,7 +129,7 @@ impl Held {
         let until = to.max(still.end());
         let (mut quota, mut foreign, mut sibling) = (Union::default(), Union::default(), Union::default());
         let mut kept = Union::default();
-        for tid in judge.tracks.own() {
+        for tid in judge.tracks.own_since(from) {
             let mut sums = (0, 0);
             let (stands, goes_on) = still.window(tid);
             let stands = stands.max(from);

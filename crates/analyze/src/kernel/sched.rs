@@ -15,6 +15,10 @@ const HISTORY_LEAST: usize = 16_384;
 /// Spans kept of all together: two threads that yield to each other take 40,000 each in the time that counters are
 /// waited for.
 const HISTORY_MAX: usize = 1 << 20;
+/// Streams of several CPUs are merged: by so much events of one may come out of order.
+const DISORDER_NS: u64 = 1_000_000;
+/// A thread that the kernel said to end may still wait for a CPU on its way out.
+const ENDING_NS: u64 = 100_000_000;
 /// Process ids remembered for threads of others.
 const PIDS_MAX: usize = 65_536;
 
@@ -119,6 +123,8 @@ pub struct Wait {
 pub struct Tracks {
     program: Option<Pid>,
     own: BTreeSet<Tid>,
+    /// Of these, those that have not ended.
+    living: BTreeSet<Tid>,
     threads: BTreeMap<Tid, Track>,
     cpus: BTreeMap<Cpu, VecDeque<(Time, Tid, NameId)>>,
     idle: Idle,
@@ -145,13 +151,13 @@ impl Tracks {
         let mut own: BTreeSet<Tid> = tids.iter().copied().filter(|tid| *tid != Tid::IDLE).collect();
         own.extend(pid.filter(|pid| pid.0 != 0).map(|pid| Tid(pid.0)));
         let idle = Idle { of: cpus.iter().copied().map(Cpu).collect(), ..Idle::default() };
-        Tracks { program: pid, own, idle, ..Tracks::default() }
+        Tracks { program: pid, living: own.clone(), own, idle, ..Tracks::default() }
     }
 
     /// Adds a thread that the runtime named.
     pub fn adopt(&mut self, tid: Tid) {
-        if tid != Tid::IDLE {
-            self.own.insert(tid);
+        if tid != Tid::IDLE && self.own.insert(tid) {
+            self.living.insert(tid);
         }
     }
 
@@ -163,6 +169,14 @@ impl Tracks {
     /// The program's threads.
     pub fn own(&self) -> impl Iterator<Item = Tid> + '_ {
         self.own.iter().copied()
+    }
+
+    /// Those that had not ended before `from`.
+    pub fn own_since(&self, from: Time) -> impl Iterator<Item = Tid> + '_ {
+        let early = from.minus(ENDING_NS);
+        let lately = self.ended.iter().rev().take_while(move |(ended, _)| *ended >= early);
+        let gone = lately.map(|(_, tid)| *tid).filter(|tid| self.own.contains(tid) && !self.living.contains(tid));
+        self.living.iter().copied().chain(gone)
     }
 
     /// Whether `tid` is a thread of the program.
@@ -194,11 +208,11 @@ impl Tracks {
                 waited.or(unreported)
             }
             Sched::SwitchIn { cpu, tid } => {
-                self.own.insert(tid);
+                self.adopt(tid);
                 self.run(tid, time, cpu)
             }
             Sched::SwitchOut { cpu, tid, preempted } => {
-                self.own.insert(tid);
+                self.adopt(tid);
                 self.enter(tid, time, if preempted { State::Runnable } else { State::Sleeping }, Some(cpu));
                 None
             }
@@ -223,6 +237,8 @@ impl Tracks {
                 };
                 if ours {
                     self.adopt(child);
+                    // Its number may have been another's.
+                    self.living.insert(child);
                     self.enter(child, time, State::Woken { by: parent }, None);
                 }
                 None
@@ -231,6 +247,7 @@ impl Tracks {
                 if self.own.contains(&tid) {
                     self.enter(tid, time, State::Unknown, None);
                     self.ended.push_back((time, tid));
+                    self.living.remove(&tid);
                 }
                 None
             }
@@ -248,8 +265,11 @@ impl Tracks {
         }
         self.pids.insert(tid, pid);
         match self.program {
-            Some(program) if program == pid => _ = self.own.insert(tid),
-            Some(_) => _ = self.own.remove(&tid),
+            Some(program) if program == pid => self.adopt(tid),
+            Some(_) => {
+                self.own.remove(&tid);
+                self.living.remove(&tid);
+            }
             None => {}
         }
     }
@@ -426,8 +446,18 @@ impl Tracks {
                 on && ends.is_none_or(|end| end >= from)
             })
         };
-        let ours = self.threads.iter().filter(|(tid, _)| self.own.contains(tid));
-        ours.filter(|(_, track)| ran(track)).map(|(tid, _)| *tid).collect()
+        let is = |tid: &Tid| self.own.contains(tid) && self.threads.get(tid).is_some_and(ran);
+        if lenient || !self.names_next {
+            return self.threads.keys().copied().filter(is).collect();
+        }
+        // Of thousands of threads those that some CPU ran.
+        let near = (from.minus(DISORDER_NS), to.plus(DISORDER_NS));
+        let of_a_cpu = |runs: &'_ VecDeque<(Time, Tid, NameId)>| {
+            let first = runs.partition_point(|run| run.0 <= near.0).saturating_sub(1);
+            runs.range(first..).take_while(|run| run.0 <= near.1).map(|run| run.1).collect::<Vec<_>>()
+        };
+        let ran: BTreeSet<Tid> = self.cpus.values().flat_map(of_a_cpu).collect();
+        ran.into_iter().filter(is).collect()
     }
 
     /// The last wake-up of `tid` in `[from, to]`: when, and by whom.
@@ -472,6 +502,7 @@ impl Tracks {
                 && let Some(track) = self.threads.remove(&tid)
             {
                 self.own.remove(&tid);
+                self.living.remove(&tid);
                 self.dropped.0 += track.running_ns;
                 self.dropped.1 += track.waiting_ns;
             }

@@ -93,6 +93,14 @@ fn threads_that_the_program_makes_belong_to_it_and_processes_do_not() {
         next: Tid(0),
         next_name: NameId(0),
     };
+    let second = 1_000_000_000;
+    assert_eq!(tracks.own_since(Time(second)).collect::<Vec<_>>(), [Tid(10), Tid(11), Tid(13)]);
+    let mut later = Tracks::new(Some(Pid(10)), &[Tid(12)], &[]);
+    later.push(Time(3), &Sched::Exit { tid: Tid(12) });
+    assert_eq!(later.own_since(Time(4)).collect::<Vec<_>>(), [Tid(10), Tid(12)], "just ended");
+    assert_eq!(later.own_since(Time(second)).collect::<Vec<_>>(), [Tid(10)]);
+    later.push(Time(second), &fork(12, 10));
+    assert_eq!(later.own_since(Time(second)).collect::<Vec<_>>(), [Tid(10), Tid(12)], "its number is used again");
     tracks.push(Time(4), &leaves(13, 13));
     tracks.push(Time(5), &leaves(14, 10));
     assert_eq!(tracks.own().collect::<Vec<_>>(), [Tid(10), Tid(11), Tid(14)]);
