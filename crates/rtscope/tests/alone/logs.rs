@@ -1,5 +1,5 @@
 //! Logs of programs whose truth other tests judge: every pause against a computation of its own.
-//! Owns no truth about a program; here for the recordings, and judges no time.
+//! Owns no truth about a program; here for recordings that are made anyway, and judges no time.
 
 use testkit::recordings;
 use testkit::truth::ground;
