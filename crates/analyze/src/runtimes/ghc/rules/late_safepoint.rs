@@ -35,13 +35,16 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         format!("{who} ran on without a place to stop while every other capability waited for a collection, for ");
     let cost = Cost::Time(stops.part_ns(CodeKind::Program));
     let verdict = Verdict::new(cost, sure(stops.samples >= SAMPLES_SURE), what);
-    let module = top.first().and_then(|(symbol, _)| module(facts.symbols.get(*symbol)));
+    // The compiler's own packages are there compiled.
+    let modules = top.iter().filter_map(|(symbol, _)| module(facts.symbols.get(*symbol)));
+    let module = modules.into_iter().find(|module| !module.starts_with("GHC."));
     Some(verdict.seen([late].into_iter().chain(longest)).remedies(remedies(module)))
 }
 
-/// `Main` of `Main.$wspin`.
+/// `Main` of `Main.$wspin`, and of `Main: code without a name`.
 fn module(symbol: &Symbol) -> Option<&str> {
-    let (module, _) = symbol.name.split_once(".$").or_else(|| symbol.name.rsplit_once('.'))?;
+    let name = &symbol.name;
+    let (module, _) = name.split_once(".$").or_else(|| name.split_once(": ")).or_else(|| name.rsplit_once('.'))?;
     module.starts_with(char::is_uppercase).then_some(module)
 }
 

@@ -2,17 +2,25 @@
 
 use super::collector_tests::{GC, Gc, analyse, context, ids, one, outcome, script};
 use crate::recording::Context;
-use crate::results::waits::{Wait, Waits};
+use crate::results::waits::{Kind, Wait, Waits};
 use crate::results::{Outcome, Results};
 use crate::testing::{Places, Script, switch};
-use rtscope_model::{CodeSample, Confidence, Counter, Cpu, Found, OffState, PurposeId, Runtime, Tid, WaitKind};
+use rtscope_model::{
+    CodeSample, Confidence, Counter, Cpu, Doing, Found, OffState, PurposeId, Runtime, Setting, Tid, WaitKind,
+};
 
 const MS: u64 = 1_000_000;
 
 /// A second with a few collections, after which the second lane's thread sleeps.
 fn one_at_work() -> Script {
-    let gcs = Gc { every_ns: 10 * MS, count: 5, parallel: true, other_ns: 10_000, ..GC };
-    script(gcs).k(100 * MS, switch(1, 12, OffState::Sleeping, 0)).rt(999 * MS, 0, Runtime::Count(Counter::HeapBytes, 1))
+    one_at_work_from(100 * MS)
+}
+
+/// The same, where it sleeps from another moment on.
+fn one_at_work_from(sleeps: u64) -> Script {
+    let count = sleeps / (20 * MS);
+    let gcs = Gc { every_ns: 10 * MS, count, parallel: true, other_ns: 10_000, ..GC };
+    script(gcs).k(sleeps, switch(1, 12, OffState::Sleeping, 0)).rt(999 * MS, 0, Runtime::Count(Counter::HeapBytes, 1))
 }
 
 fn sparks(counts: &[(Counter, u64)]) -> Results {
@@ -110,4 +118,21 @@ fn threads_that_wait_for_one_change_are_a_herd() {
     let few = herd(3.0);
     assert_eq!(few.evidence.len(), 1);
     assert!(few.remedies[0].text.words.contains("readTVarIO"));
+}
+
+#[test]
+fn a_program_is_not_sequential_on_purpose_where_a_thread_waits_for_the_one_at_work() {
+    let found = |holder, looks_share| {
+        let kind = Kind { kind: WaitKind::Lock, holder, threads_mean: 1.0, looks_share };
+        let waits = Waits { looks: 20, kinds: vec![kind], ..Waits::default() };
+        let results = analyse(Context { waits: Some(waits), ..context() }, one_at_work_from(40 * MS)).0;
+        results.findings.into_iter().find(|finding| finding.id == "too-little-parallelism")
+    };
+    let uneven = found(Some(Doing::Runs), 0.9).unwrap();
+    assert!(uneven.claim.contains("1.0 had work on average"), "{}", uneven.claim);
+    assert!(uneven.evidence.iter().any(|seen| seen.text.starts_with("At 90 % of looks")), "{:?}", uneven.evidence);
+    assert_eq!(uneven.remedies.last().unwrap().setting, Some(Setting::option("-N1".to_owned())));
+    assert_eq!(found(None, 0.9), None, "who has it is not known");
+    assert_eq!(found(Some(Doing::Waits(WaitKind::Time)), 0.9), None);
+    assert_eq!(found(Some(Doing::Runs), 0.5), None, "by chance");
 }
