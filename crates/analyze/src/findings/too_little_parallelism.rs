@@ -3,18 +3,18 @@
 //! Cost: over the moments at which any lane had work, the part of the lanes that could work and had none: what dividing
 //! their work evenly would save, at most. Each thread that waits for time, for input or for a call explains one lane
 //! without work, and a program in which one lane at a time ever worked may be sequential on purpose: both are no findings.
-//! It is not where a thread waits for the one at work: what was divided was divided unevenly.
+//! It is not where a thread waits for the end of the one at work: what was divided was divided unevenly.
 
 use super::looks::at_least;
 use super::with_work::{TWO_MIN, WithWork, seen};
 use super::{Cost, Facts, IDLE, LOOKS_MIN, Rule, Verdict, needs};
 use crate::results::waits::{Kind, Waits};
 use rtscope_model::units::percent;
-use rtscope_model::{Confidence, Doing, Remedy, Setting};
+use rtscope_model::{Confidence, Doing, Remedy, WaitKind};
 
 /// Of the wall clock outside pauses: with more in which no lane had work, the program waits for some.
 const NONE_MAX: f64 = 0.05;
-/// Of looks while a lane is idle: from here on a thread waits for the one at work most of the time.
+/// Of looks while a lane is idle: from here on a thread waits for the end of the one at work most of the time.
 const WAITED_MIN: f64 = 0.5;
 
 pub(super) static RULE: Rule = Rule {
@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
     needs: Some(&needs::LOOKS),
     yields_to: &["sparks", "overhead", "lock-convoy", "blackhole-or-lock", "domain-lock", "stm-contention"],
     share_min: 0.20,
-    also: ", any lane with work for 95 % of the run; two for 5 %, or a thread that waits for the one at work at half of looks",
+    also: ", any lane with work for 95 % of the run; two for 5 %, or a thread that waits for the end of the one at work at half of looks",
     why: "it is what even division would save, at most, and no work divides evenly",
     check,
     ..Rule::BLANK
@@ -46,32 +46,27 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let verdict = Verdict::new(Cost::Time(ns), Confidence::Medium, what).then(rest);
     let waits = one_at_work.then(|| {
         let looks = percent(waited);
-        facts.overall(format!("At {looks} of looks a thread waited for one that had work."))
+        facts.overall(format!("At {looks} of looks a thread waited for the end of one that had work."))
     });
-    let one_lane = one_at_work.then(|| facts.runtime.lanes_flag(1)).flatten();
-    Some(verdict.seen(seen(facts).into_iter().chain(waits)).remedies(remedies(facts, one_lane)))
+    Some(verdict.seen(seen(facts).into_iter().chain(waits)).remedies(remedies(facts)))
 }
 
-/// Looks at which a thread waited for one that runs or could run, as a share of all.
+/// Looks at which a thread waited for the end of one that runs or could run, as a share of all. One that waits for a lock
+/// may have nothing else to do: so does a main thread whose only worker does everything.
 fn waited_for_work(waits: &Waits) -> f64 {
     let for_work =
-        |kind: &&Kind| kind.kind.is_for_each_other() && matches!(kind.holder, Some(Doing::Runs | Doing::Ready));
+        |kind: &&Kind| kind.kind == WaitKind::Child && matches!(kind.holder, Some(Doing::Runs | Doing::Ready));
     waits.kinds.iter().filter(for_work).map(|kind| kind.looks_share).sum::<f64>().min(1.0)
 }
 
-/// `one_lane`: what gives the program no more than it makes use of.
-fn remedies(facts: &Facts<'_>, one_lane: Option<Setting>) -> Vec<Remedy> {
-    let (one, many) = facts.runtime.lane;
+fn remedies(facts: &Facts<'_>) -> [Remedy; 2] {
+    let many = facts.runtime.lane.1;
     let shows = format!("more {many} have work at once");
-    let divide = [
+    [
         format!(
             "Divide the work into several times as many pieces as there are {many}, which they take from one queue."
         ),
         "Let what runs alone at the beginning or the end, such as reading or merging, run in pieces too.".to_owned(),
     ]
-    .map(|text| Remedy::new(text).falls(IDLE).shows(&shows));
-    let alone =
-        format!("if one thread is to do it all, run it on one {one}: it takes as long, and leaves CPUs to others.");
-    let alone = one_lane.map(|setting| Remedy::or(alone).set(setting).falls(IDLE));
-    divide.into_iter().chain(alone).collect()
+    .map(|text| Remedy::new(text).falls(IDLE).shows(&shows))
 }

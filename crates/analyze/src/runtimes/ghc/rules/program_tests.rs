@@ -121,18 +121,18 @@ fn threads_that_wait_for_one_change_are_a_herd() {
 }
 
 #[test]
-fn a_program_is_not_sequential_on_purpose_where_a_thread_waits_for_the_one_at_work() {
-    let found = |holder, looks_share| {
-        let kind = Kind { kind: WaitKind::Lock, holder, threads_mean: 1.0, looks_share };
+fn a_program_is_not_sequential_on_purpose_where_a_thread_waits_for_the_end_of_the_one_at_work() {
+    let found = |kind, holder, looks_share| {
+        let kind = Kind { kind, holder, threads_mean: 1.0, looks_share };
         let waits = Waits { looks: 20, kinds: vec![kind], ..Waits::default() };
         let results = analyse(Context { waits: Some(waits), ..context() }, one_at_work_from(40 * MS)).0;
         results.findings.into_iter().find(|finding| finding.id == "too-little-parallelism")
     };
-    let uneven = found(Some(Doing::Runs), 0.9).unwrap();
+    let uneven = found(WaitKind::Child, Some(Doing::Runs), 0.9).unwrap();
     assert!(uneven.claim.contains("1.0 had work on average"), "{}", uneven.claim);
     assert!(uneven.evidence.iter().any(|seen| seen.text.starts_with("At 90 % of looks")), "{:?}", uneven.evidence);
-    assert_eq!(uneven.remedies.last().unwrap().setting, Some(Setting::option("-N1".to_owned())));
-    assert_eq!(found(None, 0.9), None, "who has it is not known");
-    assert_eq!(found(Some(Doing::Waits(WaitKind::Time)), 0.9), None);
-    assert_eq!(found(Some(Doing::Runs), 0.5), None, "by chance");
+    assert_eq!(found(WaitKind::Child, None, 0.9), None, "who it is is not known");
+    assert_eq!(found(WaitKind::Child, Some(Doing::Waits(WaitKind::Time)), 0.9), None);
+    assert_eq!(found(WaitKind::Child, Some(Doing::Runs), 0.5), None, "by chance");
+    assert_eq!(found(WaitKind::Lock, Some(Doing::Runs), 0.9), None, "its only worker may do everything");
 }
