@@ -17,6 +17,8 @@ const HISTORY_LEAST: usize = 16_384;
 const HISTORY_MAX: usize = 1 << 20;
 /// Streams of several CPUs are merged: by so much events of one may come out of order.
 const DISORDER_NS: u64 = 1_000_000;
+/// So many threads are looked through sooner than what CPUs ran.
+const FEW: usize = 256;
 /// A thread that the kernel said to end may still wait for a CPU on its way out.
 const ENDING_NS: u64 = 100_000_000;
 /// Process ids remembered for threads of others.
@@ -447,7 +449,7 @@ impl Tracks {
             })
         };
         let is = |tid: &Tid| self.own.contains(tid) && self.threads.get(tid).is_some_and(ran);
-        if lenient || !self.names_next {
+        if lenient || !self.names_next || self.threads.len() <= FEW {
             return self.threads.keys().copied().filter(is).collect();
         }
         // Of thousands of threads those that some CPU ran.

@@ -5,9 +5,7 @@ use crate::recording::Context;
 use crate::results::waits::{Kind, Wait, Waits};
 use crate::results::{Outcome, Results};
 use crate::testing::{Places, Script, switch};
-use rtscope_model::{
-    CodeSample, Confidence, Counter, Cpu, Doing, Found, OffState, PurposeId, Runtime, Setting, Tid, WaitKind,
-};
+use rtscope_model::{CodeSample, Confidence, Counter, Cpu, Doing, Found, OffState, PurposeId, Runtime, Tid, WaitKind};
 
 const MS: u64 = 1_000_000;
 
