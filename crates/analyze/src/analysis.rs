@@ -190,7 +190,7 @@ impl Analysis {
                     self.folds.each(|fold| fold.forked(parent, time));
                 }
             }
-            Sched::Exit { tid } if tracks.is_own(tid) => self.threads.ended(tid),
+            Sched::Exit { tid } if tracks.is_own(tid) => self.threads.ended(time, tid),
             _ => {}
         }
     }

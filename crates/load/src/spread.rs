@@ -40,6 +40,7 @@ pub struct Figures {
     /// 95 % interval of `p99_ns` by ranks, as if requests were independent; null where
     /// there are too few.
     pub p99_interval_ns: Option<[u64; 2]>,
+    /// 999 in 1,000 took no longer.
     pub p999_ns: Option<u64>,
     pub max_ns: Option<u64>,
 }

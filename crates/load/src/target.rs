@@ -49,7 +49,7 @@ impl Target {
     /// `GET url`.
     ///
     /// # Errors
-    /// No `http://` URL with a host: in words.
+    /// `url` is no `http://` URL with a host. The text says why.
     pub fn new(url: &str, protocol: Protocol) -> Result<Target, String> {
         let wrong = |why| format!("{url:?} is no URL: {why}");
         const FORM: &str = "write http://HOST:PORT/PATH";

@@ -194,7 +194,7 @@ crate::listed! {
 }
 
 impl Cause {
-    /// Whether the thread that is waited for has a CPU, as far as is known.
+    /// Whether the thread that is waited for has a CPU. A foreign call counts as one that has, though its thread may sleep.
     pub fn on_a_cpu(self) -> bool {
         matches!(self, Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel)
     }

@@ -21,8 +21,8 @@ pub struct RuntimeInfo {
     pub lock: (&'static str, &'static str),
     /// Parts of names of its library's functions in which a thread waits until it can write.
     pub writing: &'static [&'static str],
-    /// Beginnings of names of its library's functions that take a lock for the program, with what makes them take it less
-    /// often.
+    /// Beginnings of names of its library's functions in which threads queue for something that they share, with what makes
+    /// them queue less.
     pub locking: &'static [(&'static str, &'static str)],
     /// What it writes its events to: "eventlog".
     pub log: &'static str,
@@ -172,7 +172,7 @@ impl RuntimeInfo {
         !self.id.is_empty()
     }
 
-    /// What makes a program take the lock less often that its library takes at `place`.
+    /// What to change where threads queue in the library's function at `place`; `None`: nothing is known of it.
     pub fn of_library(&self, place: &str) -> Option<&'static str> {
         self.locking.iter().find(|(function, _)| place.starts_with(function)).map(|(_, text)| *text)
     }

@@ -49,8 +49,21 @@ impl WaitKind {
     /// Whether another thread of the same program has to do something first. Time and what comes from
     /// outside are not waiting for each other, nor is a call that goes on.
     pub fn is_for_each_other(self) -> bool {
-        let not = matches!(self, WaitKind::Moved | WaitKind::NoWork | WaitKind::Unknown);
-        !(not || self.is_for_outside())
+        match self {
+            WaitKind::Lock
+            | WaitKind::Value
+            | WaitKind::Transaction
+            | WaitKind::Message
+            | WaitKind::Child
+            | WaitKind::Condition
+            | WaitKind::RuntimeLock => true,
+            WaitKind::Time
+            | WaitKind::InputOutput
+            | WaitKind::ForeignCall
+            | WaitKind::Moved
+            | WaitKind::NoWork
+            | WaitKind::Unknown => false,
+        }
     }
 
     /// The kind of this word.

@@ -16,6 +16,7 @@ use rtscope_model::manifest::Manifest;
 use serde::Serialize;
 use serde_json::Value;
 
+/// The exit status where a condition of `--fail-if` holds.
 const CONDITION_HOLDS: u8 = 4;
 
 /// One analysed run.

@@ -7,7 +7,8 @@ mod nest;
 mod svg;
 mod text;
 
-use crate::trouble::{Joined, Trouble};
+use crate::style::Joined;
+use crate::trouble::Trouble;
 use rtscope_host::procfs::{Host, Process};
 use rtscope_host::resources;
 use rtscope_model::resources::Resources;

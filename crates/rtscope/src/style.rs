@@ -69,6 +69,17 @@ pub fn json(document: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string(document).map(|text| clean_json(&text).into_owned())
 }
 
+/// The members of three documents as one, in their order.
+#[derive(Serialize)]
+pub(crate) struct Joined<A, B, C> {
+    #[serde(flatten)]
+    pub head: A,
+    #[serde(flatten)]
+    pub body: B,
+    #[serde(flatten)]
+    pub tail: C,
+}
+
 rtscope_model::listed! {
     /// What a piece of text means; [`Style::paint`] chooses the colour.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -85,7 +96,7 @@ rtscope_model::listed! {
         Warn = "33",
         /// Collecting; notes.
         Calm = "34",
-        /// Letters of a map on a ground of that colour, here and below.
+        /// Letters of a map on a ground of that colour, as the next six.
         OnRed = "97;41",
         OnGreen = "30;42",
         OnYellow = "30;43",
@@ -93,6 +104,7 @@ rtscope_model::listed! {
         OnMagenta = "97;45",
         OnCyan = "30;46",
         OnGrey = "97;100",
+        /// Nothing of these.
         Plain = "",
     }
 }

@@ -50,7 +50,7 @@ impl Trouble {
         self
     }
 
-    /// Where the exit status is not 1.
+    /// The same with this exit status; it is 1 otherwise.
     pub fn ends_with(mut self, status: u8) -> Trouble {
         self.status = status;
         self
@@ -67,17 +67,6 @@ pub(crate) fn document(document: &impl Serialize, pretty: bool) -> Result<String
     let json = if pretty { serde_json::to_string_pretty(document) } else { serde_json::to_string(document) };
     let json = json.map(|text| clean_json(&text).into_owned());
     Ok(json.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n")
-}
-
-/// The members of three documents as one, in their order.
-#[derive(Serialize)]
-pub(crate) struct Joined<A, B, C> {
-    #[serde(flatten)]
-    pub head: A,
-    #[serde(flatten)]
-    pub body: B,
-    #[serde(flatten)]
-    pub tail: C,
 }
 
 /// Says something on standard error, which may be closed: that is no reason to fail.

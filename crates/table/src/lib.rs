@@ -193,7 +193,7 @@ impl Column {
     }
 }
 
-/// Writes the values of a group and takes them away.
+/// Writes the values of a row group and empties `values`.
 fn put<T: DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     values: &mut Vec<T::T>,

@@ -91,7 +91,7 @@ impl Evidence {
         self.counted(if self.tracks.seen { now.minus(behind_ns) } else { now }, now)
     }
 
-    /// Not behind `until`, and until when counters are complete.
+    /// Until when counters are complete, `until` at most.
     pub fn counted(&self, until: Time, now: Time) -> Time {
         match self.counters.seen {
             true => until.min(self.counters.covered().max(now.minus(COUNTERS_WAIT_NS))),

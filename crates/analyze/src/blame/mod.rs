@@ -184,7 +184,7 @@ impl Judge<'_> {
                 // one it had waited for.
                 let woken = of(leader).and_then(|led| {
                     let (at, by) = self.tracks.last_waking(led.tid, requested, stopped)?;
-                    let ours = by != led.tid && self.tracks.own().any(|tid| tid == by);
+                    let ours = by != led.tid && self.tracks.is_own(by);
                     ours.then_some((at, by))
                 });
                 let Some((at, by)) = woken else { return vec![on_leader(requested, stopped)] };
@@ -222,9 +222,8 @@ impl Judge<'_> {
         let others = recognised.marks.iter().filter(|lane| Some(lane.lane) != leader);
         let stops = others.clone().filter_map(|lane| Some((lane.stopped_green?, lane.lane)));
         let last = stops.filter(|(stop, _)| *stop <= at).max();
-        let gave_up = last.filter(|(stop, _)| {
-            self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns), false).contains(&tid)
-        });
+        let gave_up =
+            last.filter(|(stop, _)| self.tracks.was_on_cpu(tid, stop.minus(self.error_ns), stop.plus(self.error_ns)));
         let served_last =
             self.last_lane.get(&tid).copied().filter(|lane| others.clone().any(|other| other.lane == *lane));
         gave_up.map(|(_, lane)| lane).or(served_last)
@@ -421,12 +420,12 @@ impl Judge<'_> {
         if let Some(stop) = wait.green_stop {
             // Stopped before the request: the lane was idle. Behind it: whoever
             // was on a CPU then had the lane.
-            let held = || self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns), false).contains(&tid);
+            let held = || self.tracks.was_on_cpu(tid, stop.minus(self.error_ns), stop.plus(self.error_ns));
             return wait.idle() || held();
         }
         // The leader prods idle lanes; timers, devices and other processes end
         // a blocked call. A sibling that wakes it hands the lane over.
-        woken_by.is_some_and(|by| Some(by) == wait.leader || !self.tracks.own().any(|own| own == by))
+        woken_by.is_some_and(|by| Some(by) == wait.leader || !self.tracks.is_own(by))
     }
 
     /// The same table from counters alone.

@@ -37,7 +37,7 @@ pub trait LaneThreads {
     fn forked(&mut self, _time: Time, _parent: Tid, _child: Tid) {}
 
     /// A thread of the program ended.
-    fn ended(&mut self, _tid: Tid) {}
+    fn ended(&mut self, _time: Time, _tid: Tid) {}
 
     /// A lane begins.
     fn created(&mut self, _lane: LaneId, _time: Time, _tracks: &Tracks, _error_ns: u64) {}

@@ -47,7 +47,7 @@ impl Folder {
     /// The regular file `name` below it, `eventlog/0.eventlog`.
     ///
     /// # Errors
-    /// It cannot be opened, or is refused ([`Refused`]).
+    /// It cannot be opened, or is refused: no regular file.
     pub fn file(&self, name: &str) -> io::Result<File> {
         // A look first: opening a device may already do something.
         regular(&self.below(name, OFlags::PATH)?)?;

@@ -55,7 +55,7 @@ pub trait OfLine: Sized {
     const FILE: &'static str;
     /// Longer lines are damage.
     const BYTES_MAX: u64;
-    /// Since when damage in front of its first line may be, where the lines around damage bound it.
+    /// The earliest time of damage before the first line; `None`: lines do not bound damage in time.
     const BEGIN: Option<Time> = None;
 
     /// What this line says; `None`: something that only a later recorder knows.
@@ -64,7 +64,7 @@ pub trait OfLine: Sized {
     /// It says nothing that can be.
     fn of_line(line: &[u8]) -> Result<Option<Self>, Damaged>;
 
-    /// When that was, where damage is bounded so.
+    /// Its time, where the lines around damage bound it.
     fn time(&self) -> Option<Time> {
         None
     }

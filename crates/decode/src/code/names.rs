@@ -23,7 +23,7 @@ pub const STUB: &str = "(.plt)";
 /// `code/symbols.json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Names {
-    /// [`SCHEMA`].
+    /// `rtscope/symbols/1`.
     pub schema: String,
     /// Executables and libraries.
     pub modules: Vec<ModuleNames>,

@@ -72,27 +72,32 @@ pub enum Record<'a> {
         kind: u8,
         bytes: &'a [u8],
     },
-    /// An object of a program has a name: its address, or any number that stands for it, and a thread of its process.
+    /// An object of a program has a name.
     UserObject {
+        /// Its address, or any number that stands for it.
         pointer: u64,
+        /// A thread of its process.
         thread: Thread,
         name: &'a [u8],
         args: Args<'a>,
     },
-    /// A process or a thread has a name: [`OBJECT_PROCESS`], [`OBJECT_THREAD`] or another kind; `process` of a thread.
+    /// A process or a thread has a name.
     KernelObject {
         id: u64,
+        /// [`OBJECT_PROCESS`], [`OBJECT_THREAD`] or another.
         kind: u8,
         name: &'a [u8],
+        /// `process` of a thread.
         args: Args<'a>,
     },
     /// A processor goes from one thread to another.
     Switch(SwitchRecord<'a>),
-    /// A thread may run again, on this CPU; its `waker`.
+    /// A thread may run again, on this CPU.
     Wakeup {
         time: u64,
         cpu: u16,
         thread: u64,
+        /// `waker`.
         args: Args<'a>,
     },
     /// A message.

@@ -35,7 +35,7 @@ pub(super) struct Damage {
 /// What the first pass found.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Survey {
-    /// Its size, as far as it can be read.
+    /// Size of the trace, as far as it can be read.
     pub bytes: u64,
     /// By [`LABELS`].
     pub records: [u64; LABELS.len()],

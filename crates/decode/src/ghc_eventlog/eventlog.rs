@@ -73,8 +73,8 @@ impl Eventlog {
     /// A log that is cut, damaged or still growing opens as far as it goes.
     ///
     /// # Errors
-    /// [`EventlogError`]: nothing at all can be read. A log without a single
-    /// block is [`EventlogError::HeaderOnly`], unless `unflushed` has one.
+    /// Nothing at all can be read: also of a log without a single block, unless
+    /// `unflushed` has one.
     pub fn open(source: Arc<dyn ReadAt>, unflushed: Vec<UnflushedBlock>) -> Result<Eventlog, EventlogError> {
         let header = Arc::new(read_header(source.as_ref())?);
         let chain = Chain::from(header.data_offset());
@@ -105,7 +105,7 @@ impl Eventlog {
     /// Takes in blocks that the program has written since; gives how many.
     ///
     /// # Errors
-    /// [`EventlogError::Io`].
+    /// The source cannot be read.
     pub fn refresh(&mut self) -> Result<usize, EventlogError> {
         let before = self.chain.blocks.len();
         let Some(source) = self.sources.first().cloned() else { return Ok(0) };

@@ -39,7 +39,7 @@ pub struct Header {
 
 impl Header {
     /// Parses a header from the first bytes of a log; needs all of it.
-    /// Of [`EventlogError::HeaderCut`] more bytes may make a whole.
+    /// After [`EventlogError::HeaderCut`], more bytes may help.
     pub fn parse(bytes: &[u8]) -> Result<Header, EventlogError> {
         let magic = HEADER_BEGIN.to_be_bytes();
         let start = bytes.get(..magic.len()).unwrap_or(bytes);

@@ -8,7 +8,7 @@
 //! look wrong.
 //!
 //! [`Rings::open`] tells the version, [`Rings::stream`] gives the events in time order
-//! in bounded memory, [`RingStream::tally`] says what was counted and lost.
+//! in bounded memory, whose `tally` says what was counted and lost.
 
 #[cfg(any(test, feature = "testing"))]
 pub mod builder;

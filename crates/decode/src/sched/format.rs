@@ -84,7 +84,7 @@ impl Integer {
 pub struct Text {
     offset: usize,
     size: usize,
-    /// There are offset and length of its data instead of the data.
+    /// The place holds offset and length of the data, not the data.
     data_loc: bool,
 }
 

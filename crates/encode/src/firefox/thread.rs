@@ -146,7 +146,7 @@ impl Thread {
         Ok(())
     }
 
-    /// Something with a name, at a moment or until another.
+    /// Something with a name: at a moment, or from one to another.
     pub fn marker(
         &mut self,
         spool: &mut Spool,

@@ -1,7 +1,7 @@
 //! A recording as Parquet tables, for DuckDB, Arrow, Polars and whatever else asks by SQL.
 //!
 //! Owns the tables and their columns, which `docs/formats/parquet.md` describes with the
-//! questions that they answer. Which state a lane is in is [`crate::timeline`]'s. Opens no
+//! questions that they answer. Which state a lane is in is the timeline's. Opens no
 //! files: whoever begins it says where each table goes.
 
 use crate::timeline::threads::Threads;

@@ -1,9 +1,9 @@
-//! Where one perf record ends and the next begins, and reading its words. Owns that; refuses to know what they mean.
+//! Splits perf records and reads their words. Refuses to know what the words mean.
 
-/// `PERF_RECORD_SAMPLE`.
+/// `PERF_RECORD_SAMPLE`: the kind that several readers look for.
 pub const SAMPLE: u32 = 9;
 
-/// The record that `bytes` begin with, if it is whole, and what lies behind it.
+/// The record that `bytes` begin with, if it is whole, and the bytes after it.
 pub fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (_, size) = header(bytes)?;
     bytes.split_at_checked(size)
@@ -20,7 +20,7 @@ pub fn word(record: &[u8], offset: usize) -> Option<u32> {
     record.get(offset..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
 }
 
-/// The 64 bits there.
+/// The 64 bits at an offset of a record.
 pub fn long(record: &[u8], offset: usize) -> Option<u64> {
     record.get(offset..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
 }

@@ -96,6 +96,7 @@ pub(crate) enum Ask {
     /// In which system call each of its threads sleeps: a list of numbers and of the kernel's lines about them. The
     /// kernel asks whoever reads such a line, not whoever opened it.
     Calls,
+    /// What it names, opened.
     Target(What),
     /// A folder by its name in the root of the process, opened.
     Folder(PathBuf),
@@ -108,7 +109,9 @@ pub(crate) enum Ask {
     Own(PathBuf),
     /// The capture, whose descriptor comes along: asked once.
     Capture(PathBuf),
+    /// A file in the capture, opened.
     Captured(PathBuf),
+    /// The file of names of the kernel's functions, opened.
     KernelNames,
 }
 

@@ -17,6 +17,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// Bytes of its last words, at most.
 const WORDS_MAX: usize = 16 << 10;
 /// Short, so that little of the program itself runs: with 0.5 ms a quarter of all starts came as
 /// far as the first line of `main`, with this one in forty.

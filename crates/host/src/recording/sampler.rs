@@ -500,6 +500,7 @@ mod tests {
         let (written, ..) = sampler.finish();
         let bytes = std::fs::read(path).unwrap();
         assert_eq!(bytes.len() as u64, written);
+        assert!(bytes.ends_with(b"\n"), "the last line is whole");
         let mut stream = SampleStream::new(&bytes[..]);
         let events: Vec<_> = stream.by_ref().collect();
         assert!(stream.losses().is_empty());

@@ -35,8 +35,15 @@ mod tests {
     use rtscope_model::runtimes::GHC;
 
     #[test]
+    fn what_is_recorded_is_also_found_in_files() {
+        let recorded: Vec<&str> = all().map(|runtime| runtime.info().id).collect();
+        let found: Vec<&str> = known::all().map(|runtime| runtime.info().id).collect();
+        assert_eq!(recorded, found);
+    }
+
+    #[test]
     fn who_is_known_is_asked_alone() {
-        assert_eq!(possible(&UNKNOWN).count(), 2);
+        assert_eq!(possible(&UNKNOWN).count(), all().count());
         assert_eq!(possible(&GHC).map(|runtime| runtime.writes()).collect::<Vec<_>>(), ["eventlog"]);
     }
 }

@@ -105,7 +105,7 @@ pub struct Told {
     pub callee: Option<usize>,
 }
 
-/// The first frame that is not the runtime's, where no runtime knows better.
-pub fn first_outside(frames: &[Option<Frame<'_>>]) -> Option<usize> {
+/// The first frame that goes on with the program: not the runtime's.
+pub(crate) fn first_outside(frames: &[Option<Frame<'_>>]) -> Option<usize> {
     frames.iter().position(|frame| frame.is_some_and(|frame| !frame.runtime && frame.role == Role::Goes))
 }

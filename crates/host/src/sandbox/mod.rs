@@ -68,6 +68,7 @@ pub enum Died {
 }
 
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
+/// Descriptors that it may have.
 const FILES_MAX: u64 = 1024;
 /// Exit statuses of the child.
 const PANICKED: i32 = 3;
@@ -221,7 +222,7 @@ impl Plan {
     }
 }
 
-/// For a child of the recorder: signals that a terminal sends to all are the recorder's.
+/// For a child of the recorder: signals that end a foreground job are the recorder's to answer.
 pub(crate) fn ignore_the_terminals_signals() {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: sets how signals of this process are handled, to nothing.

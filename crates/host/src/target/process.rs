@@ -19,9 +19,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+/// Threads that are asked about at once.
 const CALLS_MAX: usize = 1000;
 
-/// A process that is held. Cheap to clone. What is asked of it fails where it has ended, or is not permitted.
+/// A process that is held. Cheap to clone. What gives an `io::Result` fails where it has ended, or
+/// is not permitted; other questions are then answered as if there were nothing.
 #[derive(Clone, Debug)]
 pub struct Process(Arc<Held>);
 

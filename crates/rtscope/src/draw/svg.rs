@@ -196,7 +196,7 @@ impl Svg {
         let _ = writeln!(self.out, "<text x=\"{x:.1}\" y=\"{y:.1}\"{anchor}{class}>{}</text>", escape(text));
     }
 
-    /// One of a legend: a small square and what it stands for.
+    /// One entry of a legend: a small square and what it stands for.
     pub(crate) fn key(&mut self, x: f64, y: f64, class: &str, text: &str) {
         self.rect([x, y - 9.0, 10.0, 10.0], class, "");
         self.text(x + 15.0, y, Anchor::Start, "tick", text);

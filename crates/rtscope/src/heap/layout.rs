@@ -66,7 +66,7 @@ impl Layout {
         layout
     }
 
-    /// How many megablocks have no place, where there are some.
+    /// How many megablocks are not drawn, in words; `None` if all are.
     pub(crate) fn not_drawn(&self) -> Option<String> {
         let far = counted(self.left_out, "megablock", "megablocks");
         (self.left_out > 0).then(|| format!("{far} far apart are not drawn"))

@@ -87,10 +87,10 @@ fn rows(out: &mut String, picture: &Picture, [per, columns]: [u64; 2], style: &S
     let mut rows = std::iter::from_fn(next).peekable();
     let row_bytes = per.saturating_mul(columns).saturating_mul(BLOCK);
     let base = picture.first() * MEGABLOCK;
-    let (mut behind, mut printed) = (0, 0);
+    let (mut end, mut printed) = (0, 0);
     while let Some(row) = rows.next() {
-        if row.number > behind {
-            let gap = (row.number - behind).saturating_mul(row_bytes);
+        if row.number > end {
+            let gap = (row.number - end).saturating_mul(row_bytes);
             let _ = writeln!(out, "{:ADDRESS$}... {} of addresses that hold nothing", "", bytes(gap));
         }
         if printed == PRINTED_MAX {
@@ -100,11 +100,11 @@ fn rows(out: &mut String, picture: &Picture, [per, columns]: [u64; 2], style: &S
         printed += 1;
         let address = base.saturating_add(row.number.saturating_mul(row_bytes));
         let _ = writeln!(out, "{:<ADDRESS$}{}", format!("{address:#x}"), painted(&row.squares, style));
-        behind = row.number + 1;
-        while rows.next_if(|next| next.number == behind && next.squares == row.squares).is_some() {
-            behind += 1;
+        end = row.number + 1;
+        while rows.next_if(|next| next.number == end && next.squares == row.squares).is_some() {
+            end += 1;
         }
-        let alike = behind - row.number - 1;
+        let alike = end - row.number - 1;
         if alike > 0 {
             let more = counted(alike, "more row like this", "more rows like this");
             let _ = writeln!(out, "{:ADDRESS$}... {more} ({})", "", bytes(alike.saturating_mul(row_bytes)));

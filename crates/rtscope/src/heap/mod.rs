@@ -173,7 +173,7 @@ fn failed(failed: Failed) -> Trouble {
         Failed::NotStopped(pid, source) => {
             let trouble = match source.kind() {
                 io::ErrorKind::PermissionDenied => Trouble::new(format!("process {pid} may not be stopped"))
-                    .because("it is another user's, or somebody traces it already"),
+                    .because("it belongs to another user, or a tracer is attached to it"),
                 _ => Trouble::new(format!("process {pid} cannot be stopped")).because(source),
             };
             return trouble.next(format!("`rtscope heap {pid}` reads it without stopping it"));

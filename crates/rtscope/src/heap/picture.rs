@@ -142,7 +142,7 @@ impl Picture {
         Picture { tiles, blocks, lives: heap.scan.is_some() }
     }
 
-    /// Bytes of each kind that there is any of, and their share; of addresses that were given back there is none.
+    /// Bytes of each kind that there is any of, and their share; addresses that were given back have no share.
     pub(crate) fn totals(&self) -> impl Iterator<Item = (Kind, u64, Option<String>)> + '_ {
         Kind::ALL.into_iter().zip(self.blocks).filter(|(_, blocks)| *blocks > 0).map(|(kind, blocks)| {
             let bytes = blocks.saturating_mul(BLOCK);

@@ -1,7 +1,7 @@
 //! A plan as one JSON document. Its keys keep their meaning.
 
 use super::Planned;
-use crate::trouble::Joined;
+use crate::style::Joined;
 use serde_json::json;
 
 /// The document, on one line.

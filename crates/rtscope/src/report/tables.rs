@@ -24,7 +24,7 @@ impl Table {
         Table { heads: heads.map(Vec::from), rows: rows.into_iter().map(Vec::from).collect() }
     }
 
-    /// Into the text where it has rows, at most so many; `what` they are, where it is told how many more there are.
+    /// Into the text where it has rows, `most` of them; a last row counts those left out, as so many more `what`.
     pub(crate) fn write(self, screen: &mut Screen, label: &str, (most, what): (usize, &str)) {
         let [heads, _] = self.heads;
         let (heads, mut rows) = side(heads, self.rows);
@@ -80,7 +80,7 @@ pub fn pauses(results: &Results, whole: &str, name: impl Fn(Part) -> String) -> 
     Table::new(heads, rows)
 }
 
-/// A row for each of these lanes, of which so many are shown.
+/// A row for each of these lanes; the first `shown` of them decide which columns there are.
 pub fn lanes(results: &Results, lanes: &[&Lane], shown: usize, name: impl Fn(&str) -> String) -> Table {
     let row = |lane: &&Lane| {
         let held = results.held_up.iter().find(|held| held.lane == lane.id);

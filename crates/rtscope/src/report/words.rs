@@ -291,10 +291,10 @@ pub fn facts(results: &Results, shown: fn(&str) -> String, length: String, rates
     facts
 }
 
-/// All of what is told in one text; `None` where it is nothing.
-pub fn all_of(told: impl IntoIterator<Item = String>, between: &str) -> Option<String> {
-    let told: Vec<String> = told.into_iter().collect();
-    (!told.is_empty()).then(|| told.join(between))
+/// All parts in one text; `None` without any.
+pub fn all_of(parts: impl IntoIterator<Item = String>, between: &str) -> Option<String> {
+    let parts: Vec<String> = parts.into_iter().collect();
+    (!parts.is_empty()).then(|| parts.join(between))
 }
 
 /// The first `most` of what is told, then in `words` how many more there are.

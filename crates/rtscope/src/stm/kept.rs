@@ -34,7 +34,7 @@ impl Processes {
     }
 }
 
-/// The counts of process `pid`; of the one that did most, where none is given. `None` where nobody looked at it.
+/// The counts of process `pid`, or of the busiest one. `None`: no counts were recorded of it.
 pub(crate) fn load(capture: &Capture, pid: Option<Pid>, started: Option<Time>, losses: &mut Vec<Loss>) -> Option<Stm> {
     let mut lines = capture.transactions()?;
     let mut processes = Processes::new(started);

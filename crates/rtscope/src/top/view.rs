@@ -2,8 +2,7 @@
 //! a pure function of what it is given.
 
 use crate::report::{stm, words};
-use crate::style::{Style, Tone, clean, shorten, wrap};
-use crate::trouble::Joined;
+use crate::style::{Joined, Style, Tone, clean, shorten, wrap};
 use rtscope_analyze::Context;
 use rtscope_analyze::results::Distribution;
 use rtscope_analyze::window::{Figures, Kept, LaneShares, Throttled};

@@ -76,8 +76,8 @@ impl<'a> First<'a> {
         Conductor { first: self, keeping: Keeping::new(store), deadline: None, extent, run: Run::default() }
     }
 
-    /// Runs it once as it is: its files are read from now on, and a program that does not run
-    /// at all, or does not say what is asked for, is told before anything else. How long that
+    /// Runs it once as it is: its files are in memory from now on, and a program that does not run
+    /// at all, or does not print what is asked for, is an error before any trial. How long that
     /// took.
     pub fn run(&mut self) -> Result<Duration, Trouble> {
         let First { live, ways, objective, progress } = self;

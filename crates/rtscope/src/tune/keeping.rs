@@ -39,7 +39,7 @@ impl Keeping {
     }
 }
 
-/// Nanoseconds since 1970, now.
+/// The time now, in nanoseconds since 1970.
 pub fn unix_ns() -> u64 {
     clock::ns_of(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }

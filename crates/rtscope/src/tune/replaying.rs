@@ -5,8 +5,8 @@
 use super::answer::{show, too_small};
 use super::args::TuneArgs;
 use super::{replayed, table};
-use crate::style::{Style, clean};
-use crate::trouble::{Joined, Trouble, WRONG, document};
+use crate::style::{Joined, Style, clean};
+use crate::trouble::{Trouble, WRONG, document};
 use rtscope_tune::study::Design;
 use rtscope_tune::study::replay::{Draw, Replay, Summary, Table};
 use serde_json::{Value, json};

@@ -106,10 +106,12 @@ impl Making {
         File::options().read(true).write(true).create_new(true).open(self.folder.path().join(name))
     }
 
+    /// Errors: it cannot be made, or was asked for before.
     pub fn levels(&self) -> io::Result<File> {
         self.file(LEVELS)
     }
 
+    /// Errors: as [`Making::levels`].
     pub fn book(&self) -> io::Result<BookWriter> {
         Ok(BookWriter::new(self.file(LINES)?, self.file(INDEX)?))
     }

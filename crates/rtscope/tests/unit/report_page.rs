@@ -78,7 +78,7 @@ fn without_a_pause_it_says_so_and_shows_the_lanes() {
     let told =
         "no pause was seen, so this page has no \u{201c}How long pauses were\u{201d}, \u{201c}Pauses over time\u{201d}";
     assert!(page.contains(told), "{page}");
-    assert!(page.contains("nothing told how much memory the program held"));
+    assert!(page.contains("the recording does not say how much memory the program held"));
 }
 
 #[test]

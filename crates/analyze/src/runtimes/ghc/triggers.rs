@@ -408,7 +408,7 @@ impl Ran {
         let collects = |tid: Tid| pause.lanes.iter().any(|part| part.tid == Some(tid));
         let others = tracks.own().filter(|tid| !self.tids.contains(tid) && !collects(*tid));
         let woken = others.filter_map(|tid| tracks.last_waking(tid, pause.stopped, pause.collected));
-        woken.filter(|(_, by)| tracks.own().all(|own| own != *by)).map(|(at, _)| at).min()
+        woken.filter(|(_, by)| !tracks.is_own(*by)).map(|(at, _)| at).min()
     }
 }
 

@@ -22,8 +22,11 @@ const SIGHTINGS_MAX: usize = 128;
 const LIVES_MAX: usize = 4;
 /// Threads whose children are remembered.
 const PARENTS_MAX: usize = 16_384;
-/// Ended threads that still count as a domain's: a section is judged a little after it ended.
-const ENDED_MAX: usize = 256;
+/// So long an ended thread counts as its domain's in any case: a section is judged when counters cover it, a fifth of a
+/// second after it ended at the latest.
+const ENDED_NS: u64 = 250_000_000;
+/// So many that ended before that are still listed.
+const ENDED_MIN: usize = 256;
 /// A domain's threads are on a CPU at nearly all of its events.
 const SCORE_MIN: f64 = 0.9;
 /// And another domain's threads at clearly fewer.
@@ -96,8 +99,8 @@ pub struct Domains {
     /// The process's first thread.
     first: Option<Tid>,
     children: BTreeMap<Tid, Vec<(Time, Tid)>>,
-    /// The last threads that ended.
-    ended: VecDeque<Tid>,
+    /// The threads that ended lately.
+    ended: VecDeque<(Time, Tid)>,
     /// A thread was seen to be made: parents are known.
     births: bool,
     lives: BTreeMap<LaneId, Vec<Life>>,
@@ -244,11 +247,12 @@ impl LaneThreads for Domains {
         self.child(time, parent, child);
     }
 
-    fn ended(&mut self, tid: Tid) {
-        self.ended.push_back(tid);
-        if self.ended.len() > ENDED_MAX
-            && let Some(gone) = self.ended.pop_front()
+    fn ended(&mut self, time: Time, tid: Tid) {
+        self.ended.push_back((time, tid));
+        while self.ended.len() > ENDED_MIN
+            && let Some((_, gone)) = self.ended.front().copied().filter(|(ended, _)| ended.plus(ENDED_NS) < time)
         {
+            self.ended.pop_front();
             self.children.remove(&gone);
             self.children.values_mut().for_each(|made| made.retain(|(_, child)| *child != gone));
         }
@@ -333,15 +337,16 @@ mod tests {
     #[test]
     fn threads_that_ended_long_ago_are_not_walked() {
         let (mut domains, _) = born();
-        for tid in 100..100 + 2 * ENDED_MAX as u32 {
-            domains.forked(Time(50), Tid(10), Tid(tid));
-            domains.forked(Time(50), Tid(tid), Tid(tid + 10_000));
-            domains.ended(Tid(tid + 10_000));
-            domains.ended(Tid(tid));
+        for tid in 100..1_000 {
+            let at = Time(u64::from(tid) * ENDED_NS / 10);
+            domains.forked(at, Tid(10), Tid(tid));
+            domains.forked(at, Tid(tid), Tid(tid + 10_000));
+            domains.ended(at, Tid(tid + 10_000));
+            domains.ended(at, Tid(tid));
         }
-        assert!(domains.children.len() <= ENDED_MAX, "{}", domains.children.len());
+        assert!(domains.children.len() <= ENDED_MIN, "{}", domains.children.len());
+        assert!(domains.children[&Tid(10)].len() <= ENDED_MIN);
         assert_eq!(domains.threads(LaneId(0)).unwrap().others[0], Tid(12), "who lives stays");
-        assert!(domains.children[&Tid(10)].len() <= ENDED_MAX);
     }
 
     #[test]

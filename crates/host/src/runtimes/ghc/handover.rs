@@ -1,6 +1,6 @@
 //! How a program's eventlog gets into the capture: the path that programs open is a
-//! link, which is moved on as soon as inotify reports an open. Why, and why two more
-//! links lead to the next two files, is in ARCHITECTURE.md. The files are regular ones,
+//! link, which is moved on as soon as inotify reports an open. ARCHITECTURE.md says
+//! why, and why two more links lead to the next two files. The files are regular ones,
 //! never a FIFO: a dead reader would hang the program for ever.
 //!
 //! `log` is a second name of one of the two links. The file after the next is ready before it is needed,

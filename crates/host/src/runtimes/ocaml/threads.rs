@@ -26,9 +26,6 @@ struct Watched {
 }
 
 /// Finds out how the threads of a process are looked at. What is not permitted is said by the first look.
-///
-/// # Errors
-/// None: what is not permitted is said by the first look.
 pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
     let memory = LiveProcess::from(process.clone());
     let ends = Ends::of(process.text("limits").unwrap_or_default().as_str());

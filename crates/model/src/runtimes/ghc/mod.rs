@@ -45,8 +45,8 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
     },
 };
 
-const TIMERS: &str = "Start fewer timers: put one `timeout` around more work. Each `timeout` and `threadDelay` is put into one \
-                      queue of the whole program and taken out of it, which all threads change in turn.";
+const TIMERS: &str = "Start fewer timers: put one `timeout` around more work. Each `timeout` and `threadDelay` enters and \
+                      leaves one queue, which all threads of the program change in turn.";
 
 static OLD_HEAP: [Change; 3] = [
     Change {

@@ -110,7 +110,7 @@ fn all(
     let (width, blocks) = (plan.configurations.len(), plan.runs as usize);
     let all = cells.len() * width * blocks;
     if let Some((benchmark, threads)) = cells.first() {
-        // Files are read from now on, and what does not run at all is told before anything else.
+        // Files are in memory from now on, and what does not run at all is an error before any measurement.
         for configuration in &plan.configurations {
             let ask = Ask { benchmark, configuration, threads: *threads, counting: false };
             progress(Progress { block: None, done: 0, all, ask });

@@ -22,7 +22,7 @@ pub(super) fn over_time(body: &mut String, compared: &Compared) {
     let utilisation = utilisation.map(|drawn| drawn + &windows(all[0], all[1]));
     optional(body, "utilisation", "What any window left for the program", utilisation);
     let memory = all.map(|one| joined([drawn(svg_memory::draw(one, &all)), table::memory(one)]));
-    optional(body, "memory", "Memory", sides(memory, "Nothing told how much memory the program held."));
+    optional(body, "memory", "Memory", sides(memory, "The recordings do not say how much memory the program held."));
 }
 
 /// What each lane did and why it was waited for; then the longest pauses, those of one rank on one scale.

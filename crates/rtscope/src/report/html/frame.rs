@@ -96,7 +96,7 @@ pub(super) fn headed(head: &str, sentence: &str) -> String {
     format!("<p><strong>{head}:</strong> {}.</p>", escape(sentence))
 }
 
-/// What is less important.
+/// A paragraph in faint type.
 pub(super) fn faint(text: &str) -> String {
     format!("<p class=\"faint\">{}</p>", escape(text))
 }

@@ -76,7 +76,7 @@ fn not_shown(results: &Results, absent: &[&str]) -> Vec<String> {
     };
     let titles = words::all_of(pauses.into_iter().map(str::to_owned), "\u{201d}, \u{201c}");
     let pauses = titles.map(|titles| format!("{why}, so this page has no \u{201c}{titles}\u{201d}"));
-    let memory = memory.first().map(|_| "nothing told how much memory the program held".to_owned());
+    let memory = memory.first().map(|_| "the recording does not say how much memory the program held".to_owned());
     pauses.into_iter().chain(memory).collect()
 }
 
@@ -171,7 +171,7 @@ pub(super) fn pause(
     format!("<article class=\"pause waterfall\"><{head}>{heading}</{head}>{drawn}</article>")
 }
 
-/// "1. 89.2 ms at 1.20 s: generation 0, held up by capability 1 for 40 ms".
+/// "1. 89.2 ms at 1.20 s, generation 0, held up by capability 1 for 40 ms".
 fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
     let pause = &worst.blamed.pause;
     let length = units::duration(svg_waterfall::length_ns(worst));
@@ -200,7 +200,7 @@ fn caption(worst: &WorstPause, names: &Names, symbols: &Symbols) -> String {
     }
     sums.sort_by(|_, a, _, b| b.1.cmp(&a.1));
     let all: u64 = sums.values().fold(0, |all, (_, ns)| all.saturating_add(*ns));
-    let told = sums.iter().map(|((cause, who), (pid, ns))| {
+    let longest = sums.iter().take(CAUSES_MAX).map(|((cause, who), (pid, ns))| {
         let who = (!who.is_empty()).then(|| match pid {
             Some(pid) => format!("{who} (pid {pid})"),
             None => (*who).to_string(),
@@ -211,7 +211,8 @@ fn caption(worst: &WorstPause, names: &Names, symbols: &Symbols) -> String {
         let text = format!("{words} {} ({}){stay}", units::duration(*ns), units::percent_of(*ns, all));
         escape(&text).into_owned()
     });
-    let told = words::cut(told.collect(), CAUSES_MAX, |more| format!("{more} more"));
+    let more = sums.len().saturating_sub(CAUSES_MAX);
+    let told: Vec<String> = longest.chain((more > 0).then(|| format!("{more} more"))).collect();
     let hidden = worst.blamed.pause.lanes.len().saturating_sub(svg_waterfall::LANES_MAX);
     let lanes = if hidden > 0 { format!(" {hidden} more lanes are not drawn.") } else { String::new() };
     if told.is_empty() { lanes } else { format!("Waited for: {}.{lanes}", told.join("; ")) }

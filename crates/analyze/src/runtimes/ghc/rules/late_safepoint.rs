@@ -35,9 +35,9 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         format!("{who} ran on without a place to stop while every other capability waited for a collection, for ");
     let cost = Cost::Time(stops.part_ns(CodeKind::Program));
     let verdict = Verdict::new(cost, sure(stops.samples >= SAMPLES_SURE), what);
-    // The compiler's own packages are there compiled.
-    let modules = top.iter().filter_map(|(symbol, _)| module(facts.symbols.get(*symbol)));
-    let module = modules.into_iter().find(|module| !module.starts_with("GHC."));
+    // The compiler's own packages come compiled.
+    let mut modules = top.iter().filter_map(|(symbol, _)| module(facts.symbols.get(*symbol)));
+    let module = modules.find(|module| !module.starts_with("GHC."));
     Some(verdict.seen([late].into_iter().chain(longest)).remedies(remedies(module)))
 }
 

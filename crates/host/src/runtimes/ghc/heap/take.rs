@@ -234,9 +234,9 @@ impl Looked {
             of: target.of.clone(),
             compiler: target.version.map(|(major, minor, patch)| format!("{major}.{minor}.{patch}")),
             time: target.is_live().then(clock::monotonic),
-            stop_ns: stopped.as_nanos() as u64,
-            read_ns: self.read.as_nanos() as u64,
-            scan_ns: self.scanned.as_nanos() as u64,
+            stop_ns: clock::ns_of(stopped),
+            read_ns: clock::ns_of(self.read),
+            scan_ns: clock::ns_of(self.scanned),
             ..heap
         };
         if let Some(scan) = &mut heap.scan {

@@ -15,13 +15,14 @@ pub struct Layout {
     pub transaction: usize,
     /// Its name, a byte array; `None`: kept elsewhere.
     pub label: Option<usize>,
+    /// Bytes of a thread.
     pub bytes: usize,
     /// `capabilities` is an array of pointers, of one where the runtime has no threads of the system; else a pointer to
     /// such an array.
     pub array: bool,
 }
 
-// The same in all of them.
+/// Of every layout, as the next two are.
 pub const GLOBAL_LINK: usize = 16;
 pub const STACK: usize = 24;
 /// 16 bits.

@@ -214,7 +214,7 @@ fn delays_and_input_are_told_from_locks_by_the_event_manager() {
         assert_eq!(
             told_of(&[block, frame(&wait, false), checks, frame("GHC.IO.FD.$wwriteRawBufferPtr", false)]),
             of(WaitKind::InputOutput, Some(3)),
-            "what checks a call runs it for another one"
+            "a function that checks a call makes it for its caller"
         );
         assert_eq!(told(WaitKind::ForeignCall, &[frame(&poll, false)]), of(WaitKind::NoWork, Some(0)));
         // Whoever is called by a function that sleeps elsewhere on its stack waits for a lock.
