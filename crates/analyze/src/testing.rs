@@ -171,6 +171,7 @@ pub struct Places {
     pub fault: SymbolId,
     pub futex: SymbolId,
     pub nanosleep: SymbolId,
+    pub write: SymbolId,
 }
 
 impl Places {
@@ -178,7 +179,9 @@ impl Places {
         let mut symbols = Symbols::default();
         // The source of a kernel's place is the door that the thread came through.
         let mut add = |name: &str, module: &str, kind| {
-            let source = (name == "clear_page").then(|| "page fault".to_owned());
+            let door =
+                [("clear_page", "page fault"), ("vfs_write", "write")].into_iter().find(|(inside, _)| *inside == name);
+            let source = door.map(|(_, door)| door.to_owned());
             symbols.add(Symbol { name: name.into(), module: module.into(), kind, source, purpose: None })
         };
         let spin = add("Main.spin", "prog", CodeKind::Program);
@@ -188,6 +191,7 @@ impl Places {
         let fault = add("clear_page", "[kernel]", CodeKind::Kernel);
         let futex = add("futex_wait_queue", "[kernel]", CodeKind::Kernel);
         let nanosleep = add("do_nanosleep", "[kernel]", CodeKind::Kernel);
-        Places { spin, call, libc, runtime, fault, futex, nanosleep, symbols }
+        let write = add("vfs_write", "[kernel]", CodeKind::Kernel);
+        Places { spin, call, libc, runtime, fault, futex, nanosleep, write, symbols }
     }
 }

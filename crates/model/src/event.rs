@@ -466,6 +466,19 @@ pub enum Sample {
         /// Total since boot.
         total_us: u64,
     },
+    /// Calls of one process that read and write, since it began.
+    Calls {
+        /// Which.
+        pid: Pid,
+        /// Calls that read,
+        reads: u64,
+        /// and the bytes that they gave.
+        read_bytes: u64,
+        /// Calls that write,
+        writes: u64,
+        /// and the bytes that they took.
+        written_bytes: u64,
+    },
     /// The sampler came back later than it asked for.
     Late {
         /// By how much, nanoseconds.

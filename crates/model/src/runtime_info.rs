@@ -21,6 +21,8 @@ pub struct RuntimeInfo {
     pub lock: (&'static str, &'static str),
     /// Parts of names of its library's functions in which a thread waits until it can write.
     pub writing: &'static [&'static str],
+    /// How its programs read and write through a buffer; empty: not known.
+    pub buffering: &'static str,
     /// Beginnings of names of its library's functions in which threads queue for something that they share, with what makes
     /// them queue less.
     pub locking: &'static [(&'static str, &'static str)],
@@ -154,6 +156,7 @@ pub static UNKNOWN: RuntimeInfo = RuntimeInfo {
     lane: ("lane", "lanes"),
     lock: ("lock", "locks"),
     writing: &[],
+    buffering: "",
     locking: &[],
     log: "log",
     log_is_off: "it writes no log",

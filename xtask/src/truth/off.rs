@@ -6,8 +6,8 @@ use serde_json::Value;
 /// From this share of the run on something has to be found without the rule.
 const SHARE_MIN: f64 = 0.15;
 /// These name a part of the account themselves (`overhead`), what threads wait for that no lane stands for
-/// (`domain-lock`), or waits that count as explained (`blocked-output`).
-const NO_PART: [&str; 3] = ["overhead", "domain-lock", "blocked-output"];
+/// (`domain-lock`), or what counts as explained, which input and output do (`blocked-output`, `unbuffered-io`).
+const NO_PART: [&str; 4] = ["overhead", "domain-lock", "blocked-output", "unbuffered-io"];
 
 /// Whether a part of the account, or another rule, names time where the rule of `report`'s first finding is left out:
 /// `without` reports once more. `None`: it costs memory, little, or is one of those that have no part.

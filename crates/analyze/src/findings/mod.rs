@@ -28,6 +28,7 @@ mod preempted;
 mod rule;
 mod spelled;
 mod too_little_parallelism;
+mod unbuffered_io;
 pub(crate) mod with_work;
 mod words;
 
@@ -37,7 +38,7 @@ pub use rule::*;
 pub(crate) use words::*;
 
 /// The rules that hold for every runtime that stops the world, also for one that is not known.
-pub static RULES: [&Rule; 17] = [
+pub static RULES: [&Rule; 18] = [
     &cpu_throttled::RULE,
     &preempted::RULE,
     &oversubscribed::BASE,
@@ -55,4 +56,5 @@ pub static RULES: [&Rule; 17] = [
     &nodes::KEPT,
     &idle::RULE,
     &overhead::BASE,
+    &unbuffered_io::RULE,
 ];

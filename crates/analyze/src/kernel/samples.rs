@@ -9,11 +9,12 @@
 
 use crate::basis::lately;
 use crate::results::Throttled;
-use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
+use rtscope_model::{Cpu, GroupId, Pid, Sample, Tid, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 const SERIES_MAX: usize = 16_384;
 const THREADS_MAX: usize = 4_096;
+const PROCESSES_MAX: usize = 4_096;
 
 /// One counter series: when seen, the value, and since when it may have held.
 #[derive(Default)]
@@ -42,6 +43,22 @@ impl<V: Copy> Series<V> {
     }
 }
 
+/// System calls of one kind.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct Calls {
+    /// How many.
+    pub count: u64,
+    /// What they moved.
+    pub bytes: u64,
+}
+
+impl Calls {
+    /// Bytes that one moves; none without any.
+    pub fn mean(self) -> u64 {
+        self.bytes / self.count.max(1)
+    }
+}
+
 #[derive(Default)]
 pub struct Counters {
     /// Sampling period of quotas, nanoseconds; `None`: not known.
@@ -54,8 +71,10 @@ pub struct Counters {
     threads: BTreeMap<Tid, Series<(u64, u64)>>,
     /// First and last steal, and interrupt, time of each CPU.
     stolen_ends: BTreeMap<Cpu, [(u64, u64); 2]>,
-    /// Last minor and major faults of each thread.
-    faults: BTreeMap<Tid, (u64, u64)>,
+    /// Last minor and major faults of each thread, and how often it had gone to sleep.
+    totals: BTreeMap<Tid, (u64, u64, u64)>,
+    /// Last counts of each process's calls that read, and that write.
+    calls: BTreeMap<Pid, [Calls; 2]>,
     /// There are counters at all.
     pub seen: bool,
     latest: Time,
@@ -81,10 +100,16 @@ impl Counters {
                 self.stolen.entry(cpu).or_default().push(time, steal_ns.saturating_add(irq_ns), Time(0));
                 self.stolen_ends.entry(cpu).or_insert([(steal_ns, irq_ns); 2])[1] = (steal_ns, irq_ns);
             }
-            Sample::Thread { tid, involuntary, wait_ns, minor_faults, major_faults, .. } => {
+            Sample::Thread { tid, voluntary, involuntary, wait_ns, minor_faults, major_faults, .. } => {
                 if self.threads.len() < THREADS_MAX || self.threads.contains_key(&tid) {
-                    self.faults.insert(tid, (minor_faults, major_faults));
+                    self.totals.insert(tid, (minor_faults, major_faults, voluntary));
                     self.threads.entry(tid).or_default().push(time, (involuntary, wait_ns), Time(0));
+                }
+            }
+            Sample::Calls { pid, reads, read_bytes, writes, written_bytes } => {
+                if self.calls.len() < PROCESSES_MAX || self.calls.contains_key(&pid) {
+                    let calls = [(reads, read_bytes), (writes, written_bytes)];
+                    self.calls.insert(pid, calls.map(|(count, bytes)| Calls { count, bytes }));
                 }
             }
             Sample::Late { ns } => {
@@ -147,8 +172,23 @@ impl Counters {
     /// Minor and major page faults of the program's threads since they began;
     /// `None`: no thread was looked at.
     pub fn faults(&self) -> Option<(u64, u64)> {
-        let sum = |a: (u64, u64), b: &(u64, u64)| (a.0.saturating_add(b.0), a.1.saturating_add(b.1));
-        (!self.faults.is_empty()).then(|| self.faults.values().fold((0, 0), sum))
+        let sum = |a: (u64, u64), b: &(u64, u64, u64)| (a.0.saturating_add(b.0), a.1.saturating_add(b.1));
+        (!self.totals.is_empty()).then(|| self.totals.values().fold((0, 0), sum))
+    }
+
+    /// Calls of the program that read and that write, since it began; `None`: they were not counted.
+    pub fn calls(&self) -> Option<[Calls; 2]> {
+        let sum = |a: Calls, b: &Calls| Calls {
+            count: a.count.saturating_add(b.count),
+            bytes: a.bytes.saturating_add(b.bytes),
+        };
+        let all = |kind: usize| self.calls.values().map(|calls| &calls[kind]).fold(Calls::default(), sum);
+        (!self.calls.is_empty()).then(|| [all(0), all(1)])
+    }
+
+    /// How often threads of the program went to sleep since they began.
+    pub fn slept(&self) -> u64 {
+        self.totals.values().fold(0, |sum, (_, _, slept)| sum.saturating_add(*slept))
     }
 
     /// Most time that one thread spent waiting for a CPU around `[from, to]`

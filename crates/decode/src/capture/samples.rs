@@ -10,6 +10,7 @@
 //! | `st` | `[cpu, steal_ns, irq_ns]` |
 //! | `gm` | `[group, bytes]` |
 //! | `psi` | `[resource, total_us]`, resource 0 cpu, 1 memory, 2 io |
+//! | `io` | `[pid, reads, read_bytes, writes, written_bytes]`, system calls and what they moved |
 //! | `late` | nanoseconds by which the sampler woke too late |
 //!
 //! Counters are cumulative. A value is written when it has changed since its
@@ -17,7 +18,7 @@
 //! keys are skipped. The file is append-only and may be cut anywhere.
 
 use super::lines::{Damaged, JsonLines, OfLine};
-use rtscope_model::{Body, Cpu, Event, GroupId, LaneId, Sample, Tid, Time};
+use rtscope_model::{Body, Cpu, Event, GroupId, LaneId, Pid, Sample, Tid, Time};
 use serde::Deserialize;
 
 /// Appends one line for `sample`.
@@ -39,6 +40,9 @@ pub fn write_line(out: &mut Vec<u8>, time: Time, sample: &Sample) {
         }
         Sample::GroupMemory { group, bytes } => writeln!(out, "{{\"t\":{t},\"gm\":[{group},{bytes}]}}"),
         Sample::Pressure { resource, total_us } => writeln!(out, "{{\"t\":{t},\"psi\":[{resource},{total_us}]}}"),
+        Sample::Calls { pid, reads, read_bytes, writes, written_bytes } => {
+            writeln!(out, "{{\"t\":{t},\"io\":[{pid},{reads},{read_bytes},{writes},{written_bytes}]}}")
+        }
         Sample::Late { ns } => writeln!(out, "{{\"t\":{t},\"late\":{ns}}}"),
     };
 }
@@ -52,6 +56,7 @@ struct Line {
     st: Option<(u16, u64, u64)>,
     gm: Option<(u16, u64)>,
     psi: Option<(u8, u64)>,
+    io: Option<(u32, u64, u64, u64, u64)>,
     late: Option<u64>,
 }
 
@@ -70,7 +75,15 @@ impl Line {
         let stolen = self.st.map(|(cpu, steal_ns, irq_ns)| Sample::CpuStolen { cpu: Cpu(cpu), steal_ns, irq_ns });
         let memory = self.gm.map(|(group, bytes)| Sample::GroupMemory { group: GroupId(group), bytes });
         let pressure = self.psi.map(|(resource, total_us)| Sample::Pressure { resource, total_us });
-        rss.or(quota).or(thread).or(stolen).or(memory).or(pressure).or(self.late.map(|ns| Sample::Late { ns }))
+        let calls = self.io.map(|(pid, reads, read_bytes, writes, written_bytes)| Sample::Calls {
+            pid: Pid(pid),
+            reads,
+            read_bytes,
+            writes,
+            written_bytes,
+        });
+        let late = self.late.map(|ns| Sample::Late { ns });
+        rss.or(quota).or(thread).or(stolen).or(memory).or(pressure).or(calls).or(late)
     }
 }
 
@@ -113,6 +126,7 @@ mod tests {
             Sample::CpuStolen { cpu: Cpu(1), steal_ns: 10, irq_ns: 20 },
             Sample::GroupMemory { group: GroupId(0), bytes: 7 },
             Sample::Pressure { resource: 2, total_us: 8 },
+            Sample::Calls { pid: Pid(4), reads: 5, read_bytes: 6, writes: 7, written_bytes: u64::MAX },
             Sample::Late { ns: 12 },
         ]
     }
@@ -132,7 +146,7 @@ mod tests {
         let read: Vec<Event> = stream.by_ref().collect();
         let bodies: Vec<Body> = all().into_iter().map(Body::Sample).collect();
         assert_eq!(read.iter().map(|event| event.body).collect::<Vec<_>>(), bodies);
-        assert_eq!(read.last().map(|event| event.time), Some(Time(6)));
+        assert_eq!(read.last().map(|event| event.time), Some(Time(7)));
         assert!(stream.losses().is_empty());
     }
 

@@ -37,6 +37,21 @@ const WAITING: [&str; 24] = [
 const SYSTEM_CALLS: [&str; 8] =
     ["__x64_sys_", "__ia32_sys_", "__arm64_sys_", "__riscv_sys_", "__s390x_sys_", "__se_sys_", "__do_sys_", "ksys_"];
 
+/// What lies between a program and any system call, by how its functions' names begin.
+const ON_THE_WAY: [&str; 9] = [
+    "entry_SYSCALL",
+    "entry_SYSRET",
+    "syscall_return_via_sysret",
+    "syscall_enter",
+    "syscall_exit",
+    "do_syscall_64",
+    "x64_sys_call",
+    "do_el0_svc",
+    "el0_svc",
+];
+/// Where a thread is that is in none: short calls take as long for it as for themselves.
+const WAY: &str = "entering and leaving system calls";
+
 /// Whether a kernel function only puts a thread to sleep.
 pub fn is_waiting(name: &str) -> bool {
     WAITING.iter().any(|start| name.starts_with(start))
@@ -61,7 +76,7 @@ pub fn fault_of(name: &str) -> Option<&'static str> {
 }
 
 /// How a thread came into the kernel, if this function tells: `page fault`,
-/// `interrupt`, `signal`, or the system call's name.
+/// `interrupt`, `signal`, the system call's name, or the way there.
 pub fn entry_of(name: &str) -> Option<&str> {
     if name.contains("page_fault") || name == "do_mem_abort" || name == "do_user_addr_fault" {
         return Some(PAGE_FAULT);
@@ -73,9 +88,18 @@ pub fn entry_of(name: &str) -> Option<&str> {
     if name.starts_with("arch_do_signal") || name == "get_signal" {
         return Some("signal");
     }
+    if ON_THE_WAY.iter().any(|start| name.starts_with(start)) {
+        return Some(WAY);
+    }
     let call = SYSTEM_CALLS.iter().find_map(|start| name.strip_prefix(start))?;
     // `ksys_read.isra.0`
     call.split('.').next().filter(|call| !call.is_empty())
+}
+
+/// How a thread came into the kernel, by what its functions from the outside tell.
+pub fn came_by<'n>(mut entries: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let first = entries.next()?;
+    if first == WAY { entries.find(|entry| *entry != WAY).or(Some(WAY)) } else { Some(first) }
 }
 
 #[cfg(test)]
@@ -110,7 +134,18 @@ mod tests {
         assert_eq!(entry_of("ksys_read.isra.0"), Some("read"));
         assert_eq!(entry_of("asm_sysvec_apic_timer_interrupt"), Some("interrupt"));
         assert_eq!(entry_of("arch_do_signal_or_restart"), Some("signal"));
-        assert_eq!(entry_of("do_syscall_64"), None);
         assert_eq!(entry_of("ksys_"), None);
+    }
+
+    #[test]
+    fn on_the_way_is_who_is_in_no_call() {
+        let came = |names: &[&'static str]| came_by(names.iter().filter_map(|name| entry_of(name)));
+        assert_eq!(
+            came(&["entry_SYSCALL_64_after_hwframe", "do_syscall_64", "__x64_sys_read", "vfs_read"]),
+            Some("read")
+        );
+        assert_eq!(came(&["entry_SYSCALL_64_after_hwframe", "do_syscall_64"]), Some(WAY));
+        assert_eq!(came(&["asm_exc_page_fault", "do_anonymous_page"]), Some(PAGE_FAULT));
+        assert_eq!(came(&["schedule"]), None);
     }
 }

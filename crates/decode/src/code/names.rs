@@ -3,7 +3,7 @@
 //! and the table made of it; refuses to find a name that is not in it.
 
 use super::CodeError;
-use super::kernel_names::{entry_of, fault_of, is_waiting};
+use super::kernel_names::{came_by, entry_of, fault_of, is_waiting};
 use super::maps::{Module, Origin, Place};
 use rtscope_model::code::PAGE_FAULT;
 use rtscope_model::purpose::{self, Frame};
@@ -168,7 +168,7 @@ impl Names {
         let mut entered: Vec<(u64, String)> = chains
             .filter_map(|(chain, waits)| {
                 let leaf = kernel.leaf(chain, waits, |named| is_waiting(&named.name))?.from;
-                let entry = chain.iter().rev().find_map(|ip| entry_of(&kernel.find(*ip)?.name))?;
+                let entry = came_by(chain.iter().rev().filter_map(|ip| entry_of(&kernel.find(*ip)?.name)))?;
                 let label = door(entry, chain.iter().filter_map(|ip| fault_of(&kernel.find(*ip)?.name)));
                 Some((leaf, label.to_owned()))
             })
@@ -314,7 +314,7 @@ impl Table {
     pub fn kernel(&self, chain: &[u64], waits: bool) -> SymbolId {
         let Some(leaf) = self.kernel.leaf(chain, waits, |function| function.waiting) else { return self.some_kernel };
         let Some(doors) = self.entered.get(&leaf.start) else { return leaf.id };
-        let entry = chain.iter().rev().find_map(|ip| self.kernel.find(*ip)?.entry.as_deref());
+        let entry = came_by(chain.iter().rev().filter_map(|ip| self.kernel.find(*ip)?.entry.as_deref()));
         let told = entry.map(|entry| door(entry, chain.iter().filter_map(|ip| self.kernel.find(*ip)?.fault)));
         // Names of older captures have no more of a fault than that it was one.
         told.and_then(|told| doors.get(told)).or_else(|| doors.get(entry?)).copied().unwrap_or(leaf.id)

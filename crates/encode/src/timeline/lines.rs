@@ -134,7 +134,7 @@ impl Line {
     }
 }
 
-/// The values of a sample, at most two. Counters of single threads and the recorder's own
+/// The values of a sample, at most two. Counters of single threads, calls and the recorder's own
 /// lateness are no lines.
 pub fn of_sample(sample: &Sample) -> [Option<(Line, u64)>; 2] {
     match *sample {
@@ -145,6 +145,6 @@ pub fn of_sample(sample: &Sample) -> [Option<(Line, u64)>; 2] {
             [Some((Line::Stolen(cpu), steal_ns)), Some((Line::Interrupts(cpu), irq_ns))]
         }
         Sample::Pressure { resource, total_us } => [Some((Line::Pressure(resource.min(2)), total_us)), None],
-        Sample::Thread { .. } | Sample::Late { .. } => [None, None],
+        Sample::Thread { .. } | Sample::Calls { .. } | Sample::Late { .. } => [None, None],
     }
 }

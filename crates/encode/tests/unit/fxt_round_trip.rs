@@ -177,6 +177,7 @@ impl Chance {
             Body::Sample(Sample::CpuStolen { cpu, steal_ns: n, irq_ns: 1 }),
             Body::Sample(Sample::GroupMemory { group, bytes: n }),
             Body::Sample(Sample::Pressure { resource: n as u8, total_us: n }),
+            Body::Sample(Sample::Calls { pid: Pid(7), reads: n, read_bytes: 1, writes: 2, written_bytes: u64::MAX }),
             Body::Sample(Sample::Late { ns: n }),
             Body::Code(code),
         ];

@@ -96,6 +96,8 @@ pub(crate) enum Ask {
     /// In which system call each of its threads sleeps: a list of numbers and of the kernel's lines about them. The
     /// kernel asks whoever reads such a line, not whoever opened it.
     Calls,
+    /// Its calls that read and write: the kernel's lines about them, which it gives in the same way.
+    IoCounts,
     /// What it names, opened.
     Target(What),
     /// A folder by its name in the root of the process, opened.

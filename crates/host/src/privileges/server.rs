@@ -187,6 +187,7 @@ impl Server {
             Ask::File(name) if is_plain(name) => opened(process.open_file(name)?),
             Ask::Link(name) if is_plain(name) => valued(process.link(name)?)?,
             Ask::Calls => valued(process.calls()?)?,
+            Ask::IoCounts => valued(process.io_counts()?)?,
             Ask::Descriptors => {
                 let mut links = process.descriptors();
                 // Sockets and the like have no path.

@@ -14,8 +14,9 @@ use crate::runtimes::stm::{self, Watcher};
 use crate::system::clock;
 use crate::system::procfs::{self, Host, Stat};
 use crate::system::worker::{Shared, Worker, stand_back};
+use crate::target;
 use rtscope_decode::capture::samples::write_line;
-use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
+use rtscope_model::{Cpu, GroupId, Pid, Sample, Tid, Time};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -155,6 +156,10 @@ struct Thread {
 #[derive(Debug, Default)]
 struct Process {
     statm: Option<Reread>,
+    /// To ask for its counts of calls; `None`: it has ended.
+    held: Option<target::Process>,
+    /// Calls that read, their bytes, calls that write, their bytes.
+    last_calls: [u64; 4],
     threads: HashMap<u32, Thread>,
 }
 
@@ -288,6 +293,7 @@ impl State {
     fn sample_rare(&mut self, now: Time) {
         self.refresh_targets();
         self.find_threads();
+        self.sample_calls(now);
         self.sample_quota(now, false);
         self.sample_group_memory(now, false);
         self.sample_pressure(now);
@@ -337,6 +343,7 @@ impl State {
             let process = self.processes.entry(pid).or_default();
             if process.statm.is_none() {
                 process.statm = Reread::open(self.config.host.process(pid, "statm"));
+                process.held = target::Process::open(&self.config.host, pid).ok();
             }
         }
     }
@@ -377,6 +384,18 @@ impl State {
             let Some(bytes) = bytes else { continue };
             if self.last_memory.insert(group.0, bytes) != Some(bytes) {
                 write_line(&mut self.lines, now, &Sample::GroupMemory { group: *group, bytes });
+            }
+        }
+    }
+
+    fn sample_calls(&mut self, now: Time) {
+        for (pid, process) in &mut self.processes {
+            let Some(text) = process.held.as_ref().and_then(|held| held.io_counts().ok()) else { continue };
+            let calls = ["syscr", "rchar", "syscw", "wchar"].map(|key| procfs::number(&text, key).unwrap_or(0));
+            if std::mem::replace(&mut process.last_calls, calls) != calls {
+                let [reads, read_bytes, writes, written_bytes] = calls;
+                let sample = Sample::Calls { pid: Pid(*pid), reads, read_bytes, writes, written_bytes };
+                write_line(&mut self.lines, now, &sample);
             }
         }
     }
@@ -508,6 +527,13 @@ mod tests {
         assert!(resident(&events).any(|bytes| bytes > 100_000));
         let own = |event: &&rtscope_model::Event| matches!(event.body, Body::Sample(Sample::Thread { tid, .. }) if tid.0 == pid);
         assert!(events.iter().any(|event| own(&event)));
+        let calls = |event: &rtscope_model::Event| match event.body {
+            Body::Sample(Sample::Calls { pid: Pid(own), reads, read_bytes, .. }) if own == pid => {
+                reads > 0 && read_bytes > 0
+            }
+            _ => false,
+        };
+        assert!(events.iter().any(calls));
     }
 
     fn resident(events: &[rtscope_model::Event]) -> impl Iterator<Item = u64> {

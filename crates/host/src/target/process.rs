@@ -222,6 +222,15 @@ impl Process {
         self.check().map(|()| lines)
     }
 
+    /// Its calls that read and write, as the kernel counts them: the lines of `io`.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
+    pub fn io_counts(&self) -> io::Result<String> {
+        let own = open_in(&self.0.folder, "io").and_then(|file| read_text(file.into()));
+        self.or_ask(own, |opener| opener.get(self.identity(), Ask::IoCounts))
+    }
+
     /// Whether a descriptor was opened for reading, writing, or both.
     pub fn access(&self, fd: u32) -> Option<OFlags> {
         if self.0.host.is_live() {

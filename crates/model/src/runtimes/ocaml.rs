@@ -21,6 +21,8 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
         "Unix.single_write",
         "Unix.send",
     ],
+    buffering: "Read and write through channels (`Unix.in_channel_of_descr`, `Unix.out_channel_of_descr`), and flush them (`flush`, \
+                `%!`, `print_endline`) only where what they hold is waited for.",
     locking: &[(
         "Stdlib.output",
         "Take the channel's lock less often: write more with each call, or give each domain a buffer of its own.",

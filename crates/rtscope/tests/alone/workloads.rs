@@ -44,7 +44,8 @@ truths! {
     WAITS;
     "ghc-9.0":
         live_9_0_lock_convoy "lock-convoy", live_9_0_pool_at_rest "pool-at-rest",
-        live_9_0_wide_transactions "wide-transactions", live_9_0_hand_over "hand-over";
+        live_9_0_wide_transactions "wide-transactions", live_9_0_hand_over "hand-over",
+        live_9_0_small_writes "small-writes";
     "ghc-9.6":
         live_9_6_lock_asleep "lock-asleep", live_9_6_sparks_fizzle "sparks-fizzle", live_9_6_at_rest "at-rest", live_5_3_domain_lock "domain-lock",
         live_5_3_comparing "comparing", live_5_3_hand_over_domains "hand-over-domains",

@@ -4,7 +4,7 @@ use super::super::record::{EventKind, EventRecord, Value};
 use super::super::shape::{MACHINE, Shape, Track};
 use super::fields::{fitting, is_instant};
 use crate::fxt::Thread;
-use rtscope_model::{CodeSample, Cpu, Found, GroupId, PurposeId, Sample, SymbolId, Tid};
+use rtscope_model::{CodeSample, Cpu, Found, GroupId, Pid, PurposeId, Sample, SymbolId, Tid};
 use std::convert::identity;
 
 const SAMPLE: &str = "sample";
@@ -13,7 +13,7 @@ const CODE: &str = "code";
 /// Samples by the name of their counter: whose its id is, and its arguments.
 macro_rules! samples {
     ($($name:literal $sample:ident $(($who:ident: $whose:expr => $number:expr))? [$($field:ident)*];)*) => {
-        /// The counter of a sample; its id is the group's, the processor's or the thread's.
+        /// The counter of a sample; its id is the group's, the processor's, the process's or the thread's.
         pub(super) fn shape<'a>(sample: &Sample) -> Shape<'a> {
             let of = |id, name| Shape::new(EventKind::Counter(id), Track::Other(MACHINE), SAMPLE, name);
             match *sample {
@@ -45,6 +45,7 @@ samples! {
     "cpu-stolen" CpuStolen (cpu: Cpu => cpu.0) [steal_ns irq_ns];
     "group-memory" GroupMemory (group: GroupId => group.0) [bytes];
     "pressure" Pressure (resource: identity::<u8> => resource) [total_us];
+    "calls" Calls (pid: Pid => pid.0) [reads read_bytes writes written_bytes];
     "late" Late [ns];
 }
 

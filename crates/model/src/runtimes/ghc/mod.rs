@@ -13,6 +13,8 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
     lane: ("capability", "capabilities"),
     lock: ("MVar", "MVars"),
     writing: &["writeRawBufferPtr", "threadWaitWrite", "hPutBuf"],
+    buffering: "`hSetBuffering handle (BlockBuffering Nothing)`, and `hFlush` only where what it holds is waited for; or read and write \
+                whole `ByteString`s.",
     locking: &[
         (
             "GHC.IO.Handle.",

@@ -5,7 +5,10 @@ use crate::recording::Context;
 use crate::results::waits::{Kind, Wait, Waits};
 use crate::results::{Outcome, Results};
 use crate::testing::{Places, Script, switch};
-use rtscope_model::{CodeSample, Confidence, Counter, Cpu, Doing, Found, OffState, PurposeId, Runtime, Tid, WaitKind};
+use rtscope_model::{
+    CodeSample, Confidence, Counter, Cpu, Doing, Found, OffState, Pid, PurposeId, Runtime, Sample, SymbolId, Tid,
+    WaitKind,
+};
 
 const MS: u64 = 1_000_000;
 
@@ -75,18 +78,20 @@ fn at(purpose: &str, count: u64) -> Results {
 
 /// The same of a program whose threads looks saw wait.
 fn at_while(purpose: &str, count: u64, waits: Option<Waits>) -> Results {
+    let runtime = (Places::new().runtime, PurposeId::of(purpose));
+    analyse(Context { symbols: Places::new().symbols, waits, ..context() }, at_work(runtime, count)).0
+}
+
+/// So many of a hundred samples there, all of one lane at work.
+fn at_work(place: (SymbolId, Option<PurposeId>), count: u64) -> Script {
     let places = Places::new();
     let sample = |script: Script, n: u64| {
-        let (leaf, purpose) = match n < count {
-            true => (places.runtime, PurposeId::of(purpose)),
-            false => (places.spin, None),
-        };
+        let (leaf, purpose) = if n < count { place } else { (places.spin, None) };
         let what = Found::Running { ns: 9 * MS };
         let sample = CodeSample { tid: Tid(11), cpu: Cpu(0), leaf, user: Some(leaf), purpose, what };
         script.code_sample(100 * MS + n * 9 * MS, sample)
     };
-    let script = (0..100).fold(one_at_work(), sample);
-    analyse(Context { symbols: places.symbols.clone(), waits, ..context() }, script).0
+    (0..100).fold(one_at_work(), sample)
 }
 
 #[test]
@@ -100,6 +105,34 @@ fn what_the_runtime_does_for_a_program_is_named_where_it_can_do_without() {
     for (purpose, count) in [("scheduling", 9), ("allocation", 90)] {
         assert!(ids(&at(purpose, count)).is_empty(), "{purpose} {count}");
     }
+}
+
+#[test]
+fn calls_that_move_a_few_bytes_are_told_from_large_ones_and_from_conversations() {
+    let found = |reads: (u64, u64), writes: (u64, u64), slept| {
+        let (reads, read_bytes) = reads;
+        let (writes, written_bytes) = writes;
+        let calls = Sample::Calls { pid: Pid(10), reads, read_bytes, writes, written_bytes };
+        let thread = Sample::Thread {
+            tid: Tid(11),
+            voluntary: slept,
+            involuntary: 0,
+            minor_faults: 0,
+            major_faults: 0,
+            cpu_ns: 0,
+            wait_ns: 0,
+        };
+        let script = at_work((Places::new().write, None), 60).sample(998 * MS, calls).sample(998 * MS, thread);
+        analyse(Context { symbols: Places::new().symbols, ..context() }, script).0
+    };
+    let results = found((9, 90), (100_000, 700_000), 400);
+    let finding = one(&results, "unbuffered-io");
+    assert!(finding.claim.ends_with("a few bytes each: 100,000 writes of 7 B each on average."), "{}", finding.claim);
+    assert!((590 * MS..=610 * MS).contains(&finding.cost_ns), "{}", finding.cost_ns);
+    assert!(finding.remedies[0].text.words.contains("hSetBuffering"));
+    assert!(ids(&found((9, 90), (100_000, 70_000_000), 400)).is_empty(), "large ones");
+    assert!(ids(&found((100_000, 700_000), (9, 90_000), 400)).is_empty(), "samples found writes, which are large");
+    assert!(ids(&found((9, 90), (100_000, 700_000), 90_000)).is_empty(), "it waits for each answer");
 }
 
 #[test]
