@@ -104,6 +104,8 @@ pub struct Workload {
     pub seconds: f64,
     /// Id of the finding that has to be first, or [`NOTHING`].
     pub expect: String,
+    /// Id of a second finding that has to be there: what it takes is known to be less.
+    pub second: Option<String>,
     /// Ids of findings that are true as well: no false alarms behind the first.
     #[serde(default)]
     pub also: Vec<String>,

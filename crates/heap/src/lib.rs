@@ -20,6 +20,7 @@ mod megablock;
 pub mod memory;
 mod pinned;
 mod runtime;
+pub mod sampled;
 mod scan;
 mod slices;
 mod survey;

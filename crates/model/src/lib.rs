@@ -83,4 +83,4 @@ pub use runtimes::heap;
 pub use setting::Setting;
 pub use stm::{STM_COUNTS, STM_SHARED_LANE, StmCounts, StmLine, StmNamed, StmSeen};
 pub use time::{ClockMap, ClockMethod, LogTime, Time};
-pub use waits::{Doing, Holder, TextId, WaitGroup, WaitKind, WaitLine, WaitLook, WaitSeen};
+pub use waits::{Doing, Holder, OldObjects, TextId, WaitGroup, WaitKind, WaitLine, WaitLook, WaitSeen};

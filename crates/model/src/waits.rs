@@ -175,11 +175,24 @@ pub struct WaitLook {
     pub left_out: u32,
 }
 
+/// What old objects are, of those that a look met by chance; `P` tells code.
+#[derive(Clone, Eq, PartialEq, Debug, Default)]
+pub struct OldObjects<P> {
+    /// Bytes of all.
+    pub bytes: u64,
+    /// Of these, bytes of expressions that nothing has asked for yet.
+    pub delayed_bytes: u64,
+    /// The code of most of them, with the bytes of each.
+    pub delayed: Vec<(P, u64)>,
+}
+
 /// What is said at one moment.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub enum WaitSeen {
     /// A look.
     Look(WaitLook),
+    /// What the look met of the heap.
+    Old(OldObjects<TextId>),
     /// What a number stands for from the start on: a thread or a place. A later one of the same number counts.
     Text(TextId, String),
     /// Nothing is looked at from now on, and why.

@@ -58,8 +58,9 @@ pub fn comes_first(ghc: &str, name: &str) {
             assert!(outcome.throttled_periods > Some(0), "the quota did not limit anything");
         }
         let named = workload.names.as_deref().is_none_or(|text| outcome.names(text));
+        let both = workload.second.as_deref().is_none_or(|second| outcome.findings().contains(&second));
         let first = first_of_the_workload(outcome, &workload);
-        let hit = first == workload.expect && named;
+        let hit = first == workload.expect && named && both;
         if !hit {
             // Other work on the machine is a neighbour that the report rightly finds.
             let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();

@@ -66,6 +66,9 @@ pub struct Run {
     pub given: String,
     /// What is true of the workload: a finding's id or [`NOTHING`].
     pub expect: String,
+    /// A second finding that has to be there.
+    #[serde(default)]
+    pub second: Option<String>,
     /// What is true as well.
     #[serde(default)]
     pub also: Vec<String>,
@@ -99,9 +102,16 @@ impl Run {
         self.error.is_none() && right
     }
 
+    /// Of two causes: the larger came first, and the other was found; `None`: it has one.
+    pub fn both(&self) -> Option<bool> {
+        let second = self.second.as_ref()?;
+        Some(self.hit() && self.found.contains(second))
+    }
+
     /// Found, but not true.
     pub fn false_alarms(&self) -> impl Iterator<Item = &str> {
-        let true_too = |id: &&String| **id == self.expect || self.also.contains(id);
+        let true_too =
+            |id: &&String| **id == self.expect || self.second.as_ref() == Some(*id) || self.also.contains(id);
         self.found.iter().filter(move |id| !true_too(id)).map(String::as_str)
     }
 }

@@ -35,6 +35,8 @@ pub struct Figures {
     pub hits: Share,
     /// Runs that others disturbed, and the hits among them.
     pub dirty: Share,
+    /// Of the runs with two causes: those in which the larger came first and the other was found.
+    pub both: Share,
     /// Of the hits that had to name the code: those that did.
     pub named: Share,
     /// Of the hits whose rule was left out: those whose time has a name still.
@@ -55,6 +57,9 @@ impl Figures {
             return self.dirty.add(run.hit());
         }
         self.hits.add(run.hit());
+        if let Some(both) = run.both() {
+            self.both.add(both);
+        }
         if let Some(named) = run.named.filter(|_| run.hit()) {
             self.named.add(named);
         }
@@ -170,7 +175,7 @@ impl Score {
     }
 
     /// What a suite has to reach.
-    pub fn demands(&self) -> [Demand; 6] {
+    pub fn demands(&self) -> [Demand; 7] {
         let sum = |each: &dyn Fn(&OfWorkload) -> Share| {
             self.workloads
                 .iter()
@@ -185,6 +190,7 @@ impl Score {
             |workload: &OfWorkload| Share { yes: usize::from(workload.figures.hits.of * 2 >= self.planned), of: 1 };
         [
             Demand { what: "right finding first", share: sum(&ill), at_least: 95 },
+            Demand { what: "two causes found, the larger first", share: sum(&|it| it.figures.both), at_least: 90 },
             Demand { what: "healthy runs without an alarm", share: sum(&healthy), at_least: 100 },
             Demand { what: "remedies that improve what they name", share: sum(&|it| it.figures.cures), at_least: 90 },
             Demand { what: "hits that name the code", share: sum(&|it| it.figures.named), at_least: 95 },
@@ -251,8 +257,19 @@ mod tests {
         assert_eq!((alarms("late"), alarms("preempted")), ((1, 0), (0, 2)));
         assert_eq!(score.findings["late"].hits, share(1, 1));
         assert!(!score.findings.contains_key("known"));
-        assert_eq!(score.demands()[1].share, share(0, 1));
+        assert_eq!(score.demands()[2].share, share(0, 1));
         assert!(!score.passes());
+    }
+
+    #[test]
+    fn of_two_causes_both_have_to_be_found_and_the_larger_first() {
+        let two = |found: &[&str]| Run { second: Some("less".into()), ..run("pair", "more", found) };
+        let runs = vec![two(&["more", "less"]), two(&["less", "more"]), two(&["more"]), run("one", "more", &["more"])];
+        let score = Score::of(&read(&["pair", "one"], runs, Vec::new()));
+        let pair = &score.workloads[0].figures;
+        assert_eq!((pair.hits, pair.both), (share(2, 3), share(1, 3)));
+        assert_eq!(pair.false_first + pair.false_behind, 0, "both are true");
+        assert_eq!(score.demands()[1].share, share(1, 3));
     }
 
     #[test]

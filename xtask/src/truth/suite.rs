@@ -145,6 +145,7 @@ impl<'a> Suite<'a> {
             on: workload.language.compiler(toolchain).unwrap_or_default(),
             given: workload.given(),
             expect: workload.expect.clone(),
+            second: workload.second.clone(),
             also: workload.also.clone(),
             ..Run::default()
         };

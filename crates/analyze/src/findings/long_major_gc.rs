@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
     explains: &["collecting"],
     order: 120,
     needs: Some(&Need { name: "events of the heap", optional: false, missing: no_generations }),
-    yields_to: &["idle-gc", "explicit-gc"],
+    yields_to: &["idle-gc", "explicit-gc", "thunk-leak"],
     share_min: 0.05,
     long_ns: Some(LONG_NS),
     also: " by ones of 5 ms",

@@ -159,7 +159,14 @@ pub const STACKS: Rule =
 pub const SURVIVORS: Rule = Rule {
     id: "survivors",
     order: 143,
-    yields_to: &["explicit-gc", "idle-gc", "oversubscribed", "small-minor-heap", "parallel-gc-not-paying"],
+    yields_to: &[
+        "explicit-gc",
+        "idle-gc",
+        "oversubscribed",
+        "small-minor-heap",
+        "parallel-gc-not-paying",
+        "thunk-leak",
+    ],
     share_min: 0.10,
     why: "copying what is alive is the work of a collector",
     ..WORK

@@ -2,8 +2,8 @@
 //! what its holder does where; objects are compared within one look only, since collections move them. Refuses to say
 //! what follows.
 
-use crate::results::waits::{HolderDoes, Kind, WAITS_MAX as TOLD_MAX, Wait, Waits as Values};
-use rtscope_model::{Doing, TextId, Time, WaitGroup, WaitKind, WaitLook, WaitSeen};
+use crate::results::waits::{Delayed, HolderDoes, Kind, Old, WAITS_MAX as TOLD_MAX, Wait, Waits as Values};
+use rtscope_model::{Doing, OldObjects, TextId, Time, WaitGroup, WaitKind, WaitLook, WaitSeen};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Texts, and waits that are kept apart.
@@ -57,6 +57,7 @@ pub struct Waits {
     /// Looks at which any thread waited.
     waiting_looks: u64,
     why: Option<String>,
+    old: Option<(Old, BTreeMap<TextId, u64>)>,
 }
 
 impl Waits {
@@ -70,6 +71,7 @@ impl Waits {
             WaitSeen::Not(why) => self.why = Some(why),
             WaitSeen::Missed(count) => self.missed += u64::from(count),
             WaitSeen::Look(look) => self.look(time, &look),
+            WaitSeen::Old(old) => self.old(&old),
         }
     }
 
@@ -129,6 +131,29 @@ impl Waits {
         }
     }
 
+    fn old(&mut self, met: &OldObjects<TextId>) {
+        let (old, delayed) = self.old.get_or_insert_default();
+        old.looks += 1;
+        old.bytes = old.bytes.saturating_add(met.bytes);
+        old.delayed_bytes = old.delayed_bytes.saturating_add(met.delayed_bytes.min(met.bytes));
+        for (place, bytes) in &met.delayed {
+            if delayed.len() < TEXTS_MAX || delayed.contains_key(place) {
+                let sum = delayed.entry(*place).or_default();
+                *sum = sum.saturating_add(*bytes);
+            }
+        }
+    }
+
+    fn old_values(&self) -> Option<Old> {
+        let (old, delayed) = self.old.as_ref()?;
+        let named =
+            |(place, bytes): (&TextId, &u64)| Some(Delayed { place: self.texts.get(place)?.clone(), bytes: *bytes });
+        let mut delayed: Vec<Delayed> = delayed.iter().filter_map(named).collect();
+        delayed.sort_by_key(|place| std::cmp::Reverse(place.bytes));
+        delayed.truncate(TOLD_MAX);
+        Some(Old { delayed, ..old.clone() })
+    }
+
     fn of_kinds(&mut self, look: &WaitLook) {
         let mut kinds: BTreeMap<(WaitKind, Option<Doing>), u64> = BTreeMap::new();
         for group in &look.groups {
@@ -165,6 +190,7 @@ impl Waits {
             why: self.why.clone(),
             kinds: self.kinds.iter().map(kind).collect(),
             by,
+            old: self.old_values(),
         }
     }
 
@@ -219,8 +245,15 @@ mod tests {
         waits.push(Time(5), look(vec![group(WaitKind::Lock, Some(64), Some((2, call)), 18), delay, idle]));
         waits.push(Time(9), look(vec![group(WaitKind::Lock, Some(128), Some((2, call)), 18), idle]));
         waits.push(Time(9), WaitSeen::Missed(2));
+        for delayed in [vec![(1, 40), (9, 30)], vec![(0, 50), (1, 20)]] {
+            waits.push(Time(9), WaitSeen::Old(OldObjects { bytes: 100, delayed_bytes: 70, delayed }));
+        }
         let found = waits.values();
         assert_eq!((found.looks, found.missed, found.from, found.to), (2, 2, Some(Time(5)), Some(Time(9))));
+        let old = found.old.as_ref().unwrap();
+        assert_eq!((old.looks, old.bytes, old.delayed_bytes), (2, 200, 140));
+        let delayed: Vec<(&str, u64)> = old.delayed.iter().map(|place| (&*place.place, place.bytes)).collect();
+        assert_eq!(delayed, [("Desk.call", 60), ("Desk.with", 50)], "one has no name");
         assert_eq!((found.threads_mean, found.awake_mean, found.by.len()), (30.0, 1.0, 3));
         let lock = &found.by[0];
         assert_eq!((lock.kind, lock.for_each_other, lock.place.as_deref()), (WaitKind::Lock, true, Some("Desk.with")));

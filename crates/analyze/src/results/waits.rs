@@ -33,6 +33,38 @@ pub struct Waits {
     pub kinds: Vec<Kind>,
     /// What they waited for, most threads first; threads of the runtime's that had no work are the last.
     pub by: Vec<Wait>,
+    /// What old objects were, of those that looks met; null: none were met.
+    #[serde(default)]
+    pub old: Option<Old>,
+}
+
+/// Old objects that looks met by chance.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Old {
+    /// Looks that met any.
+    pub looks: u64,
+    /// Their bytes; what two looks met counts twice.
+    pub bytes: u64,
+    /// Of these, bytes of expressions that nothing had asked for yet.
+    pub delayed_bytes: u64,
+    /// Where these are made, most bytes first: those with a name, of the most of a look.
+    pub delayed: Vec<Delayed>,
+}
+
+/// Expressions of one place that nothing had asked for yet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Delayed {
+    /// Their code.
+    pub place: String,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Old {
+    /// Of the bytes, the part of expressions that nothing had asked for yet.
+    pub fn delayed_share(&self) -> f64 {
+        self.delayed_bytes as f64 / self.bytes.max(1) as f64
+    }
 }
 
 /// Threads that waited for things of one kind while who had them did one thing, at all places.
@@ -53,7 +85,9 @@ impl Waits {
     pub fn is_sound(&self) -> bool {
         let part = |share: f64| (0.0..=1.0 + 1e-9).contains(&share);
         let parts = |wait: &Wait| part(wait.share) && part(wait.looks_share);
-        self.by.len() <= WAITS_MAX
+        let old = |old: &Old| old.delayed_bytes <= old.bytes && old.delayed.len() <= WAITS_MAX;
+        self.old.as_ref().is_none_or(old)
+            && self.by.len() <= WAITS_MAX
             && self.by.iter().all(parts)
             && self.kinds.iter().all(|kind| part(kind.looks_share))
             && part(self.by.iter().map(|wait| wait.share).sum())

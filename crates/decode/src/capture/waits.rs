@@ -5,6 +5,7 @@
 //! | key | value |
 //! |---|---|
 //! | `w` | `[threads, awake, left_out, [group, …]]` |
+//! | `o` | `[bytes, delayed_bytes, [[number, bytes], …]]`: old objects that were met, and of expressions that nothing has asked for yet the place |
 //! | `x` | `[number, text]`: a thread or a place; a later text of a number replaces the one before |
 //! | `no` | why nothing is looked at from now on |
 //! | `missed` | looks that came to nothing since the last line |
@@ -17,7 +18,7 @@
 //! Unknown keys are skipped. The file is append-only and may be cut anywhere.
 
 use super::lines::{self, Damaged, JsonLines, OfLine};
-use rtscope_model::{Doing, Holder, TextId, Time, WaitGroup, WaitKind, WaitLine, WaitLook, WaitSeen};
+use rtscope_model::{Doing, Holder, OldObjects, TextId, Time, WaitGroup, WaitKind, WaitLine, WaitLook, WaitSeen};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -34,6 +35,7 @@ pub fn write_line(out: &mut Vec<u8>, line: &WaitLine) {
             let groups = look.groups.iter().take(GROUPS_MAX).map(Group::from).collect();
             written.w = Some((look.threads, look.awake, look.left_out, groups));
         }
+        WaitSeen::Old(old) => written.o = Some((old.bytes, old.delayed_bytes, Cow::Borrowed(&old.delayed))),
         WaitSeen::Text(number, text) => written.x = Some((*number, Cow::Borrowed(cut(text)))),
         WaitSeen::Not(why) => written.no = Some(Cow::Borrowed(cut(why))),
         WaitSeen::Missed(count) => written.missed = Some(*count),
@@ -46,12 +48,17 @@ fn cut(text: &str) -> &str {
     fits.and_then(|end| text.get(..end)).unwrap_or_default()
 }
 
+/// Places of expressions, with their bytes.
+type Delayed<'t> = Cow<'t, [(TextId, u64)]>;
+
 #[derive(Default, Serialize, Deserialize)]
 struct Line<'t> {
     t: u64,
     p: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     w: Option<(u32, u32, u32, Vec<Group<'t>>)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    o: Option<(u64, u64, Delayed<'t>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     x: Option<(TextId, Cow<'t, str>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,6 +112,10 @@ impl Line<'_> {
             let groups = groups.into_iter().map(Group::read).collect();
             return Ok(Some(WaitSeen::Look(WaitLook { groups, threads, awake, left_out })));
         }
+        if let Some((bytes, delayed_bytes, delayed)) = self.o {
+            let delayed = delayed.into_owned();
+            return Ok(Some(WaitSeen::Old(OldObjects { bytes, delayed_bytes, delayed })));
+        }
         let text = self.x.map(|(number, text)| WaitSeen::Text(number, text.into_owned()));
         let not = self.no.map(|why| WaitSeen::Not(why.into_owned()));
         Ok(text.or(not).or(self.missed.map(WaitSeen::Missed)))
@@ -144,6 +155,7 @@ mod tests {
         let seen = [
             WaitSeen::Text(2, "Desk.\"withDesk\" ü\n".into()),
             WaitSeen::Look(WaitLook { groups, threads: 21, awake: 2, left_out: 0 }),
+            WaitSeen::Old(OldObjects { bytes: 900, delayed_bytes: 400, delayed: vec![(2, 300), (7, u64::MAX)] }),
             WaitSeen::Missed(3),
             WaitSeen::Not("gone".into()),
         ];

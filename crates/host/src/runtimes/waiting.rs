@@ -1,7 +1,7 @@
 //! Threads of a program as a look from outside finds them. Owns what is asked of whoever looks; refuses to
 //! name a place and to count.
 
-use rtscope_model::{Doing, WaitKind};
+use rtscope_model::{Doing, OldObjects, WaitKind};
 use std::fmt;
 use std::io;
 
@@ -72,6 +72,14 @@ pub trait Looks: fmt::Debug + Send {
     /// # Errors
     /// The process has ended, or its memory may not be read (any more).
     fn look(&mut self) -> io::Result<Look>;
+
+    /// What old objects of its heap are, of a few that were met by chance; expressions by their code.
+    ///
+    /// # Errors
+    /// As [`Looks::look`], or that cannot be told of this runtime.
+    fn old(&mut self) -> io::Result<OldObjects<u64>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// A place on a thread's stack as far as its name is known.

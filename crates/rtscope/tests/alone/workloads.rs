@@ -47,11 +47,11 @@ truths! {
         live_9_0_wide_transactions "wide-transactions", live_9_0_hand_over "hand-over",
         live_9_0_small_writes "small-writes";
     "ghc-9.6":
-        live_9_6_lock_asleep "lock-asleep", live_9_6_sparks_fizzle "sparks-fizzle", live_9_6_at_rest "at-rest", live_5_3_domain_lock "domain-lock",
+        live_9_6_lock_asleep "lock-asleep", live_9_6_thunk_leak "thunk-leak", live_9_6_sparks_fizzle "sparks-fizzle", live_9_6_at_rest "at-rest", live_5_3_domain_lock "domain-lock",
         live_5_3_comparing "comparing", live_5_3_hand_over_domains "hand-over-domains",
         live_5_3_slow_reader "slow-reader";
     "ghc-9.10":
-        live_9_10_pool_in_turn "pool-in-turn", live_9_10_uneven "uneven",
+        live_9_10_pool_in_turn "pool-in-turn", live_9_10_scans_then_writes "scans-then-writes", live_9_10_uneven "uneven",
         live_9_10_sparks_lazy "sparks-lazy",
         live_5_4_uneven_domains "uneven-domains", live_5_4_mutex_convoy "mutex-convoy",
         live_5_4_spinning "spinning", live_5_4_short_lived_domains "short-lived-domains";

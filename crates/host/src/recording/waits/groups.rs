@@ -5,7 +5,7 @@ use super::places::{Place, Places};
 use crate::runtimes::recorded::HostRuntime;
 use crate::runtimes::waiting::{Frame, Thread};
 use rtscope_decode::capture::waits::GROUPS_MAX;
-use rtscope_model::{Doing, Holder, TextId, WaitGroup, WaitKind, WaitLook, WaitSeen, text};
+use rtscope_model::{Doing, Holder, OldObjects, TextId, WaitGroup, WaitKind, WaitLook, WaitSeen, text};
 use std::collections::HashMap;
 
 /// Texts of one process; more than this is no program.
@@ -100,6 +100,20 @@ pub(super) fn group(
     let left_out = groups.iter().skip(GROUPS_MAX).map(|group| group.count).sum();
     groups.truncate(GROUPS_MAX);
     WaitLook { groups, threads: u32::try_from(threads.len()).unwrap_or(u32::MAX), awake, left_out }
+}
+
+/// Old objects with names of places, but for those of the runtime's own code, which any place may have asked for.
+pub(super) fn old(old: &OldObjects<u64>, places: &Places, texts: &mut Texts) -> OldObjects<TextId> {
+    let of_program = |code: &u64| places.name(*code).filter(|place| !place.runtime);
+    let mut delayed: Vec<(TextId, u64)> = Vec::new();
+    for (code, bytes) in &old.delayed {
+        let Some(number) = of_program(code).and_then(|place| texts.number(&place.name)) else { continue };
+        match delayed.iter_mut().find(|(known, _)| *known == number) {
+            Some((_, all)) => *all += bytes,
+            None => delayed.push((number, *bytes)),
+        }
+    }
+    OldObjects { bytes: old.bytes, delayed_bytes: old.delayed_bytes, delayed }
 }
 
 /// `33 "evaluator"`: the number, and the name that the program gave it.

@@ -10,14 +10,15 @@ use crate::runtimes::waiting::{Look, Looks, Thread};
 use crate::sandbox;
 use crate::system::procfs::Host;
 use crate::target::Process;
-use rtscope_model::{Time, WaitSeen};
+use rtscope_model::{OldObjects, Time, WaitSeen};
 use std::io;
 use std::path::PathBuf;
 
 /// How often a program is tried that may become one yet.
 const TRIES_MAX: u32 = 40;
-/// Threads of looks that wait for names.
+/// Threads of looks that wait for names, and looks at old objects.
 const HELD_MAX: usize = 1 << 16;
+const OLD_MAX: usize = 1 << 12;
 
 #[derive(Debug)]
 pub(super) struct Watched {
@@ -47,6 +48,8 @@ struct Looking {
     places: Places,
     /// Looks whose places have no names yet.
     held: Vec<(Time, Vec<Thread>)>,
+    /// The same of old objects.
+    old: Vec<(Time, OldObjects<u64>)>,
 }
 
 fn may_not(error: &io::Error) -> String {
@@ -72,6 +75,13 @@ impl Watched {
             self.begin(host);
         }
         if let State::Looking(looking) = &mut self.state {
+            if let Ok(old) = looking.looks.old()
+                && old.bytes > 0
+                && looking.old.len() < OLD_MAX
+            {
+                looking.places.want(old.delayed.iter().map(|(code, _)| *code));
+                looking.old.push((now, old));
+            }
             match looking.looks.look() {
                 Ok(Look::Threads(threads)) => {
                     looking
@@ -120,7 +130,8 @@ impl Watched {
             Ok(looks) => {
                 let places = Places::open(&process);
                 self.program = program;
-                self.state = State::Looking(Box::new(Looking { process, runtime, looks, places, held: Vec::new() }));
+                let (held, old) = (Vec::new(), Vec::new());
+                self.state = State::Looking(Box::new(Looking { process, runtime, looks, places, held, old }));
             }
             Err(NoHeap { why, then: Then::Never(next) }) => self.refuse(format!("{why}{next}")),
             Err(NoHeap { why, then: Then::Failed }) => self.refuse(why),
@@ -147,6 +158,11 @@ impl Watched {
             let look = groups::group(&threads, &looking.places, looking.runtime, self.redact, &mut self.texts);
             self.out.extend(self.texts.take().into_iter().map(|text| (Some(time), text)));
             self.out.push((Some(time), WaitSeen::Look(look)));
+        }
+        for (time, old) in std::mem::take(&mut looking.old) {
+            let old = groups::old(&old, &looking.places, &mut self.texts);
+            self.out.extend(self.texts.take().into_iter().map(|text| (Some(time), text)));
+            self.out.push((Some(time), WaitSeen::Old(old)));
         }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::analysis::Analysis;
 use crate::recording::{Context, Tail};
+use crate::results::waits::{Delayed, Old, Waits};
 use crate::results::{BlamedPause, Outcome, Program, Results};
 use crate::testing::{self, Places, Script, switch};
 use rtscope_model::manifest::Group;
@@ -288,6 +289,27 @@ fn long_collections_of_the_old_generation_are_found() {
     let flags: Vec<_> = finding.remedies.iter().filter_map(|remedy| remedy.flag.as_deref()).collect();
     assert_eq!(flags, ["+RTS -F4", "+RTS --nonmoving-gc"], "a tenth of the run: fewer spare more than shorter ones");
     assert!(finding.remedies[0].text.words.starts_with("Let it grow"));
+}
+
+#[test]
+fn an_old_generation_of_expressions_is_a_leak_and_not_a_large_heap() {
+    let found = |delayed_bytes: u64, looks| {
+        let place = |place: &str, part| Delayed { place: place.into(), bytes: delayed_bytes / part };
+        let delayed = vec![place("Main.step", 2), place("Data.Map.insertWith", 3), place("Main.rare", 6)];
+        let old = Some(Old { looks, bytes: 1_000, delayed_bytes, delayed });
+        analyse(Context { waits: Some(Waits { old, ..Waits::default() }), ..context() }, script(MAJOR)).0
+    };
+    let results = found(700, 12);
+    let finding = one(&results, "thunk-leak");
+    assert!(
+        finding.claim.ends_with(", most of them made in `Main.step` and `Data.Map.insertWith`."),
+        "{}",
+        finding.claim
+    );
+    assert_eq!((finding.cost_ns, finding.confidence), (3 * 40 * MS * 7 / 10, Confidence::High));
+    assert!(finding.evidence[0].text.starts_with("70 % of the old generation"), "{:?}", finding.evidence);
+    assert_eq!(ids(&found(300, 12)), ["long-major-gc"], "a lazy structure holds some");
+    assert_eq!(ids(&found(700, 4)), ["long-major-gc"], "few looks");
 }
 
 #[test]

@@ -14,11 +14,12 @@ mod seen;
 mod small_nursery;
 mod sparks;
 mod stm_contention;
+mod thunk_leak;
 mod tracer_disturbance;
 
 use crate::findings::Rule;
 
-pub static RULES: [&Rule; 23] = [
+pub static RULES: [&Rule; 24] = [
     &late_safepoint::RULE,
     &tracer_disturbance::RULE,
     &memory_limit::RULE,
@@ -42,6 +43,7 @@ pub static RULES: [&Rule; 23] = [
     &blackhole_or_lock::RULE,
     &sparks::RULE,
     &stm_contention::RULE,
+    &thunk_leak::RULE,
 ];
 
 #[cfg(test)]

@@ -71,6 +71,7 @@ pub static RULE: Rule = Rule {
         "remembered-set",
         "stacks",
         "weak-pointers",
+        "thunk-leak",
         "explicit-gc",
         "idle-gc",
         "oversubscribed",

@@ -271,7 +271,7 @@ impl Target {
         })
     }
 
-    fn of_files(&self) -> impl Iterator<Item = &Mapping> {
+    pub(super) fn of_files(&self) -> impl Iterator<Item = &Mapping> {
         self.mappings.iter().filter(|mapping| mapping.name.starts_with('/'))
     }
 
@@ -394,7 +394,7 @@ fn reserved(memory: &impl Memory, statics: &Statics, mappings: &[Mapping]) -> io
 }
 
 /// Whole megablocks that can be written.
-fn space(mappings: &[Mapping], reserved: &Range<u64>) -> Space {
+pub(super) fn space(mappings: &[Mapping], reserved: &Range<u64>) -> Space {
     let mut committed: Vec<Range<u64>> = Vec::new();
     for mapping in mappings.iter().filter(|mapping| mapping.writable && mapping.is_anonymous()) {
         // What begins in the last megablock of all addresses has no whole one.

@@ -1,10 +1,12 @@
 //! The Haskell heap of a live process or a core file.
 
 mod found;
+mod sampled;
 mod source;
 mod take;
 mod touched;
 
 pub use found::{Refusal, found};
 pub(super) use found::{Target, refusal};
+pub(super) use sampled::Sampled;
 pub use take::{Ask, Failed, of_core, take};

@@ -16,7 +16,7 @@ mod tests;
 
 pub use names::told;
 
-use super::heap::Target;
+use super::heap::{Sampled, Target};
 use crate::kernel::asleep::Asleep;
 use crate::runtimes::c_stack::Stacks;
 use crate::runtimes::recorded::{NoHeap, Then};
@@ -28,7 +28,7 @@ use holders::Holders;
 use layout::{Layout, Why};
 use list::{Place, Reading, Tso};
 use rtscope_heap::Statics;
-use rtscope_model::{Doing, Version, WaitKind};
+use rtscope_model::{Doing, OldObjects, Version, WaitKind};
 use stack::{Tables, Walk};
 use std::collections::HashMap;
 use std::io;
@@ -47,6 +47,7 @@ struct Watched {
     tables: Tables,
     /// Of threads of the system, for those that are in foreign calls.
     stacks: Stacks,
+    old: Sampled,
 }
 
 /// Finds out where the threads of a process are.
@@ -55,8 +56,9 @@ pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
     let target = Target::find(process).map_err(|refused| super::refused::no_heap(&refused.into()))?;
     let place = place(target.statics, target.version, target.is_threaded() == Some(false))
         .map_err(|why| NoHeap { why, then: Then::Never("") })?;
-    let memory = LiveProcess::from(process.clone());
-    Ok(Box::new(Watched { memory, place, tables: Tables::default(), stacks: Stacks::default() }))
+    let memory = || LiveProcess::from(process.clone());
+    let old = Sampled::of(&target, memory());
+    Ok(Box::new(Watched { memory: memory(), place, tables: Tables::default(), stacks: Stacks::default(), old }))
 }
 
 /// One look at `memory` as that of a program with these variables, and who of its threads is in which of the system's; for
@@ -93,6 +95,10 @@ impl Looks for Watched {
         }
         self.memory.process.check()?;
         Ok(Look::Missed)
+    }
+
+    fn old(&mut self) -> io::Result<OldObjects<u64>> {
+        self.old.look()
     }
 }
 

@@ -1,0 +1,49 @@
+//! Old objects of a live process, a few at a time. Owns where its heap is by now; refuses to stop anything.
+
+use super::found::{Target, space};
+use crate::target::memory::LiveProcess;
+use rtscope_heap::sampled::look;
+use rtscope_heap::{Runtime, Space, Statics};
+use rtscope_model::OldObjects;
+use std::io;
+use std::ops::Range;
+
+/// Whoever looks again and again.
+#[derive(Debug)]
+pub struct Sampled {
+    memory: LiveProcess,
+    statics: Statics,
+    reserved: Range<u64>,
+    /// What is mapped from files: info tables lie there.
+    code: Vec<Range<u64>>,
+    space: Space,
+    /// Megablocks that it had when `space` was found.
+    megablocks: u64,
+    dice: u32,
+}
+
+impl Sampled {
+    pub fn of(target: &Target, memory: LiveProcess) -> Sampled {
+        let code = target.of_files().map(|mapping| mapping.range.clone()).collect();
+        let (statics, reserved, space) = (target.statics, target.reserved.clone(), target.space.clone());
+        Sampled { memory, statics, reserved, code, space, megablocks: 0, dice: 1 }
+    }
+
+    /// One look.
+    ///
+    /// # Errors
+    /// The process has ended, or its memory may not be read.
+    pub fn look(&mut self) -> io::Result<OldObjects<u64>> {
+        let megablocks = Runtime::read(&self.memory, &self.statics)?.megablocks.unwrap_or(0);
+        // Reading the mappings takes longer than all else; of a heap that grew a little, a little is not met.
+        if megablocks.abs_diff(self.megablocks) * 8 > self.megablocks {
+            self.space = space(&self.memory.process.mappings()?, &self.reserved);
+            self.megablocks = megablocks;
+        }
+        let Sampled { memory, space, code, dice, .. } = self;
+        Ok(look(memory, space, code, &mut |below| {
+            *dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (*dice >> 8) as usize % below.max(1)
+        }))
+    }
+}
