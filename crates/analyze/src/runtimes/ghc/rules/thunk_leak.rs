@@ -1,14 +1,14 @@
 //! `thunk-leak`: collections copy expressions that nothing has asked for yet, and all that they hold, again and again.
 //!
 //! Laziness keeps an expression until its value is asked for: a sum or a table that is added to and not looked at grows by
-//! one for each addition. Cost: what collections took to copy and mark, times the part of the old generation that such
-//! expressions are, as looks met it. What they alone hold comes on top.
+//! one for each addition. Cost: what collections took to copy and mark. How much of that ends with the leak nothing tells:
+//! expressions hold other objects, which may be held by others too.
 
 use crate::findings::collected::measured;
 use crate::findings::{COLLECT, Cost, Facts, LOOKS_MIN, Rule, Verdict, needs, sure};
 use crate::results::waits::Old;
 use rtscope_model::Remedy;
-use rtscope_model::units::percent;
+use rtscope_model::units::{bytes, percent};
 
 /// What collections do with what is alive.
 const COPYING: [&str; 4] = ["copying-young", "copying-old", "marking", "compacting"];
@@ -40,19 +40,18 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     }
     // Without samples, what bytes of old collections cost.
     let copying = measured(facts, &COPYING).unwrap_or(facts.collections.major.copying_ns);
-    let cost = Cost::Time((copying as f64 * share) as u64);
-    let verdict = Verdict::new(
-        cost,
-        sure(old.looks >= LOOKS_SURE),
-        "Collections copied expressions that nothing has asked for yet for ",
-    );
+    let what = "Collections copied what is alive for ";
+    let verdict = Verdict::new(Cost::Time(copying), sure(old.looks >= LOOKS_SURE), what);
     let most = old.delayed.iter().take(PLACES_MAX).filter(|place| place.bytes * 4 >= old.delayed_bytes);
     let most: Vec<String> = most.map(|place| format!("`{}`", place.place)).collect();
     let made = if most.is_empty() { String::new() } else { format!(", most of them made in {}", most.join(" and ")) };
+    let rest =
+        format!(": {} of the old generation are expressions that nothing has asked for yet{made}.", percent(share));
     let seen = format!(
-        "{} of the old generation were such expressions, as {} looks at some of its blocks met it.",
-        percent(share),
-        old.looks
+        "{} looks at some of its blocks met {}, and {} of such expressions.",
+        old.looks,
+        bytes(old.bytes),
+        bytes(old.delayed_bytes)
     );
     let remedies = [
         "Evaluate what is kept when it is made: `foldl'`, `modifyIORef'`, `Data.Map.Strict`, strict fields (`!`), `evaluate` or \
@@ -60,5 +59,5 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         "See what they are and what holds them: `rtscope heap` counts the objects of the running program by their code.",
     ]
     .map(|text| Remedy::new(text).falls(COLLECT));
-    Some(verdict.then(format!("{made}.")).seen([facts.overall(seen)]).remedies(remedies))
+    Some(verdict.then(rest).seen([facts.overall(seen)]).remedies(remedies))
 }

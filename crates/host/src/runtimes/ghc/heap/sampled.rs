@@ -34,11 +34,12 @@ impl Sampled {
     /// # Errors
     /// The process has ended, or its memory may not be read.
     pub fn look(&mut self) -> io::Result<OldObjects<u64>> {
-        let megablocks = Runtime::read(&self.memory, &self.statics)?.megablocks.unwrap_or(0);
+        let megablocks = Runtime::read(&self.memory, &self.statics)?.megablocks;
         // Reading the mappings takes longer than all else; of a heap that grew a little, a little is not met.
-        if megablocks.abs_diff(self.megablocks) * 8 > self.megablocks {
+        let is_near = |now: u64| now.abs_diff(self.megablocks).saturating_mul(8) <= self.megablocks;
+        if !megablocks.is_some_and(is_near) {
             self.space = space(&self.memory.process.mappings()?, &self.reserved);
-            self.megablocks = megablocks;
+            self.megablocks = megablocks.unwrap_or(0);
         }
         let Sampled { memory, space, code, dice, .. } = self;
         Ok(look(memory, space, code, &mut |below| {
