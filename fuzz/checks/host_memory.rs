@@ -122,6 +122,7 @@ fn statics(head: &mut Head<'_>) -> Statics {
         address_space: head.address(),
         given_back: head.address(),
         high_watermark: head.address(),
+        next_thread: None,
     }
 }
 

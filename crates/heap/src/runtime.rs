@@ -40,6 +40,8 @@ pub struct Statics {
     pub given_back: Option<u64>,
     /// `mblock_high_watermark`: nothing behind it was ever taken.
     pub high_watermark: Option<u64>,
+    /// `next_thread_id`: threads are numbered as they are made, from 1 on.
+    pub next_thread: Option<u64>,
 }
 
 /// More ranges than a list of them has.

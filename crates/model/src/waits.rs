@@ -193,6 +193,8 @@ pub enum WaitSeen {
     Look(WaitLook),
     /// What the look met of the heap.
     Old(OldObjects<TextId>),
+    /// So many threads were made since the program began.
+    Made(u64),
     /// What a number stands for from the start on: a thread or a place. A later one of the same number counts.
     Text(TextId, String),
     /// Nothing is looked at from now on, and why.

@@ -8,7 +8,7 @@
 use super::collected::{in_program, of_lanes_at_work};
 use super::{Cost, Facts, Rule, Verdict, needs, sure};
 use crate::results::waits::Wait;
-use rtscope_model::units::percent;
+use rtscope_model::units::{percent, rate};
 use rtscope_model::{Node, Remedy, WaitKind};
 
 /// Below this many samples a share says nothing; from the second number on it is good to a few per cent.
@@ -105,10 +105,17 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [Work]) -> Option<Verdict> {
             herd.at()
         ))
     });
+    let made = facts.context.waits.as_ref().and_then(|waits| waits.made_per_second);
+    let made = made.filter(|made| *made >= MADE_MIN && work.ids.contains(&SCHEDULING));
+    let made = made.map(|made| facts.overall(format!("It made {} threads a second.", rate(made))));
     let change = if herd.is_some() { HERD } else { work.change };
     let remedy = Remedy::new(change).verify("Record again: this part of the account is smaller.");
-    Some(verdict.seen([facts.overall(seen)].into_iter().chain(waited)).remedies([remedy]))
+    Some(verdict.seen([facts.overall(seen)].into_iter().chain(made).chain(waited)).remedies([remedy]))
 }
+
+/// Work of the scheduler; from so many threads in a second, a thousandth of a CPU at a microsecond each, they are told.
+const SCHEDULING: &str = "purpose:scheduling";
+const MADE_MIN: f64 = 1_000.0;
 
 /// Work of transactions; what a herd in them is to be changed to.
 const TRANSACTIONS: &str = "purpose:transactions";

@@ -58,6 +58,8 @@ pub struct Waits {
     waiting_looks: u64,
     why: Option<String>,
     old: Option<(Old, BTreeMap<TextId, u64>)>,
+    /// Threads made: the first count and the last.
+    made: Option<[(Time, u64); 2]>,
 }
 
 impl Waits {
@@ -72,6 +74,7 @@ impl Waits {
             WaitSeen::Missed(count) => self.missed += u64::from(count),
             WaitSeen::Look(look) => self.look(time, &look),
             WaitSeen::Old(old) => self.old(&old),
+            WaitSeen::Made(made) => self.made.get_or_insert([(time, made); 2])[1] = (time, made),
         }
     }
 
@@ -190,6 +193,10 @@ impl Waits {
             why: self.why.clone(),
             kinds: self.kinds.iter().map(kind).collect(),
             by,
+            made_per_second: self.made.and_then(|[(from, first), (to, last)]| {
+                let seconds = to.since(from) as f64 / 1e9;
+                (seconds > 0.0).then(|| last.saturating_sub(first) as f64 / seconds)
+            }),
             old: self.old_values(),
         }
     }
@@ -245,11 +252,15 @@ mod tests {
         waits.push(Time(5), look(vec![group(WaitKind::Lock, Some(64), Some((2, call)), 18), delay, idle]));
         waits.push(Time(9), look(vec![group(WaitKind::Lock, Some(128), Some((2, call)), 18), idle]));
         waits.push(Time(9), WaitSeen::Missed(2));
+        for (at, made) in [(5, 100), (7, 300), (9, 900)] {
+            waits.push(Time(at), WaitSeen::Made(made));
+        }
         for delayed in [vec![(1, 40), (9, 30)], vec![(0, 50), (1, 20)]] {
             waits.push(Time(9), WaitSeen::Old(OldObjects { bytes: 100, delayed_bytes: 70, delayed }));
         }
         let found = waits.values();
         assert_eq!((found.looks, found.missed, found.from, found.to), (2, 2, Some(Time(5)), Some(Time(9))));
+        assert_eq!(found.made_per_second, Some(1e9 * 800.0 / 4.0));
         let old = found.old.as_ref().unwrap();
         assert_eq!((old.looks, old.bytes, old.delayed_bytes), (2, 200, 140));
         let delayed: Vec<(&str, u64)> = old.delayed.iter().map(|place| (&*place.place, place.bytes)).collect();

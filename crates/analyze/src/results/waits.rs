@@ -33,6 +33,9 @@ pub struct Waits {
     pub kinds: Vec<Kind>,
     /// What they waited for, most threads first; threads of the runtime's that had no work are the last.
     pub by: Vec<Wait>,
+    /// Threads that were made in a second, from the first look to the last; null: not counted, or at one look only.
+    #[serde(default)]
+    pub made_per_second: Option<f64>,
     /// What old objects were, of those that looks met; null: none were met.
     #[serde(default)]
     pub old: Option<Old>,

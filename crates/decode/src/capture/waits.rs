@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `w` | `[threads, awake, left_out, [group, …]]` |
 //! | `o` | `[bytes, delayed_bytes, [[number, bytes], …]]`: old objects that were met, and of expressions that nothing has asked for yet the place |
+//! | `m` | threads that were made since the program began |
 //! | `x` | `[number, text]`: a thread or a place; a later text of a number replaces the one before |
 //! | `no` | why nothing is looked at from now on |
 //! | `missed` | looks that came to nothing since the last line |
@@ -36,6 +37,7 @@ pub fn write_line(out: &mut Vec<u8>, line: &WaitLine) {
             written.w = Some((look.threads, look.awake, look.left_out, groups));
         }
         WaitSeen::Old(old) => written.o = Some((old.bytes, old.delayed_bytes, Cow::Borrowed(&old.delayed))),
+        WaitSeen::Made(made) => written.m = Some(*made),
         WaitSeen::Text(number, text) => written.x = Some((*number, Cow::Borrowed(cut(text)))),
         WaitSeen::Not(why) => written.no = Some(Cow::Borrowed(cut(why))),
         WaitSeen::Missed(count) => written.missed = Some(*count),
@@ -59,6 +61,8 @@ struct Line<'t> {
     w: Option<(u32, u32, u32, Vec<Group<'t>>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     o: Option<(u64, u64, Delayed<'t>)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    m: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     x: Option<(TextId, Cow<'t, str>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,7 +122,7 @@ impl Line<'_> {
         }
         let text = self.x.map(|(number, text)| WaitSeen::Text(number, text.into_owned()));
         let not = self.no.map(|why| WaitSeen::Not(why.into_owned()));
-        Ok(text.or(not).or(self.missed.map(WaitSeen::Missed)))
+        Ok(text.or(not).or(self.m.map(WaitSeen::Made)).or(self.missed.map(WaitSeen::Missed)))
     }
 }
 
@@ -156,6 +160,7 @@ mod tests {
             WaitSeen::Text(2, "Desk.\"withDesk\" ü\n".into()),
             WaitSeen::Look(WaitLook { groups, threads: 21, awake: 2, left_out: 0 }),
             WaitSeen::Old(OldObjects { bytes: 900, delayed_bytes: 400, delayed: vec![(2, 300), (7, u64::MAX)] }),
+            WaitSeen::Made(u64::MAX),
             WaitSeen::Missed(3),
             WaitSeen::Not("gone".into()),
         ];

@@ -80,6 +80,14 @@ pub trait Looks: fmt::Debug + Send {
     fn old(&mut self) -> io::Result<OldObjects<u64>> {
         Err(io::ErrorKind::Unsupported.into())
     }
+
+    /// How many threads were made so far.
+    ///
+    /// # Errors
+    /// As [`Looks::old`].
+    fn made(&mut self) -> io::Result<u64> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// A place on a thread's stack as far as its name is known.

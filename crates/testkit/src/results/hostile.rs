@@ -74,6 +74,7 @@ fn waits(evil: &str) -> Waits {
         why: Some(evil.to_owned()),
         kinds: vec![Kind { kind: wait.kind, holder: Some(Doing::Runs), threads_mean: 18.0, looks_share: 1.0 }],
         by: vec![wait],
+        made_per_second: Some(9_000.0),
         old: Some(Old { looks: 12, bytes: 1_000, delayed_bytes: 700, delayed }),
         ..Waits::default()
     }

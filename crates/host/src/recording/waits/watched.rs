@@ -82,6 +82,7 @@ impl Watched {
                 looking.places.want(old.delayed.iter().map(|(code, _)| *code));
                 looking.old.push((now, old));
             }
+            self.out.extend(looking.looks.made().ok().map(|made| (Some(now), WaitSeen::Made(made))));
             match looking.looks.look() {
                 Ok(Look::Threads(threads)) => {
                     looking

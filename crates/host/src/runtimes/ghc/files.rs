@@ -57,7 +57,7 @@ type Kept = fn(&mut RuntimeSymbols) -> &mut Option<u64>;
 
 /// Symbols of the runtime, and the field that keeps the address of each. Of several names, the first that a file has
 /// counts.
-const SYMBOLS: [(&str, Kept); 19] = [
+const SYMBOLS: [(&str, Kept); 20] = [
     ("capEventBuf", |of| &mut of.cap_event_buf),
     ("eventBuf", |of| &mut of.event_buf),
     ("start_init_elapsed", |of| &mut of.start_init_elapsed),
@@ -73,6 +73,7 @@ const SYMBOLS: [(&str, Kept); 19] = [
     ("free_list_head", |of| &mut of.heap.given_back),
     ("mblock_high_watermark", |of| &mut of.heap.high_watermark),
     ("mblock_address_space", |of| &mut of.heap.address_space),
+    ("next_thread_id", |of| &mut of.heap.next_thread),
     ("stmStartTransaction", |of| &mut of.stm.start),
     ("max_commits", |of| &mut of.stm.max_commits),
     ("token_locked", |of| &mut of.stm.token_locked),

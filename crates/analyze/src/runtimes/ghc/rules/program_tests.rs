@@ -136,6 +136,18 @@ fn calls_that_move_a_few_bytes_are_told_from_large_ones_and_from_conversations()
 }
 
 #[test]
+fn threads_that_are_made_for_each_piece_of_work_are_counted() {
+    let seen = |made: f64| {
+        let waits = Waits { looks: 40, made_per_second: Some(made), ..Waits::default() };
+        let results = at_while("scheduling", 60, Some(waits));
+        results.findings.into_iter().find(|finding| finding.id == "overhead").unwrap().evidence
+    };
+    let many = seen(512_000.0);
+    assert_eq!(many[1].text, "It made 512,000 threads a second.");
+    assert_eq!(seen(3.0).len(), 1);
+}
+
+#[test]
 fn threads_that_wait_for_one_change_are_a_herd() {
     let herd = |threads: f64| {
         let kind = WaitKind::Transaction;

@@ -100,6 +100,11 @@ impl Looks for Watched {
     fn old(&mut self) -> io::Result<OldObjects<u64>> {
         self.old.look()
     }
+
+    fn made(&mut self) -> io::Result<u64> {
+        let next = self.place.statics.next_thread.ok_or(io::ErrorKind::Unsupported)?;
+        Ok(self.memory.read_u64(next)?.saturating_sub(1))
+    }
 }
 
 impl Watched {
