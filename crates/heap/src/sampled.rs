@@ -13,8 +13,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// Megablocks of one look, and blocks of each.
-const MEGABLOCKS: usize = 3;
-const BLOCKS: usize = 4;
+const MEGABLOCKS: usize = 2;
+const BLOCKS: usize = 3;
 /// Kinds of expressions that are named.
 const DELAYED_MAX: usize = 8;
 

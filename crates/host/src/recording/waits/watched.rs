@@ -19,6 +19,8 @@ const TRIES_MAX: u32 = 40;
 /// Threads of looks that wait for names, and looks at old objects.
 const HELD_MAX: usize = 1 << 16;
 const OLD_MAX: usize = 1 << 12;
+/// One part in so many of old objects has to be expressions without a value for these to get names.
+const OLD_SHARE: u64 = 3;
 
 #[derive(Debug)]
 pub(super) struct Watched {
@@ -79,7 +81,9 @@ impl Watched {
                 && old.bytes > 0
                 && looking.old.len() < OLD_MAX
             {
-                looking.places.want(old.delayed.iter().map(|(code, _)| *code));
+                // Names take a child that reads all symbols: of a few expressions nothing is to be said.
+                let many = old.delayed_bytes.saturating_mul(OLD_SHARE) >= old.bytes;
+                looking.places.want(old.delayed.iter().filter(|_| many).map(|(code, _)| *code));
                 looking.old.push((now, old));
             }
             self.out.extend(looking.looks.made().ok().map(|made| (Some(now), WaitSeen::Made(made))));

@@ -16,7 +16,7 @@ const COPYING: [&str; 4] = ["copying-young", "copying-old", "marking", "compacti
 const SHARE_MIN: f64 = 1.0 / 3.0;
 /// Places that a claim names.
 const PLACES_MAX: usize = 2;
-/// A look meets a dozen blocks: enough looks to be sure.
+/// A look meets half a dozen blocks: enough looks to be sure.
 const LOOKS_SURE: u64 = 10;
 
 pub static RULE: Rule = Rule {
