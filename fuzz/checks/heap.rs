@@ -4,6 +4,7 @@
 use rtscope_heap::descriptor::{BLOCK, DESCRIPTORS, MEGABLOCK};
 use rtscope_heap::ledger::{self, Residency};
 use rtscope_heap::{Beside, Memory, Scan, Space, Statics, Survey, sampled};
+use rtscope_model::chance::Chance;
 use std::io;
 
 const HEAP: u64 = 0x42_0000_0000;
@@ -41,10 +42,9 @@ pub fn check(bytes: &[u8]) {
         code: std::iter::once(CODE..CODE + 0x1000).collect(),
         data: std::iter::once(DATA..DATA + 0x1000).collect(),
     };
-    let mut dice = bytes.iter().cycle().map(|byte| usize::from(*byte));
-    let old = sampled::look(&image, &space, &beside.code, &mut |below| dice.next().unwrap_or(0) % below);
-    let named: u64 = old.delayed.iter().map(|(_, bytes)| bytes).sum();
-    assert!(named <= old.delayed_bytes && old.delayed_bytes <= old.bytes && old.delayed.len() <= 8);
+    let old = sampled::look(&image, &space, &beside.code, &mut Chance::new(u64::from(bytes[0])));
+    let named: u64 = old.thunks.iter().map(|(_, bytes)| bytes).sum();
+    assert!(named <= old.thunk_bytes && old.thunk_bytes <= old.bytes && old.thunks.len() <= 8);
     let scan = Scan::of(&image, &survey, &Statics::default(), &beside);
     let met: u64 = scan.census.iter().map(|entry| entry.bytes).sum();
     assert!(met + scan.skipped_bytes <= scan.read_bytes && scan.read_bytes <= 2 * MEGABLOCK);

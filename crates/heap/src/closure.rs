@@ -41,9 +41,9 @@ types! {
     Constructor(1..=7) = "CONSTR",
     /// A function with its free variables.
     Function(8..=13) = "FUN",
-    /// An expression that nobody has asked for yet.
+    /// An unevaluated expression.
     Thunk(15..=20) = "THUNK",
-    /// The field of a value that nobody has asked for yet.
+    /// The unevaluated selection of a field.
     Selector(22) = "THUNK_SELECTOR",
     /// Interpreted code.
     Bco(23) = "BCO",

@@ -1,4 +1,4 @@
-//! What a few blocks of old objects hold, taken by chance: it costs the same however large the heap is. Owns which blocks
+//! A sample of old objects: it costs the same however large the heap is. Owns which blocks
 //! are taken, and which of them count. The program runs on: a block that a collection is just emptying is full of what
 //! is no object, and does not count.
 
@@ -9,29 +9,24 @@ use crate::megablock::Megablock;
 use crate::memory::{Memory, Space};
 use crate::walk::{Tables, walk};
 use rtscope_model::OldObjects;
+use rtscope_model::chance::Chance;
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// Megablocks of one look, and blocks of each.
 const MEGABLOCKS: usize = 2;
 const BLOCKS: usize = 3;
-/// Kinds of expressions that are named.
-const DELAYED_MAX: usize = 8;
+/// Code that is kept of each look.
+const THUNKS_MAX: usize = 8;
 
-/// Takes blocks of `space` by the numbers that `dice` gives, each below the one it is given. Info tables lie beside `code`;
-/// expressions are told by theirs.
-pub fn look(
-    memory: &impl Memory,
-    space: &Space,
-    code: &[Range<u64>],
-    dice: &mut impl FnMut(usize) -> usize,
-) -> OldObjects<u64> {
+/// Samples blocks of `space`. Info tables lie beside `code`: thunks are identified by theirs.
+pub fn look(memory: &impl Memory, space: &Space, code: &[Range<u64>], chance: &mut Chance) -> OldObjects<u64> {
     let mut tables = Tables::new(memory, code.to_vec());
-    let (mut old, mut delayed) = (OldObjects::default(), HashMap::<u64, u64>::new());
+    let (mut old, mut thunks) = (OldObjects::default(), HashMap::<u64, u64>::new());
     for _ in 0..MEGABLOCKS {
-        let Some(blocks) = megablock(memory, space, dice) else { continue };
+        let Some(blocks) = megablock(memory, space, chance) else { continue };
         for _ in 0..BLOCKS.min(blocks.len()) {
-            let Some((start, used)) = blocks.get(dice(blocks.len())) else { continue };
+            let Some((start, used)) = blocks.get(chance.below(blocks.len() as u64) as usize) else { continue };
             let mut words = vec![0; (*used / 8) as usize];
             if memory.read_words(std::slice::from_ref(&(*start..start + used / 8 * 8)), &mut words).is_err() {
                 continue;
@@ -42,24 +37,24 @@ pub fn look(
                     here.extend(own.first().map(|code| (*code, 8 * own.len() as u64)));
                 }
             });
-            // What is left of an expression that has a value by now is skipped, too: that is no more than half.
+            // What a thunk leaves behind when it is evaluated is skipped too: that is no more than half.
             if skipped * 2 <= *used {
                 old.bytes += used;
-                here.into_iter().for_each(|(code, bytes)| *delayed.entry(code).or_default() += bytes);
+                here.into_iter().for_each(|(code, bytes)| *thunks.entry(code).or_default() += bytes);
             }
         }
     }
-    old.delayed_bytes = delayed.values().sum();
-    old.delayed = delayed.into_iter().collect();
-    old.delayed.sort_by_key(|(code, bytes)| (std::cmp::Reverse(*bytes), *code));
-    old.delayed.truncate(DELAYED_MAX);
+    old.thunk_bytes = thunks.values().sum();
+    old.thunks = thunks.into_iter().collect();
+    old.thunks.sort_by_key(|(code, bytes)| (std::cmp::Reverse(*bytes), *code));
+    old.thunks.truncate(THUNKS_MAX);
     old
 }
 
 /// The blocks of old objects in a megablock: where each starts, and its used bytes.
-fn megablock(memory: &impl Memory, space: &Space, dice: &mut impl FnMut(usize) -> usize) -> Option<Vec<(u64, u64)>> {
-    let count = space.megablocks().count();
-    let address = space.megablocks().nth(if count > 0 { dice(count) } else { return None })?;
+fn megablock(memory: &impl Memory, space: &Space, chance: &mut Chance) -> Option<Vec<(u64, u64)>> {
+    let count = space.megablocks().count() as u64;
+    let address = space.megablocks().nth(chance.below(count) as usize)?;
     let mut descriptors = vec![0; DESCRIPTORS];
     memory.read(address, &mut descriptors).ok()?;
     let (megablock, _) = Megablock::read(address, &descriptors);
@@ -76,7 +71,7 @@ mod tests {
     const AT: u64 = 0x42_0010_0000;
     const CODE: u64 = 0x40_0000;
 
-    /// Info tables of a pair, of an expression with one free variable, and of its field.
+    /// Info tables of a pair, of a thunk with one free variable, and of a selection.
     fn code() -> (Image, [u64; 3]) {
         let table = |pointers: u64, others: u64, number: u64| [others << 32 | pointers, number];
         let words = [table(2, 0, 4), table(1, 0, 16), table(0, 0, 22)].concat();
@@ -84,19 +79,14 @@ mod tests {
     }
 
     fn looked(image: &Image, megablocks: u64) -> OldObjects<u64> {
-        let mut number = 0;
-        let mut dice = |below: usize| {
-            number += 1;
-            number % below
-        };
-        look(image, &space(AT, megablocks), std::slice::from_ref(&(CODE..CODE + 0x1000)), &mut dice)
+        look(image, &space(AT, megablocks), std::slice::from_ref(&(CODE..CODE + 0x1000)), &mut Chance::new(1))
     }
 
     #[test]
-    fn of_old_blocks_expressions_without_a_value_are_told() {
-        let (image, [pair, delayed, field]) = code();
-        // Two expressions for each pair, and one field for each two pairs.
-        let objects = [pair, 1, 2, delayed, 0, 9, delayed, 0, 9, pair, 1, 2, delayed, 0, 9, delayed, 0, 9, field, 0, 9];
+    fn unevaluated_thunks_of_old_blocks_are_counted() {
+        let (image, [pair, thunks, field]) = code();
+        // Two thunks for each pair, and one selection for each two pairs.
+        let objects = [pair, 1, 2, thunks, 0, 9, thunks, 0, 9, pair, 1, 2, thunks, 0, 9, thunks, 0, 9, field, 0, 9];
         let laid = Laid::at(AT).group(1, 0, Flags::EVACUATED, 168).group(1, 1, Flags::EVACUATED, 168).group(
             1,
             1,
@@ -108,8 +98,8 @@ mod tests {
         let old = looked(&image, 1);
         let times = old.bytes / 168;
         assert!(times > 0 && old.bytes.is_multiple_of(168), "the old block alone is read: {old:?}");
-        assert_eq!(old.delayed, [(delayed, 96 * times), (field, 24 * times)]);
-        assert_eq!(old.delayed_bytes, 120 * times);
+        assert_eq!(old.thunks, [(thunks, 96 * times), (field, 24 * times)]);
+        assert_eq!(old.thunk_bytes, 120 * times);
     }
 
     #[test]

@@ -468,7 +468,7 @@ pub enum Sample {
     },
     /// Calls of one process that read and write, since it began.
     Calls {
-        /// Which.
+        /// The process.
         pid: Pid,
         /// Calls that read,
         reads: u64,

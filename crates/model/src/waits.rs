@@ -175,15 +175,15 @@ pub struct WaitLook {
     pub left_out: u32,
 }
 
-/// What old objects are, of those that a look met by chance; `P` tells code.
+/// A sample of the old objects of a heap; `P` identifies code.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct OldObjects<P> {
     /// Bytes of all.
     pub bytes: u64,
-    /// Of these, bytes of expressions that nothing has asked for yet.
-    pub delayed_bytes: u64,
-    /// The code of most of them, with the bytes of each.
-    pub delayed: Vec<(P, u64)>,
+    /// Of these, bytes of unevaluated thunks: expressions of a lazy language that have no value yet.
+    pub thunk_bytes: u64,
+    /// Which code makes most of them, with the bytes of each.
+    pub thunks: Vec<(P, u64)>,
 }
 
 /// What is said at one moment.
@@ -191,7 +191,7 @@ pub struct OldObjects<P> {
 pub enum WaitSeen {
     /// A look.
     Look(WaitLook),
-    /// What the look met of the heap.
+    /// A sample of old objects.
     Old(OldObjects<TextId>),
     /// So many threads were made since the program began.
     Made(u64),

@@ -107,14 +107,15 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [Work]) -> Option<Verdict> {
     });
     let made = facts.context.waits.as_ref().and_then(|waits| waits.made_per_second);
     let made = made.filter(|made| *made >= MADE_MIN && work.ids.contains(&SCHEDULING));
-    let made = made.map(|made| facts.overall(format!("It made {} threads a second.", rate(made))));
+    let made = made.map(|made| facts.overall(format!("The program created {} threads a second.", rate(made))));
     let change = if herd.is_some() { HERD } else { work.change };
     let remedy = Remedy::new(change).verify("Record again: this part of the account is smaller.");
     Some(verdict.seen([facts.overall(seen)].into_iter().chain(made).chain(waited)).remedies([remedy]))
 }
 
-/// Work of the scheduler; from so many threads in a second, a thousandth of a CPU at a microsecond each, they are told.
+/// Work of the scheduler.
 const SCHEDULING: &str = "purpose:scheduling";
+/// A thread costs a microsecond or so: fewer a second are no reason for anything.
 const MADE_MIN: f64 = 1_000.0;
 
 /// Work of transactions; what a herd in them is to be changed to.

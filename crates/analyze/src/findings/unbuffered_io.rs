@@ -7,7 +7,7 @@
 use super::collected::{SAMPLES_MANY, SAMPLES_MIN, served};
 use super::{Cost, Facts, Rule, Verdict, needs, sure};
 use rtscope_model::Remedy;
-use rtscope_model::units::{bytes, counted, percent};
+use rtscope_model::units::{bytes, counted};
 
 /// Calls that `/proc/PID/io` counts.
 const READS: [&str; 5] = ["kernel:read", "kernel:readv", "kernel:pread64", "kernel:preadv", "kernel:preadv2"];
@@ -24,37 +24,29 @@ pub(super) static RULE: Rule = Rule {
     needs: Some(&needs::CODE),
     share_min: 0.10,
     also: ", below 512 bytes a call, four calls for each time that a thread slept",
-    why: "every program reads and writes, and who waits for an answer has to send what it asks",
+    why: "every program reads and writes, and a question that waits for its answer cannot wait for a buffer to fill",
     check,
     ..Rule::BLANK
 };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let kinds = facts.counters.calls()?.into_iter().zip([("reads", &READS), ("writes", &WRITES)]);
-    let small = kinds.filter(|(of, (_, ids))| of.mean() < BYTES_MAX && served(facts, *ids).samples > 0);
-    let small: Vec<_> = small.collect();
-    let calls: u64 = small.iter().fold(0, |sum, (of, _)| sum.saturating_add(of.count));
-    if calls / CALLS_PER_SLEEP_MIN < facts.counters.slept() {
+    let kinds = [(("read", "reads"), &READS), (("write", "writes"), &WRITES)];
+    let small = facts.counters.calls()?.into_iter().zip(kinds);
+    let small = small.map(|(calls, (names, ids))| (calls, names, served(facts, ids)));
+    let small: Vec<_> = small.filter(|(calls, _, took)| calls.mean() < BYTES_MAX && took.samples > 0).collect();
+    let calls: u64 = small.iter().fold(0, |sum, (calls, ..)| sum.saturating_add(calls.count));
+    let (ns, samples) = small.iter().fold((0, 0), |sum, (.., took)| (sum.0 + took.ns, sum.1 + took.samples));
+    if samples < SAMPLES_MIN || calls / CALLS_PER_SLEEP_MIN < facts.counters.slept() {
         return None;
     }
-    let ids: Vec<&str> = small.iter().flat_map(|(_, (_, ids))| **ids).collect();
-    let took = served(facts, &ids);
-    if took.samples < SAMPLES_MIN {
-        return None;
-    }
-    let kinds = small.iter().map(|(of, (kind, _))| {
-        format!("{} of {} each on average", counted(of.count, kind.trim_end_matches('s'), kind), bytes(of.mean()))
+    let kinds = small.iter().map(|(calls, (one, many), _)| {
+        format!("{} of {} each on average", counted(calls.count, one, many), bytes(calls.mean()))
     });
     let kinds = kinds.collect::<Vec<_>>().join(" and ");
-    let program = facts.account?.part("program")?;
-    let share = percent(took.ns as f64 / program.ns.max(1) as f64);
-    let seen = format!("{} samples found the kernel at them, {share} of the program's time.", took.samples);
-    let verdict = Verdict::new(Cost::Time(took.ns), sure(took.samples >= SAMPLES_MANY), "The kernel worked for ")
+    let seen = format!("{samples} samples of the program's time found the kernel at them.");
+    let verdict = Verdict::new(Cost::Time(ns), sure(samples >= SAMPLES_MANY), "The kernel worked for ")
         .then(format!(" for calls that move a few bytes each: {kinds}."));
     let remedy = format!("Move more with each call, through a buffer. {}", facts.runtime.buffering);
-    Some(
-        verdict
-            .seen([facts.overall(seen)])
-            .remedies([Remedy::new(remedy.trim_end()).verify("Record again: this part of the account is smaller.")]),
-    )
+    let remedy = Remedy::new(remedy.trim_end()).verify("Record again: this part of the account is smaller.");
+    Some(verdict.seen([facts.overall(seen)]).remedies([remedy]))
 }

@@ -2,7 +2,7 @@
 //! what its holder does where; objects are compared within one look only, since collections move them. Refuses to say
 //! what follows.
 
-use crate::results::waits::{Delayed, HolderDoes, Kind, Old, WAITS_MAX as TOLD_MAX, Wait, Waits as Values};
+use crate::results::waits::{HolderDoes, Kind, Old, Thunks, WAITS_MAX as TOLD_MAX, Wait, Waits as Values};
 use rtscope_model::{Doing, OldObjects, TextId, Time, WaitGroup, WaitKind, WaitLook, WaitSeen};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -135,26 +135,26 @@ impl Waits {
     }
 
     fn old(&mut self, met: &OldObjects<TextId>) {
-        let (old, delayed) = self.old.get_or_insert_default();
+        let (old, thunks) = self.old.get_or_insert_default();
         old.looks += 1;
         old.bytes = old.bytes.saturating_add(met.bytes);
-        old.delayed_bytes = old.delayed_bytes.saturating_add(met.delayed_bytes.min(met.bytes));
-        for (place, bytes) in &met.delayed {
-            if delayed.len() < TEXTS_MAX || delayed.contains_key(place) {
-                let sum = delayed.entry(*place).or_default();
+        old.thunk_bytes = old.thunk_bytes.saturating_add(met.thunk_bytes.min(met.bytes));
+        for (place, bytes) in &met.thunks {
+            if thunks.len() < TEXTS_MAX || thunks.contains_key(place) {
+                let sum = thunks.entry(*place).or_default();
                 *sum = sum.saturating_add(*bytes);
             }
         }
     }
 
     fn old_values(&self) -> Option<Old> {
-        let (old, delayed) = self.old.as_ref()?;
+        let (old, thunks) = self.old.as_ref()?;
         let named =
-            |(place, bytes): (&TextId, &u64)| Some(Delayed { place: self.texts.get(place)?.clone(), bytes: *bytes });
-        let mut delayed: Vec<Delayed> = delayed.iter().filter_map(named).collect();
-        delayed.sort_by_key(|place| std::cmp::Reverse(place.bytes));
-        delayed.truncate(TOLD_MAX);
-        Some(Old { delayed, ..old.clone() })
+            |(place, bytes): (&TextId, &u64)| Some(Thunks { place: self.texts.get(place)?.clone(), bytes: *bytes });
+        let mut thunks: Vec<Thunks> = thunks.iter().filter_map(named).collect();
+        thunks.sort_by_key(|place| std::cmp::Reverse(place.bytes));
+        thunks.truncate(TOLD_MAX);
+        Some(Old { thunks, ..old.clone() })
     }
 
     fn of_kinds(&mut self, look: &WaitLook) {
@@ -255,16 +255,16 @@ mod tests {
         for (at, made) in [(5, 100), (7, 300), (9, 900)] {
             waits.push(Time(at), WaitSeen::Made(made));
         }
-        for delayed in [vec![(1, 40), (9, 30)], vec![(0, 50), (1, 20)]] {
-            waits.push(Time(9), WaitSeen::Old(OldObjects { bytes: 100, delayed_bytes: 70, delayed }));
+        for thunks in [vec![(1, 40), (9, 30)], vec![(0, 50), (1, 20)]] {
+            waits.push(Time(9), WaitSeen::Old(OldObjects { bytes: 100, thunk_bytes: 70, thunks }));
         }
         let found = waits.values();
         assert_eq!((found.looks, found.missed, found.from, found.to), (2, 2, Some(Time(5)), Some(Time(9))));
         assert_eq!(found.made_per_second, Some(1e9 * 800.0 / 4.0));
         let old = found.old.as_ref().unwrap();
-        assert_eq!((old.looks, old.bytes, old.delayed_bytes), (2, 200, 140));
-        let delayed: Vec<(&str, u64)> = old.delayed.iter().map(|place| (&*place.place, place.bytes)).collect();
-        assert_eq!(delayed, [("Desk.call", 60), ("Desk.with", 50)], "one has no name");
+        assert_eq!((old.looks, old.bytes, old.thunk_bytes), (2, 200, 140));
+        let thunks: Vec<(&str, u64)> = old.thunks.iter().map(|place| (&*place.place, place.bytes)).collect();
+        assert_eq!(thunks, [("Desk.call", 60), ("Desk.with", 50)], "one has no name");
         assert_eq!((found.threads_mean, found.awake_mean, found.by.len()), (30.0, 1.0, 3));
         let lock = &found.by[0];
         assert_eq!((lock.kind, lock.for_each_other, lock.place.as_deref()), (WaitKind::Lock, true, Some("Desk.with")));

@@ -36,27 +36,27 @@ pub struct Waits {
     /// Threads that were made in a second, from the first look to the last; null: not counted, or at one look only.
     #[serde(default)]
     pub made_per_second: Option<f64>,
-    /// What old objects were, of those that looks met; null: none were met.
+    /// A sample of old objects; null: there is none.
     #[serde(default)]
     pub old: Option<Old>,
 }
 
-/// Old objects that looks met by chance.
+/// A sample of old objects.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Old {
-    /// Looks that met any.
+    /// Looks that found any.
     pub looks: u64,
-    /// Their bytes; what two looks met counts twice.
+    /// Their bytes; an object in two looks counts twice.
     pub bytes: u64,
-    /// Of these, bytes of expressions that nothing had asked for yet.
-    pub delayed_bytes: u64,
-    /// Where these are made, most bytes first: those with a name, of the most of a look.
-    pub delayed: Vec<Delayed>,
+    /// Of these, bytes of unevaluated thunks.
+    pub thunk_bytes: u64,
+    /// Where thunks are made, most bytes first: places with a name, of the most of each look.
+    pub thunks: Vec<Thunks>,
 }
 
-/// Expressions of one place that nothing had asked for yet.
+/// Unevaluated thunks that one place makes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Delayed {
+pub struct Thunks {
     /// Their code.
     pub place: String,
     /// Their bytes.
@@ -64,9 +64,9 @@ pub struct Delayed {
 }
 
 impl Old {
-    /// Of the bytes, the part of expressions that nothing had asked for yet.
-    pub fn delayed_share(&self) -> f64 {
-        self.delayed_bytes as f64 / self.bytes.max(1) as f64
+    /// The share of unevaluated thunks.
+    pub fn thunk_share(&self) -> f64 {
+        self.thunk_bytes as f64 / self.bytes.max(1) as f64
     }
 }
 
@@ -88,7 +88,7 @@ impl Waits {
     pub fn is_sound(&self) -> bool {
         let part = |share: f64| (0.0..=1.0 + 1e-9).contains(&share);
         let parts = |wait: &Wait| part(wait.share) && part(wait.looks_share);
-        let old = |old: &Old| old.delayed_bytes <= old.bytes && old.delayed.len() <= WAITS_MAX;
+        let old = |old: &Old| old.thunk_bytes <= old.bytes && old.thunks.len() <= WAITS_MAX;
         self.old.as_ref().is_none_or(old)
             && self.by.len() <= WAITS_MAX
             && self.by.iter().all(parts)

@@ -5,7 +5,7 @@
 //! | key | value |
 //! |---|---|
 //! | `w` | `[threads, awake, left_out, [group, …]]` |
-//! | `o` | `[bytes, delayed_bytes, [[number, bytes], …]]`: old objects that were met, and of expressions that nothing has asked for yet the place |
+//! | `o` | `[bytes, thunk_bytes, [[number, bytes], …]]`: a sample of old objects; of these, unevaluated thunks, and the places that make most of them |
 //! | `m` | threads that were made since the program began |
 //! | `x` | `[number, text]`: a thread or a place; a later text of a number replaces the one before |
 //! | `no` | why nothing is looked at from now on |
@@ -36,7 +36,7 @@ pub fn write_line(out: &mut Vec<u8>, line: &WaitLine) {
             let groups = look.groups.iter().take(GROUPS_MAX).map(Group::from).collect();
             written.w = Some((look.threads, look.awake, look.left_out, groups));
         }
-        WaitSeen::Old(old) => written.o = Some((old.bytes, old.delayed_bytes, Cow::Borrowed(&old.delayed))),
+        WaitSeen::Old(old) => written.o = Some((old.bytes, old.thunk_bytes, Cow::Borrowed(&old.thunks))),
         WaitSeen::Made(made) => written.m = Some(*made),
         WaitSeen::Text(number, text) => written.x = Some((*number, Cow::Borrowed(cut(text)))),
         WaitSeen::Not(why) => written.no = Some(Cow::Borrowed(cut(why))),
@@ -50,8 +50,8 @@ fn cut(text: &str) -> &str {
     fits.and_then(|end| text.get(..end)).unwrap_or_default()
 }
 
-/// Places of expressions, with their bytes.
-type Delayed<'t> = Cow<'t, [(TextId, u64)]>;
+/// Places that make thunks, with the bytes of each.
+type Thunks<'t> = Cow<'t, [(TextId, u64)]>;
 
 #[derive(Default, Serialize, Deserialize)]
 struct Line<'t> {
@@ -60,7 +60,7 @@ struct Line<'t> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     w: Option<(u32, u32, u32, Vec<Group<'t>>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    o: Option<(u64, u64, Delayed<'t>)>,
+    o: Option<(u64, u64, Thunks<'t>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     m: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,9 +116,9 @@ impl Line<'_> {
             let groups = groups.into_iter().map(Group::read).collect();
             return Ok(Some(WaitSeen::Look(WaitLook { groups, threads, awake, left_out })));
         }
-        if let Some((bytes, delayed_bytes, delayed)) = self.o {
-            let delayed = delayed.into_owned();
-            return Ok(Some(WaitSeen::Old(OldObjects { bytes, delayed_bytes, delayed })));
+        if let Some((bytes, thunk_bytes, thunks)) = self.o {
+            let thunks = thunks.into_owned();
+            return Ok(Some(WaitSeen::Old(OldObjects { bytes, thunk_bytes, thunks })));
         }
         let text = self.x.map(|(number, text)| WaitSeen::Text(number, text.into_owned()));
         let not = self.no.map(|why| WaitSeen::Not(why.into_owned()));
@@ -159,7 +159,7 @@ mod tests {
         let seen = [
             WaitSeen::Text(2, "Desk.\"withDesk\" ü\n".into()),
             WaitSeen::Look(WaitLook { groups, threads: 21, awake: 2, left_out: 0 }),
-            WaitSeen::Old(OldObjects { bytes: 900, delayed_bytes: 400, delayed: vec![(2, 300), (7, u64::MAX)] }),
+            WaitSeen::Old(OldObjects { bytes: 900, thunk_bytes: 400, thunks: vec![(2, 300), (7, u64::MAX)] }),
             WaitSeen::Made(u64::MAX),
             WaitSeen::Missed(3),
             WaitSeen::Not("gone".into()),

@@ -73,20 +73,14 @@ pub trait Looks: fmt::Debug + Send {
     /// The process has ended, or its memory may not be read (any more).
     fn look(&mut self) -> io::Result<Look>;
 
-    /// What old objects of its heap are, of a few that were met by chance; expressions by their code.
-    ///
-    /// # Errors
-    /// As [`Looks::look`], or that cannot be told of this runtime.
-    fn old(&mut self) -> io::Result<OldObjects<u64>> {
-        Err(io::ErrorKind::Unsupported.into())
+    /// A sample of its old objects, code by its address; `None`: it cannot be read, or this runtime has none.
+    fn old(&mut self) -> Option<OldObjects<u64>> {
+        None
     }
 
-    /// How many threads were made so far.
-    ///
-    /// # Errors
-    /// As [`Looks::old`].
-    fn made(&mut self) -> io::Result<u64> {
-        Err(io::ErrorKind::Unsupported.into())
+    /// How many threads the program has created so far; `None`: as in [`Looks::old`].
+    fn made(&mut self) -> Option<u64> {
+        None
     }
 }
 

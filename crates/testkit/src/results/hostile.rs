@@ -4,7 +4,7 @@ use super::base::{Fixture, change, seen};
 use super::programs::preempted;
 use super::{domains, requests, stm};
 use rtscope_analyze::results::UserEvents;
-use rtscope_analyze::results::waits::{Delayed, HolderDoes, Kind, Old, Wait, Waits};
+use rtscope_analyze::results::waits::{HolderDoes, Kind, Old, Thunks, Wait, Waits};
 use rtscope_model::{Doing, WaitKind};
 
 /// Strings that try to break out of wherever they are put.
@@ -66,7 +66,7 @@ fn waits(evil: &str) -> Waits {
         looks_share: 1.0,
         share: 1.0,
     };
-    let delayed = vec![Delayed { place: evil.to_owned(), bytes: 600 }];
+    let thunks = vec![Thunks { place: evil.to_owned(), bytes: 600 }];
     Waits {
         looks: 12,
         threads_mean: 20.0,
@@ -75,7 +75,7 @@ fn waits(evil: &str) -> Waits {
         kinds: vec![Kind { kind: wait.kind, holder: Some(Doing::Runs), threads_mean: 18.0, looks_share: 1.0 }],
         by: vec![wait],
         made_per_second: Some(9_000.0),
-        old: Some(Old { looks: 12, bytes: 1_000, delayed_bytes: 700, delayed }),
+        old: Some(Old { looks: 12, bytes: 1_000, thunk_bytes: 700, thunks }),
         ..Waits::default()
     }
 }

@@ -105,15 +105,15 @@ pub(super) fn group(
 /// Old objects with names of places, but for those of the runtime's own code, which any place may have asked for.
 pub(super) fn old(old: &OldObjects<u64>, places: &Places, texts: &mut Texts) -> OldObjects<TextId> {
     let of_program = |code: &u64| places.name(*code).filter(|place| !place.runtime);
-    let mut delayed: Vec<(TextId, u64)> = Vec::new();
-    for (code, bytes) in &old.delayed {
+    let mut thunks: Vec<(TextId, u64)> = Vec::new();
+    for (code, bytes) in &old.thunks {
         let Some(number) = of_program(code).and_then(|place| texts.number(&place.name)) else { continue };
-        match delayed.iter_mut().find(|(known, _)| *known == number) {
+        match thunks.iter_mut().find(|(known, _)| *known == number) {
             Some((_, all)) => *all += bytes,
-            None => delayed.push((number, *bytes)),
+            None => thunks.push((number, *bytes)),
         }
     }
-    OldObjects { bytes: old.bytes, delayed_bytes: old.delayed_bytes, delayed }
+    OldObjects { bytes: old.bytes, thunk_bytes: old.thunk_bytes, thunks }
 }
 
 /// `33 "evaluator"`: the number, and the name that the program gave it.

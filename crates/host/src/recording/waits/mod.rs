@@ -12,6 +12,7 @@ use crate::system::clock;
 use crate::system::procfs::Host;
 use crate::system::worker::{Shared, Worker, stand_back};
 use rtscope_decode::capture::waits::write_line;
+use rtscope_model::chance::Chance;
 use rtscope_model::{Time, WaitLine, WaitSeen};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -85,13 +86,13 @@ struct Looker {
     output: Option<File>,
     lines: Vec<u8>,
     /// Makes looks come earlier and later.
-    dice: u32,
+    chance: Chance,
 }
 
 impl Looker {
     fn new(host: Host, capture: Folder, redact: bool, shared: Arc<Shared<Told>>) -> Looker {
         let (processes, lines) = (BTreeMap::new(), Vec::new());
-        Looker { host, capture, redact, shared, processes, output: None, lines, dice: 1 }
+        Looker { host, capture, redact, shared, processes, output: None, lines, chance: Chance::new(1) }
     }
 
     fn run(&mut self) {
@@ -119,8 +120,7 @@ impl Looker {
 
     /// A time near to this one: from three to five quarters of it.
     fn around(&mut self, ns: u64) -> u64 {
-        self.dice = self.dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        ns / 4 * 3 + (ns / 2 / 256).saturating_mul(u64::from(self.dice >> 24))
+        ns / 4 * 3 + self.chance.below(ns / 2)
     }
 
     /// One look at each process; gives the CPU time of children that named places.

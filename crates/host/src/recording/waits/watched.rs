@@ -19,7 +19,7 @@ const TRIES_MAX: u32 = 40;
 /// Threads of looks that wait for names, and looks at old objects.
 const HELD_MAX: usize = 1 << 16;
 const OLD_MAX: usize = 1 << 12;
-/// One part in so many of old objects has to be expressions without a value for these to get names.
+/// Thunks get names where one part in so many of the old objects are thunks.
 const OLD_SHARE: u64 = 3;
 
 #[derive(Debug)]
@@ -77,16 +77,16 @@ impl Watched {
             self.begin(host);
         }
         if let State::Looking(looking) = &mut self.state {
-            if let Ok(old) = looking.looks.old()
+            if let Some(old) = looking.looks.old()
                 && old.bytes > 0
                 && looking.old.len() < OLD_MAX
             {
-                // Names take a child that reads all symbols: of a few expressions nothing is to be said.
-                let many = old.delayed_bytes.saturating_mul(OLD_SHARE) >= old.bytes;
-                looking.places.want(old.delayed.iter().filter(|_| many).map(|(code, _)| *code));
+                // Names take a child that reads all symbols, and nothing is said of a few thunks.
+                let many = old.thunk_bytes.saturating_mul(OLD_SHARE) >= old.bytes;
+                looking.places.want(old.thunks.iter().filter(|_| many).map(|(code, _)| *code));
                 looking.old.push((now, old));
             }
-            self.out.extend(looking.looks.made().ok().map(|made| (Some(now), WaitSeen::Made(made))));
+            self.out.extend(looking.looks.made().map(|made| (Some(now), WaitSeen::Made(made))));
             match looking.looks.look() {
                 Ok(Look::Threads(threads)) => {
                     looking

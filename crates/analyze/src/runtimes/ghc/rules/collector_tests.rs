@@ -3,7 +3,7 @@
 
 use crate::analysis::Analysis;
 use crate::recording::{Context, Tail};
-use crate::results::waits::{Delayed, Old, Waits};
+use crate::results::waits::{Old, Thunks, Waits};
 use crate::results::{BlamedPause, Outcome, Program, Results};
 use crate::testing::{self, Places, Script, switch};
 use rtscope_model::manifest::Group;
@@ -292,22 +292,26 @@ fn long_collections_of_the_old_generation_are_found() {
 }
 
 #[test]
-fn an_old_generation_of_expressions_is_a_leak_and_not_a_large_heap() {
-    let found = |delayed_bytes: u64, looks| {
-        let place = |place: &str, part| Delayed { place: place.into(), bytes: delayed_bytes / part };
-        let delayed = vec![place("Main.step", 2), place("Data.Map.insertWith", 3), place("Main.rare", 6)];
-        let old = Some(Old { looks, bytes: 1_000, delayed_bytes, delayed });
+fn an_old_generation_of_thunks_is_a_leak_and_not_a_large_heap() {
+    let found = |thunk_bytes: u64, looks| {
+        let place = |place: &str, part| Thunks { place: place.into(), bytes: thunk_bytes / part };
+        let thunks = vec![place("Main.step", 2), place("Data.Map.insertWith", 3), place("Main.rare", 6)];
+        let old = Some(Old { looks, bytes: 1_000, thunk_bytes, thunks });
         analyse(Context { waits: Some(Waits { old, ..Waits::default() }), ..context() }, script(MAJOR)).0
     };
     let results = found(700, 12);
     let finding = one(&results, "thunk-leak");
     assert!(
-        finding.claim.ends_with(", most of them made in `Main.step` and `Data.Map.insertWith`."),
+        finding.claim.ends_with(", most of them created in `Main.step` and `Data.Map.insertWith`."),
         "{}",
         finding.claim
     );
     assert_eq!((finding.cost_ns, finding.confidence), (3 * 40 * MS, Confidence::High));
-    assert!(finding.claim.contains(": 70 % of the old generation are expressions"), "{}", finding.claim);
+    assert!(
+        finding.claim.contains(": 70 % of the old objects that they copy are unevaluated thunks"),
+        "{}",
+        finding.claim
+    );
     assert_eq!(ids(&found(300, 12)), ["long-major-gc"], "a lazy structure holds some");
     assert_eq!(ids(&found(700, 4)), ["long-major-gc"], "few looks");
 }

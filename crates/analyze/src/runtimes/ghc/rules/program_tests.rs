@@ -143,7 +143,7 @@ fn threads_that_are_made_for_each_piece_of_work_are_counted() {
         results.findings.into_iter().find(|finding| finding.id == "overhead").unwrap().evidence
     };
     let many = seen(512_000.0);
-    assert_eq!(many[1].text, "It made 512,000 threads a second.");
+    assert_eq!(many[1].text, "The program created 512,000 threads a second.");
     assert_eq!(seen(3.0).len(), 1);
 }
 

@@ -5,10 +5,11 @@ use crate::target::memory::LiveProcess;
 use rtscope_heap::sampled::look;
 use rtscope_heap::{Runtime, Space, Statics};
 use rtscope_model::OldObjects;
+use rtscope_model::chance::Chance;
 use std::io;
 use std::ops::Range;
 
-/// Whoever looks again and again.
+/// Samples one process again and again.
 #[derive(Debug)]
 pub struct Sampled {
     memory: LiveProcess,
@@ -19,14 +20,14 @@ pub struct Sampled {
     space: Space,
     /// Megablocks that it had when `space` was found.
     megablocks: u64,
-    dice: u32,
+    chance: Chance,
 }
 
 impl Sampled {
     pub fn of(target: &Target, memory: LiveProcess) -> Sampled {
         let code = target.of_files().map(|mapping| mapping.range.clone()).collect();
         let (statics, reserved, space) = (target.statics, target.reserved.clone(), target.space.clone());
-        Sampled { memory, statics, reserved, code, space, megablocks: 0, dice: 1 }
+        Sampled { memory, statics, reserved, code, space, megablocks: 0, chance: Chance::new(1) }
     }
 
     /// One look.
@@ -41,10 +42,6 @@ impl Sampled {
             self.space = space(&self.memory.process.mappings()?, &self.reserved);
             self.megablocks = megablocks.unwrap_or(0);
         }
-        let Sampled { memory, space, code, dice, .. } = self;
-        Ok(look(memory, space, code, &mut |below| {
-            *dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (*dice >> 8) as usize % below.max(1)
-        }))
+        Ok(look(&self.memory, &self.space, &self.code, &mut self.chance))
     }
 }
