@@ -503,7 +503,7 @@ impl Analysis {
 
     /// The account of the whole, and of the slowest pauses.
     fn accounts(&mut self, names: &Names, end: Time) -> (Option<Account>, Option<SlowestPauses>) {
-        let given_back = self.given_back(end);
+        let given_back = self.given_back(end).unwrap_or(0.0);
         let Some((sums, slowest)) = self.account.take().map(Sweep::counted) else { return (None, None) };
         let words = Words { names, symbols: &self.context.symbols, waits: self.context.waits.as_ref(), given_back };
         let whole = account(&sums, &words);
@@ -517,18 +517,17 @@ impl Analysis {
         (Some(whole), slowest)
     }
 
-    /// Of page faults that touched memory first, the share of those on memory that had been given back.
-    fn given_back(&self, end: Time) -> f64 {
-        let resident = self.folds.get::<Lines>().and_then(|lines| lines.levels(end).rss_bytes);
-        let (Some((minor, _)), Some(resident)) = (self.evidence.counters.faults(), resident) else {
-            return 0.0;
-        };
+    /// Of page faults that touched memory first, the share of those on memory that had been given back; `None` where
+    /// page faults or resident memory were not counted.
+    fn given_back(&self, end: Time) -> Option<f64> {
+        let resident = self.folds.get::<Lines>().and_then(|lines| lines.levels(end).rss_bytes)?;
+        let (minor, _) = self.evidence.counters.faults()?;
         let symbols = &self.context.symbols;
         let known = |symbol: &Symbol| symbol.is_fault() && symbol.source.as_deref() != Some(PAGE_FAULT);
         let first = |symbol: &Symbol| symbol.source.as_deref() == Some(FIRST_TOUCH);
         let [known, first] =
             [self.evidence.code.running_ns(symbols, known), self.evidence.code.running_ns(symbols, first)];
-        if known > 0 { given_back(minor, first as f64 / known as f64, resident.max) } else { 0.0 }
+        Some(if known > 0 { given_back(minor, first as f64 / known as f64, resident.max) } else { 0.0 })
     }
 
     /// What follows from everything together: findings, causes, how the kernel was seen.
@@ -550,6 +549,7 @@ impl Analysis {
             symbols: &self.context.symbols,
             code: results.code.is_some().then_some(&self.evidence.code),
             counters: &self.evidence.counters,
+            given_back: self.given_back(end),
             disturbance: self.folds.get().unwrap_or(&general.0),
             lines: self.folds.get().unwrap_or(&general.1),
             allocation: self.folds.get().unwrap_or(&general.2),

@@ -2,6 +2,7 @@
 
 use crate::Context;
 use crate::kernel::sched::Tracks;
+use rtscope_model::code::FIRST_TOUCH;
 use rtscope_model::manifest::{self, Tier};
 use rtscope_model::{
     Body, ClockMap, ClockMethod, CodeKind, CodeSample, Counter, Cpu, Event, Found, GreenThread, GroupId, LaneId,
@@ -180,7 +181,7 @@ impl Places {
         // The source of a kernel's place is the door that the thread came through.
         let mut add = |name: &str, module: &str, kind| {
             let door =
-                [("clear_page", "page fault"), ("vfs_write", "write")].into_iter().find(|(inside, _)| *inside == name);
+                [("clear_page", FIRST_TOUCH), ("vfs_write", "write")].into_iter().find(|(inside, _)| *inside == name);
             let source = door.map(|(_, door)| door.to_owned());
             symbols.add(Symbol { name: name.into(), module: module.into(), kind, source, purpose: None })
         };

@@ -218,7 +218,7 @@ fn samples_divide_what_was_on_a_cpu() {
     let program = account.part("program").unwrap();
     assert_eq!(program.ns, 20_000);
     assert_eq!(ns(&account, &["program", "program-code"]), 15_000);
-    assert_eq!(ns(&account, &["program", "kernel:page fault"]), 5_000);
+    assert_eq!(ns(&account, &["program", "kernel:page fault, first touch"]), 5_000);
     assert_eq!(program.parts[0].samples, Some(3));
 }
 

@@ -11,8 +11,8 @@
 use super::{
     COLLECT, Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, evidence, found_in, longest, needs, stopped_late, sure,
 };
-use crate::kernel::code::called;
-use rtscope_model::code::PAGE_FAULT;
+use crate::kernel::code::{Waits, called};
+use rtscope_model::code::{FIRST_TOUCH, PAGE_FAULT};
 use rtscope_model::units::duration;
 use rtscope_model::{Cause, CodeKind, Evidence, Figure, Remedy, Setting, SymbolId};
 use std::collections::BTreeMap;
@@ -46,8 +46,10 @@ impl Parts {
         let collects = facts.code.map(|code| &code.collects);
         // Threads work side by side: not more than the share of the wall clock, and
         // not more than was found.
-        let work = collects
-            .map_or(0, |collects| collects.part_ns(CodeKind::Kernel).min(collects.sampled_ns(CodeKind::Kernel)));
+        let work = collects.map_or(0, |collects| {
+            let kernel = collects.part_ns(CodeKind::Kernel).min(collects.sampled_ns(CodeKind::Kernel));
+            (kernel as f64 * (1.0 - unavoidable(facts, collects))) as u64
+        });
         let blocked = facts.held.map_or(0, |held| held.blocked.ns());
         // Short waits are mostly not hit: as in `late-safepoint`.
         let stops = facts.code.map_or(0, |code| code.stops.part_ns(CodeKind::Kernel));
@@ -57,6 +59,18 @@ impl Parts {
     fn sum(&self) -> u64 {
         self.waits + self.work + self.blocked
     }
+}
+
+/// Of what collections did in the kernel, the share that touched memory which the program had not had before: whatever it
+/// is set to, it needs each page once. Getting into the kernel belongs to faults of every kind in proportion.
+fn unavoidable(facts: &Facts<'_>, collects: &Waits) -> f64 {
+    let Some(given_back) = facts.given_back else { return 0.0 };
+    let came = |id: SymbolId| facts.symbols.get(id).source.as_deref();
+    let faults = collects.found_ns(|id| facts.symbols.get(id).is_fault()) as f64;
+    let of_a_kind = faults - collects.found_ns(|id| came(id) == Some(PAGE_FAULT)) as f64;
+    let first = collects.found_ns(|id| came(id) == Some(FIRST_TOUCH)) as f64 * (1.0 - given_back);
+    let kernel = collects.sampled_ns(CodeKind::Kernel) as f64;
+    if first > 0.0 { first / of_a_kind * faults / kernel } else { 0.0 }
 }
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {

@@ -243,7 +243,7 @@ fn collections_that_the_kernel_works_for_are_told_with_their_faults() {
         cpu_ns: 0,
         wait_ns: 0,
     };
-    let collected = |place| {
+    let collected = |place, resident: Option<u64>| {
         let script =
             Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
         let script = (1..=20).map(|n| n * 100 * MS).fold(script, |script, from| {
@@ -252,16 +252,26 @@ fn collections_that_the_kernel_works_for_are_told_with_their_faults() {
                 [10, 20, 30].iter().fold(script, |script, ms| script.found(from + ms * MS, 12, place, 10 * MS));
             script.found(from + 20 * MS, 11, at.runtime, 10 * MS)
         });
+        let script = resident.into_iter().fold(script, |script, bytes| script.sample(1, Sample::Rss { bytes }));
         sampled(script.sample(1, faults(0)).sample(2_000 * MS, faults(90_000)))
     };
-    let (results, _) = collected(at.fault);
+    let (results, _) = collected(at.fault, None);
     assert_eq!(ids(&results), ["blocked-in-kernel", "collecting"], "600 of 800 ms; the rest is a tenth of the run");
     let finding = results.findings.first().unwrap();
     assert!((599 * MS..=600 * MS).contains(&finding.cost_ns), "not more than samples found: {}", finding.cost_ns);
     assert!(finding.claim.contains("most of it for page faults"), "{}", finding.claim);
     assert!(finding.evidence.iter().any(|seen| seen.text.contains("90000 page faults")), "{:?}", finding.evidence);
     remedies_can_be_measured(finding);
-    assert!(!ids(&collected(at.runtime).0).contains(&"blocked-in-kernel"));
+    let back = collected(at.fault, Some(30_000 * 4096)).0;
+    let finding = back.findings.first().unwrap();
+    assert_eq!(
+        (finding.id.as_str(), finding.cost_ns / MS),
+        ("blocked-in-kernel", 399),
+        "a third is the memory that it needs"
+    );
+    for silent in [(at.fault, Some(90_000 * 4096)), (at.runtime, None)] {
+        assert!(!ids(&collected(silent.0, silent.1).0).contains(&"blocked-in-kernel"));
+    }
 }
 
 #[test]

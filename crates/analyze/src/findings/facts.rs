@@ -59,6 +59,9 @@ pub struct Facts<'a> {
     pub code: Option<&'a CodeSamples>,
     /// The recorder's counters.
     pub counters: &'a Counters,
+    /// Of page faults that touched memory first, the share (0 to 1) on memory that had been given back; `None`: not
+    /// known.
+    pub given_back: Option<f64>,
     /// What writing the log cost.
     pub disturbance: &'a Disturbance,
     /// Memory lines.

@@ -76,6 +76,11 @@ impl Waits {
         (self.lengths.ns as f64 * self.share(kind)) as u64
     }
 
+    /// Sampled CPU time in places that `is`, nanoseconds.
+    pub fn found_ns(&self, is: impl Fn(SymbolId) -> bool) -> u64 {
+        self.places.iter().filter(|(key, _)| is(key.1)).map(|(_, ns)| *ns).sum()
+    }
+
     /// Places of `kind`, most CPU time first.
     pub fn top(&self, kind: CodeKind) -> Vec<(SymbolId, u64)> {
         let of = self.places.iter().filter(|(key, _)| key.0 == kind);
