@@ -138,8 +138,8 @@ function laneBars(pause, lane, top, bar, begin) {
  */
 export function words(session, pause) {
   const parts = [`Pause ${pause.id}, a ${tell.pauseKind(pause)} of ${duration(tell.lengthOf(pause))}`];
-  if (pause.requested_ns !== null) parts.push(`${duration(pause.stopped_ns - pause.requested_ns)} until the last lane had stopped`);
-  parts.push(`${duration(pause.collected_ns - pause.stopped_ns)} collecting`, `${duration(pause.released_ns - pause.collected_ns)} until the last lane ran again`);
+  if (pause.requested_ns !== null) parts.push(`${duration(pause.stopped_ns - pause.requested_ns)} until all had stopped`);
+  parts.push(`${duration(pause.collected_ns - pause.stopped_ns)} collecting`, `${duration(pause.released_ns - pause.collected_ns)} until all ran again`);
   const held = tell.heldUp(session, pause);
   if (held) parts.push(`held up by ${held.lane} for ${duration(held.ns)}: ${held.why}`);
   return `${parts.join("; ")}.`;

@@ -55,7 +55,7 @@ test("a pause is told with the cause that cost most", () => {
   assert.equal(tell.lengthOf(pause), 100);
   assert.deepEqual(tell.heldUp(session, pause), { lane: "lane 0", why: "preempted by rustc", ns: 40 });
   assert.equal(tell.heldUp(session, { ...pause, held_up_by: null }), null);
-  assert.equal(words(session, pause), "Pause 7, a major collection of 100 ns; 60 ns until the last lane had stopped; 30 ns collecting; 10 ns until the last lane ran again; held up by lane 0 for 40 ns: preempted by rustc.");
+  assert.equal(words(session, pause), "Pause 7, a major collection of 100 ns; 60 ns until all had stopped; 30 ns collecting; 10 ns until all ran again; held up by lane 0 for 40 ns: preempted by rustc.");
   assert.equal(tell.cause(session, piece("never-heard-of", 0, 1)), "never-heard-of");
 });
 

@@ -123,7 +123,10 @@ impl<W: Write> Writer<W> {
     /// What writing gives, a `meta` that is too long.
     pub fn finish(mut self, meta: &[u8]) -> io::Result<W> {
         if meta.len() as u64 > META_MAX {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "too much is to be written beside the levels"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the document that goes with the levels is too large",
+            ));
         }
         let end = self.end();
         let levels = top_level(end) + 1;

@@ -27,7 +27,7 @@ pub enum TargetError {
     #[error("{0} has no address: {1}")]
     Name(String, #[source] io::Error),
     /// Nobody takes connections at the last address that was tried.
-    #[error("nobody takes connections at {0}: {1}")]
+    #[error("nothing accepts connections at {0}: {1}")]
     Nobody(SocketAddr, #[source] io::Error),
 }
 

@@ -303,8 +303,8 @@ counters! {
     SparksDud Sparks "sparks_dud" "Already evaluated when created.";
     SparksOverflowed Sparks "sparks_overflowed" "Thrown away because the pool was full.";
     SparksConverted Sparks "sparks_converted" "Run in parallel.";
-    SparksCollected Sparks "sparks_collected" "Collected unevaluated: nobody needed them.";
-    SparksFizzled Sparks "sparks_fizzled" "Evaluated by somebody else before they ran.";
+    SparksCollected Sparks "sparks_collected" "Collected unevaluated: not needed.";
+    SparksFizzled Sparks "sparks_fizzled" "Evaluated by another thread before they ran.";
     SparksRemaining Sparks "sparks_remaining" "Still in the pool.";
     YoungBytes Figures "minor_allocated" "Bytes that one lane's young heap held when it was collected.";
     PromotedBytes Figures "minor_promoted" "Of these, bytes that stayed alive.";

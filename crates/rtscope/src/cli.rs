@@ -2,8 +2,10 @@
 //! codes of the program as a whole; refuses to do any of it.
 
 use crate::bench::BenchArgs;
+use crate::explain::ExplainArgs;
 use crate::export::ExportArgs;
 use crate::heap::HeapArgs;
+use crate::input::Recording;
 use crate::load::LoadArgs;
 use crate::log_version::LogVersion;
 use crate::plan::PlanArgs;
@@ -13,17 +15,28 @@ use crate::stm::StmArgs;
 use crate::top::TopArgs;
 use crate::tune::TuneArgs;
 use crate::view::ViewArgs;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, ColorChoice, Parser, Subcommand};
+use clap_complete::Shell;
 use std::path::PathBuf;
 
 /// See, explain and tune the runtime system under a parallel program of Haskell (GHC) or OCaml 5.
 #[derive(Parser, Debug)]
-#[command(name = "rtscope", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(name = "rtscope", version, arg_required_else_help = true)]
 #[command(
-    after_help = "Start with:\n  rtscope doctor\n  rtscope record -o run.rtscope -- ./your-program its arguments\n  \
-                  rtscope report run.rtscope\n  rtscope plan ./your-program\n  rtscope run -- ./your-program its arguments"
+    after_help = "Start with:\n  rtscope doctor\n  rtscope record ./your-program its arguments\n  rtscope report\n  \
+                  rtscope plan ./your-program\n  rtscope run ./your-program its arguments"
 )]
 pub struct Cli {
+    /// Colours: auto (on a terminal, unless NO_COLOR is set), always, never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    pub color: ColorChoice,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -34,6 +47,8 @@ pub enum Command {
     Record(RecordArgs),
     /// Say in words why a recorded program stops and waits
     Report(ReportArgs),
+    /// Say what a finding means, how its cost is computed, and what helps
+    Explain(ExplainArgs),
     /// Show a recording as a timeline in a browser
     View(ViewArgs),
     /// Hand a recording over to other tools
@@ -44,7 +59,7 @@ pub enum Command {
     Stm(StmArgs),
     /// Show a program while it runs: pauses, time to stop, productivity, memory, throttling
     Top(TopArgs),
-    /// Say what this machine permits, what is missing, and the command that mends it
+    /// Say what this machine permits, what is missing, and the command that gets it
     Doctor(DoctorArgs),
     /// Say what this process may use: CPUs, cores, caches, quotas, memory, each with its file
     Machine(MachineArgs),
@@ -58,6 +73,10 @@ pub enum Command {
     Load(LoadArgs),
     /// Do an experiment with programs of yours
     Bench(BenchArgs),
+    /// Print completions for a shell, to be loaded by it
+    Completions(CompletionsArgs),
+    /// Write man pages
+    Man(ManArgs),
 }
 
 const REPORT_STATUS: &str = "\
@@ -85,8 +104,8 @@ Exit status:
 #[derive(Args, Debug)]
 #[command(after_help = REPORT_STATUS)]
 pub struct ReportArgs {
-    /// A capture (NAME.rtscope), an eventlog, an OCaml ring (PID.events), a Fuchsia trace (.fxt), or `-` for a log on standard input
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub recording: Recording,
     /// Print one JSON document instead of text
     #[arg(long, conflicts_with = "pauses")]
     pub json: bool,
@@ -130,8 +149,28 @@ pub struct ReportArgs {
 }
 
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Bash: `eval \"$(rtscope completions bash)\"` in ~/.bashrc; zsh and fish: write it into a folder that \
+                        they read at their start."
+)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// Folder for rtscope.1, rtscope-record.1 and the others
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[derive(Args, Debug)]
 #[command(after_help = DOCTOR_STATUS)]
 pub struct DoctorArgs {
+    /// Show what is fine, too
+    #[arg(short, long)]
+    pub all: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -144,7 +183,7 @@ pub struct MachineArgs {
     #[arg(long, value_name = "DIR", default_value = "/", hide_default_value = true)]
     pub root: PathBuf,
     /// Of this process instead of rtscope's own
-    #[arg(long, value_name = "PID")]
+    #[arg(short, long, value_name = "PID")]
     pub pid: Option<u32>,
     /// Print one JSON document instead of text
     #[arg(long)]

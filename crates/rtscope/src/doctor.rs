@@ -1,18 +1,18 @@
 //! `rtscope doctor`, shown: what this machine permits, what is missing, and the
-//! command that mends it. Owns the form; the checks themselves are the host's.
+//! command that gets it. Owns the form; the checks themselves are the host's.
 
 use crate::draw::screen::Screen;
 use crate::style::{Style, Tone, clean};
 use crate::trouble::{Trouble, document};
 pub use rtscope_host::doctor::{Check, State};
 
-/// The checks as text.
-pub fn text(checks: &[Check], style: &Style) -> String {
+/// The checks as text: those that found something missing or limited, or `all`.
+pub fn text(checks: &[Check], all: bool, style: &Style) -> String {
     let mut screen = Screen::new(style);
-    for check in checks {
+    for check in checks.iter().filter(|check| all || check.state != State::Ok) {
         let (tone, word) = match check.state {
             State::Ok => (Tone::Good, "ok"),
-            State::Degraded => (Tone::Warn, "less"),
+            State::Degraded => (Tone::Warn, "limited"),
             State::Missing => (Tone::Bad, "missing"),
         };
         screen.command(word, tone, &clean(check.name));
@@ -22,17 +22,20 @@ pub fn text(checks: &[Check], style: &Style) -> String {
         }
         screen.below(None, &check.means);
         for (index, line) in check.mend.iter().flat_map(|mend| mend.lines()).enumerate() {
-            screen.command(if index == 0 { "  mend" } else { "" }, Tone::Plain, &clean(line));
+            screen.command(if index == 0 { "  fix" } else { "" }, Tone::Plain, &clean(line));
         }
     }
-    let all = checks.len();
+    let (fine, of) = (count(checks, State::Ok), checks.len());
+    if !all && fine > 0 {
+        screen.command("ok", Tone::Good, &format!("{fine} of {of} (--all lists them)"));
+    }
     screen.blank();
     screen.line(&match (count(checks, State::Missing), count(checks, State::Degraded)) {
         (0, 0) => "Everything that rtscope can use is there.".to_string(),
         (0, 1) => "Recording works; one thing shows less than it could.".to_string(),
-        (0, less) => format!("Recording works; {less} of {all} things show less than they could."),
+        (0, less) => format!("Recording works; {less} of {of} things show less than they could."),
         (1, _) => "One thing is missing: reports will say what they could not see.".to_string(),
-        (missing, _) => format!("{missing} of {all} things are missing: reports will say what they could not see."),
+        (missing, _) => format!("{missing} of {of} things are missing: reports will say what they could not see."),
     });
     screen.finish()
 }

@@ -7,6 +7,7 @@ mod format;
 
 pub use format::{Format, To};
 
+use crate::input::Recording;
 use crate::log_version::LogVersion;
 use crate::trouble::{Trouble, say};
 use crate::{input, pipeline, report};
@@ -30,8 +31,9 @@ Exit status:
 #[derive(Args, Debug)]
 #[command(after_help = STATUS)]
 pub struct ExportArgs {
-    /// What `rtscope report` reads: a capture, a log of a runtime, a trace, or `-`
-    pub file: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its own comment is the help")]
+    pub recording: Recording,
     /// The format
     #[arg(long, value_name = "FORMAT")]
     pub to: Format,
@@ -49,13 +51,14 @@ pub struct ExportArgs {
 
 pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
     let version = args.version.checked()?;
-    let input = input::open(&args.file, version.as_deref())?;
-    let options = pipeline::Options { log: args.log, version, ..pipeline::Options::new(&args.file) };
+    let file = args.recording.path()?;
+    let input = input::open(&file, version.as_deref())?;
+    let options = pipeline::Options { log: args.log, version, ..pipeline::Options::new(&file) };
     let (place, (exit, bytes)) = match args.output.as_deref() {
         Some(path) if path == Path::new("-") => ("standard output".to_owned(), to_stdout(&input, &options, args.to)?),
         _ => {
-            let path = args.output.clone().unwrap_or_else(|| default_output(&args.file, args.to));
-            refuse_itself(&args.file, &path)?;
+            let path = args.output.clone().unwrap_or_else(|| default_output(&file, args.to));
+            refuse_itself(&file, &path)?;
             let to = if args.to.is_folder() { to_folder } else { to_file };
             (path.display().to_string(), to(&input, &options, args.to, &path)?)
         }

@@ -1,15 +1,57 @@
 //! What a FILE argument is. Told apart by content, never by name. Owns the
 //! words for what cannot be read; refuses to analyse.
 
-use crate::trouble::{Trouble, say};
+use crate::trouble::{Trouble, WRONG, say};
+use clap::Args;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::formats::{self, Log, Opening};
 use rtscope_decode::{ReadAt, Written, spool};
-use std::fs::File;
+use std::fs::{DirEntry, File};
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The recording that a command reads.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Recording {
+    /// A capture (NAME.rtscope), an eventlog, an OCaml ring (PID.events), a Fuchsia trace (.fxt), or `-` for a log on
+    /// standard input [default: the newest capture in this folder]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+impl Recording {
+    /// The file that was named, else the newest capture in the working directory.
+    ///
+    /// # Errors
+    /// None was named, and there is none.
+    pub fn path(&self) -> Result<PathBuf, Trouble> {
+        self.file.clone().or_else(|| newest(Path::new("."))).ok_or_else(|| {
+            Trouble::new("no FILE was given, and there is no capture in this folder")
+                .next("`rtscope record PROGRAM` makes one")
+                .ends_with(WRONG)
+        })
+    }
+}
+
+impl From<PathBuf> for Recording {
+    fn from(file: PathBuf) -> Recording {
+        Recording { file: Some(file) }
+    }
+}
+
+/// The capture in `folder` that was written to last.
+fn newest(folder: &Path) -> Option<PathBuf> {
+    let written = |entry: io::Result<DirEntry>| {
+        let entry = entry.ok()?;
+        let name = PathBuf::from(entry.file_name());
+        let named = name.extension().is_some_and(|ending| ending == "rtscope");
+        let manifest = named.then(|| entry.path().join("manifest.json").metadata().ok()).flatten()?;
+        Some((manifest.modified().ok()?, name))
+    };
+    std::fs::read_dir(folder).ok()?.filter_map(written).max().map(|(_, name)| name)
+}
 
 /// An opened FILE.
 pub enum Input {
@@ -26,9 +68,8 @@ pub fn open(path: &Path, version: Option<&str>) -> Result<Input, Trouble> {
         return spooled(path, io::stdin().lock(), version);
     }
     let kind = std::fs::metadata(path).map_err(|error| {
-        Trouble::unreadable(path, error).next(
-            "give a capture (NAME.rtscope), an eventlog or a ring file; `rtscope record -- PROGRAM` makes a capture",
-        )
+        Trouble::unreadable(path, error)
+            .next("give a capture (NAME.rtscope), an eventlog or a ring file; `rtscope record PROGRAM` makes a capture")
     })?;
     if kind.is_dir() {
         let capture = Capture::open(path).map_err(|error| Trouble::unreadable(path, error))?;
@@ -74,7 +115,7 @@ fn log(path: &Path, file: File, version: Option<&str>) -> Result<Input, Trouble>
 fn other_format(head: &[u8]) -> Option<(&'static str, &'static str)> {
     match head {
         [0x7f, b'E', b'L', b'F', ..] => {
-            Some(("it is a program, not a recording", "record it first: rtscope record -- PROGRAM"))
+            Some(("it is a program, not a recording", "record it first: rtscope record PROGRAM"))
         }
         [b'P', b'E', b'R', b'F', b'I', b'L', b'E', b'2', ..] => {
             Some(("it is a perf.data file, which this version does not read", "record with rtscope record"))
@@ -89,6 +130,7 @@ fn other_format(head: &[u8]) -> Option<(&'static str, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{Duration, UNIX_EPOCH};
 
     fn refused(bytes: &[u8]) -> String {
         let folder = tempfile::tempdir().unwrap();
@@ -103,11 +145,27 @@ mod tests {
     #[test]
     fn what_is_no_recording_is_named_and_the_next_step_given() {
         assert!(refused(b"").contains("empty"));
-        assert!(refused(b"\x7fELF\x02\x01").contains("rtscope record -- PROGRAM"));
+        assert!(refused(b"\x7fELF\x02\x01").contains("rtscope record PROGRAM"));
         assert!(refused(b"PERFILE2").contains("perf.data"));
         assert!(refused(b"\x1f\x8b\x08\x00").contains("gzip -dc"));
         assert!(refused(b"hello world").contains("not a GHC eventlog"));
         assert!(refused(b"hdrb").contains("inside its header"));
+    }
+
+    #[test]
+    fn without_a_name_it_is_the_newest_capture() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        assert_eq!(newest(at), None);
+        for (name, seconds) in [("old.rtscope", 10), ("new.rtscope", 30), ("middle.rtscope", 20), ("other", 40)] {
+            let capture = at.join(name);
+            std::fs::create_dir(&capture).unwrap();
+            let manifest = File::create(capture.join("manifest.json")).unwrap();
+            manifest.set_modified(UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        }
+        std::fs::create_dir(at.join("empty.rtscope")).unwrap();
+        assert_eq!(newest(at), Some("new.rtscope".into()));
+        assert_eq!(Recording::from(PathBuf::from("x")).path().unwrap(), Path::new("x"));
     }
 
     #[test]

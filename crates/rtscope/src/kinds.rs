@@ -69,7 +69,7 @@ impl SpanKind {
         match self {
             SpanKind::Running => ("on a CPU", "running"),
             SpanKind::WantsACpu => ("wants a CPU that another has", "wants-a-cpu"),
-            SpanKind::Queued => ("queued behind the program's own threads", "queued"),
+            SpanKind::Queued => ("wants a CPU that the program's own threads have", "queued"),
             SpanKind::Throttled => ("throttled: the CPU quota was used up", "throttled"),
             SpanKind::Asleep => ("asleep", "asleep"),
             SpanKind::Blocked => ("blocked in the kernel", "blocked"),

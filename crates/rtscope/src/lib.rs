@@ -12,6 +12,7 @@ pub mod code;
 pub mod compare;
 pub mod doctor;
 mod draw;
+mod explain;
 pub mod export;
 pub mod heap;
 pub mod input;

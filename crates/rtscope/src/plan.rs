@@ -37,7 +37,7 @@ pub fn make(args: &PlanArgs) -> Result<Planned, Trouble> {
 /// The plan as `args` want it written.
 pub fn written(planned: &Planned, args: &PlanArgs, style: &Style) -> String {
     match if args.json { Format::Json } else { args.format } {
-        Format::Text => text::render(planned, style),
+        Format::Text => text::render(planned, args.explain, style),
         Format::Env => env::render(planned),
         Format::Json => json::render(planned),
         Format::K8s => k8s::render(planned),

@@ -1,15 +1,16 @@
 //! The program: reads the command line, does what it says, prints. The only
 //! place that prints errors and the only one that decides the exit code.
 
-use crate::cli::{Cli, Command, DoctorArgs, MachineArgs, ReportArgs};
+use crate::cli::{Cli, Command, DoctorArgs, MachineArgs, ManArgs, ReportArgs};
 use crate::report::pauses_json;
-use crate::style::{Json, Style};
+use crate::style::{self, Json, Style};
 use crate::trouble::{Trouble, WRONG, printed, say, write_to};
 use crate::{
-    bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, stm, top, tune,
-    view,
+    bench, compare, doctor, explain, export, heap, input, load, machine, pipeline, plan, record, report, run, stm, top,
+    tune, view,
 };
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use clap_complete::Shell;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,9 +18,13 @@ use std::process::ExitCode;
 /// Does what the command line says.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    style::choose_colour(cli.color);
     let done = match cli.command {
         Command::Record(args) => return record::run(args),
         Command::Report(args) => run_report(&args),
+        Command::Explain(args) => {
+            explain::text(&args, &Style::of_stdout()).and_then(|text| print(&text)).map(|()| ExitCode::SUCCESS)
+        }
         Command::View(args) => view::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Heap(args) => heap::run(&args),
@@ -32,6 +37,8 @@ pub fn main() -> ExitCode {
         Command::Tune(args) => tune::run(&args),
         Command::Load(args) => load::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Completions(args) => print_completions(args.shell),
+        Command::Man(args) => write_man_pages(&args),
     };
     done.unwrap_or_else(|trouble| {
         eprintln!("{trouble}");
@@ -59,9 +66,10 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
     if let Some(after) = &args.compare {
         return run_compare(args, after);
     }
-    let options = options(args, &args.file)?;
+    let file = args.recording.path()?;
+    let options = options(args, &file)?;
     let plots = report::html::read_plots(&args.plot)?;
-    let input = input::open(&args.file, options.version.as_deref())?;
+    let input = input::open(&file, options.version.as_deref())?;
     let mut lines = args.pauses.then(|| BufWriter::new(Json(io::stdout().lock())));
     let mut broken = Ok(());
     let mut on_pause = |pause: &_, names: &_, symbols: &_| {
@@ -92,7 +100,8 @@ fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, Trouble> {
     let wrong = |trouble: Trouble| trouble.ends_with(WRONG);
     let conditions = compare::conditions(&args.fail_if).map_err(wrong)?;
     let for_page = args.html.is_some();
-    let a = compare::analyse(&args.file, &options(args, &args.file)?, for_page)?;
+    let before = args.recording.path()?;
+    let a = compare::analyse(&before, &options(args, &before)?, for_page)?;
     let b = compare::analyse(after, &options(args, after)?, for_page)?;
     let compared = compare::Compared::new(a, b, &conditions).map_err(wrong)?;
     let text = |style: &Style| report::text::compare::render(&compared, style);
@@ -121,7 +130,7 @@ fn print_as(
 
 fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, Trouble> {
     let checks = rtscope_host::doctor::checks(Path::new("/"));
-    print(&if args.json { doctor::json(&checks)? } else { doctor::text(&checks, &Style::of_stdout()) })?;
+    print(&if args.json { doctor::json(&checks)? } else { doctor::text(&checks, args.all, &Style::of_stdout()) })?;
     Ok(ExitCode::from(doctor::exit_code(&checks)))
 }
 
@@ -142,6 +151,20 @@ fn run_plan(args: &plan::PlanArgs) -> Result<ExitCode, Trouble> {
         say(&aside);
     }
     Ok(ExitCode::from(plan::exit_code(&planned)))
+}
+
+fn print_completions(shell: Shell) -> Result<ExitCode, Trouble> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "rtscope", &mut script);
+    printed_all(io::stdout().lock().write_all(&script))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_man_pages(args: &ManArgs) -> Result<ExitCode, Trouble> {
+    let cannot = |error| Trouble::unwritable(&args.folder, error).next("name another folder");
+    std::fs::create_dir_all(&args.folder).map_err(cannot)?;
+    clap_mangen::generate_to(Cli::command(), &args.folder).map_err(cannot)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn print(text: &str) -> Result<(), Trouble> {

@@ -7,8 +7,9 @@ use rtscope_host::kernel;
 use rtscope_host::options::Detail;
 use rtscope_host::recording::{self, Bounds, Options, Target, When};
 use rtscope_model::manifest::Tier;
+use rtscope_model::units;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ const HEAP_EVERY_MIN: Duration = Duration::from_millis(10);
     after_help = "Processes that the program leaves running when it ends are recorded until they end or Ctrl-C.\n\nThe exit status is the program's own, 128 + N after signal N; 125 to 127 are failures to record or to start it."
 )]
 pub struct RecordArgs {
-    /// Folder for the capture (default: PROGRAM-DATE-TIME.rtscope here).
+    /// Folder for the capture (default: PROGRAM.rtscope here, PROGRAM.1.rtscope where that exists).
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Take a folder for the capture that other users can write to, and make it private; it must be empty and one's
@@ -63,7 +64,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub flush_every: Duration,
     /// End the recording after this time; a program that was started runs on.
-    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    #[arg(short = 'd', long = "for", value_name = "TIME", value_parser = duration)]
     pub limit: Option<Duration>,
     /// Leave host, arguments, paths and names out of what rtscope itself writes. The eventlog keeps the program's
     /// arguments, the kernel's records keep the names of processes (--no-kernel leaves those out).
@@ -76,13 +77,13 @@ pub struct RecordArgs {
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=90))]
     pub keep_free: Option<u8>,
     /// Record a process that runs already.
-    #[arg(long, value_name = "PID", conflicts_with = "command")]
+    #[arg(short, long, value_name = "PID", conflicts_with = "command")]
     pub pid: Option<u32>,
     /// Say nothing but errors.
     #[arg(short, long)]
     pub quiet: bool,
-    /// The program and its arguments, behind `--`.
-    #[arg(last = true, required_unless_present = "pid")]
+    /// The program and its arguments; options of `record` go before it.
+    #[arg(trailing_var_arg = true, value_name = "PROGRAM", required_unless_present = "pid")]
     pub command: Vec<OsString>,
 }
 
@@ -105,7 +106,11 @@ pub fn run(args: RecordArgs) -> ExitCode {
     };
     match recording::record(options(args), &mut tell) {
         Ok(outcome) => {
-            tell(&format!("recorded into {0}; read it with `rtscope report {0}`", outcome.capture.display()));
+            tell(&format!(
+                "recorded {} into {1}; explain it with `rtscope report {1}`",
+                units::bytes(outcome.bytes),
+                shown(&outcome.capture).display()
+            ));
             ExitCode::from(outcome.status())
         }
         Err(error) => {
@@ -113,6 +118,12 @@ pub fn run(args: RecordArgs) -> ExitCode {
             ExitCode::from(error.status())
         }
     }
+}
+
+/// The path from here, where that is shorter.
+fn shown(path: &Path) -> &Path {
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path)
 }
 
 /// A tier by the name that manifests give it.
@@ -147,7 +158,7 @@ fn options(args: RecordArgs) -> Options {
     }
 }
 
-/// `10ms`, `1s`, `1.5s`, `2m`, `1h`.
+/// `10ms`, `1s`, `1.5s`, `2m`, `1h`, `3 min 16 s`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let seconds = seconds(text)?;
     if !(1e-3..=1e9).contains(&seconds) {
@@ -158,17 +169,27 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 
 /// The same of any length, `500us` too: seconds, perhaps none or fewer.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit);
-    let factor = match unit {
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("give a number with a unit: 10ms, 1s, 2m".to_owned()),
-    };
-    Ok(number.trim().parse::<f64>().map_err(|_| format!("{number:?} is no number"))? * factor)
+    let mut left = text.trim();
+    let mut sum = 0.0;
+    loop {
+        let unit = left.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(left.len());
+        let (number, rest) = left.split_at(unit);
+        let end = rest.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let (unit, rest) = rest.split_at(end);
+        let factor = match unit {
+            "us" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            _ => return Err("give a number with a unit: 10ms, 1s, 2m, 1m30s".to_owned()),
+        };
+        sum += number.trim().parse::<f64>().map_err(|_| format!("{number:?} is no number"))? * factor;
+        left = rest.trim_start();
+        if left.is_empty() {
+            return Ok(sum);
+        }
+    }
 }
 
 /// A plain number, 0 or above.
@@ -251,7 +272,9 @@ mod tests {
         assert_eq!(duration("10ms"), Ok(Duration::from_millis(10)));
         assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        for wrong in ["", "5", "s", "0s", "-1s", "1e300h", "5 parsecs"] {
+        assert_eq!(duration("3 min 16 s"), Ok(Duration::from_secs(196)));
+        assert_eq!(duration("1h1m30s"), Ok(Duration::from_secs(3690)));
+        for wrong in ["", "5", "s", "0s", "-1s", "1e300h", "5 parsecs", "1m30", "1m s"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
     }

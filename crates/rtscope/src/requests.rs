@@ -27,7 +27,7 @@ pub fn load(file: &Path, context: &Context, manifest: &Manifest) -> Result<Join,
     let mut stream = RequestStream::open(BufReader::new(opened))
         .map_err(|error| Trouble::unreadable(file, error).next("give what `rtscope load --requests FILE` wrote"))?;
     if !context.clock.is_monotonic() {
-        let why = "the clock of its log could not be joined to the machine's, so nobody knows when its pauses were";
+        let why = "the clock of its log could not be joined to the machine's, so when its pauses were is not known";
         return Err(trouble().because(why).next("record with `rtscope record -- PROGRAM`"));
     }
     let (Some(started), Some(ended)) = (context.started, context.ended) else {

@@ -31,8 +31,8 @@ pub struct RunArgs {
     /// Read the machine from a tree of /proc and /sys below DIR
     #[arg(long, value_name = "DIR", requires = "print")]
     pub root: Option<PathBuf>,
-    /// The program and its arguments, behind `--`
-    #[arg(last = true, required = true)]
+    /// The program and its arguments; options of `run` go before it
+    #[arg(trailing_var_arg = true, value_name = "PROGRAM", required = true)]
     pub command: Vec<OsString>,
 }
 

@@ -52,6 +52,7 @@ fn program(manifest: &Manifest) -> Program {
         exit_code: manifest.exit.and_then(|exit| exit.code),
         signal: manifest.exit.and_then(|exit| exit.signal),
         oom_killed: manifest.exit.is_some_and(|exit| exit.oom_killed),
+        notes: manifest.binary.note.iter().chain(&manifest.notes).cloned().collect(),
     }
 }
 

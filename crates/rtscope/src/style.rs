@@ -3,11 +3,13 @@
 //! outside are cleaned by the model's `text`, so that a program's arguments
 //! cannot move the cursor.
 
+use clap::ColorChoice;
 pub use rtscope_model::text::clean;
 use rtscope_model::text::clean_json;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::sync::OnceLock;
 
 /// Narrowest and widest text that is laid out; wider terminals keep a margin.
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=110;
@@ -30,6 +32,20 @@ pub fn screen(lines: &[String], rows: usize) -> String {
     let shown = lines.iter().take(kept).map(String::as_str).chain(more);
     let shown: Vec<String> = shown.map(|line| format!("{line}\x1b[K")).collect();
     format!("\x1b[H{}\x1b[J", shown.join("\r\n"))
+}
+
+/// Colour as the command line asks for it; not set: as the output and the environment say.
+static COLOUR: OnceLock<bool> = OnceLock::new();
+
+/// Takes `--color`, for what this process prints on its standard output.
+pub(crate) fn choose_colour(choice: ColorChoice) {
+    let asked = match choice {
+        ColorChoice::Auto => None,
+        ColorChoice::Always => Some(true),
+        ColorChoice::Never => Some(false),
+    };
+    // The command line is read once.
+    asked.into_iter().for_each(|colour| _ = COLOUR.set(colour));
 }
 
 /// What the output can show.
@@ -114,7 +130,8 @@ impl Style {
     pub fn of_stdout() -> Style {
         use std::io::IsTerminal;
         let columns = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        Style::new(std::io::stdout().is_terminal(), columns, &|name| std::env::var(name).ok())
+        let style = Style::new(std::io::stdout().is_terminal(), columns, &|name| std::env::var(name).ok());
+        Style { colour: COLOUR.get().copied().unwrap_or(style.colour), ..style }
     }
 
     /// The style of a screen that takes the whole terminal, which may be narrower.
@@ -163,6 +180,16 @@ impl Style {
     pub fn dot(&self) -> &'static str {
         if self.unicode { " · " } else { ", " }
     }
+}
+
+/// A sentence with a capital and a full stop, which notes lack.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let mut out: String = letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect());
+    if !out.ends_with('.') {
+        out.push('.');
+    }
+    out
 }
 
 /// `text` cut to `width` characters, with three dots where something is missing.

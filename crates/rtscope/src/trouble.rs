@@ -71,7 +71,21 @@ pub(crate) fn document(document: &impl Serialize, pretty: bool) -> Result<String
 
 /// Says something on standard error, which may be closed: that is no reason to fail.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "rtscope: {}", crate::style::clean(text));
+    let _ = writeln!(io::stderr(), "rtscope: {}", sentence(text));
+}
+
+/// `text` cleaned, without the number that the standard library puts after the words of an error of the system.
+fn sentence(text: &str) -> String {
+    let cleaned = crate::style::clean(text);
+    let mut parts = cleaned.split(" (os error ");
+    let mut sentence = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.parse::<i32>().is_ok() => sentence.push_str(rest),
+            _ => sentence.extend([" (os error ", part]),
+        }
+    }
+    sentence
 }
 
 /// Prints the results of an experiment.
@@ -83,13 +97,9 @@ pub(crate) fn print_results(text: &str) -> Result<(), Trouble> {
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("rtscope: ")?;
-        f.write_str(&crate::style::clean(&self.happened))?;
-        for part in [&self.why, &self.next].into_iter().flatten() {
-            f.write_str("; ")?;
-            f.write_str(&crate::style::clean(part))?;
-        }
-        Ok(())
+        let parts = [Some(&self.happened), self.why.as_ref(), self.next.as_ref()].into_iter().flatten();
+        let parts: Vec<&str> = parts.map(String::as_str).collect();
+        write!(f, "rtscope: {}", sentence(&parts.join("; ")))
     }
 }
 
@@ -113,6 +123,7 @@ pub fn write_to(path: &Path, text: &str, option: &str) -> Result<(), Trouble> {
 #[cfg(test)]
 mod tests {
     use super::Trouble;
+    use std::io;
 
     #[test]
     fn one_line_with_what_why_and_next() {
@@ -124,6 +135,9 @@ mod tests {
             "rtscope: cannot read \\u{1b}[31mmill.eventlog; it is empty; record one with `rtscope record -- PROG`"
         );
         assert_eq!(Trouble::new("no such file").to_string(), "rtscope: no such file");
+        let numbered =
+            Trouble::new("cannot read x").because(io::Error::from_raw_os_error(2)).next("give y (os error z)");
+        assert_eq!(numbered.to_string(), "rtscope: cannot read x; No such file or directory; give y (os error z)");
         assert_eq!((trouble.status, trouble.ends_with(2).status), (1, 2));
     }
 }

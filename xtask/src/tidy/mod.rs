@@ -125,7 +125,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
             wrong.extend(arrows(path, &text)?);
         }
     }
-    for document in ["ARCHITECTURE.md", "SECURITY.md"] {
+    for document in ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/inside.md", "docs/tests.md"] {
         let text = fs::read_to_string(root.join(document)).context(document)?;
         let missing = named_paths(&text).into_iter().filter(|name| !root.join(name).exists());
         wrong.extend(missing.map(|name| format!("{document} names {name}, which does not exist")));

@@ -120,7 +120,7 @@ fn named(part: Part, ns: u64, words: &Words<'_>) -> Node {
         Part::Program => plain("on-a-cpu", "on a CPU"),
         Part::Posted => missing(
             "posted",
-            "as far as the log tells",
+            "as far as the log shows",
             "without the kernel's scheduling events, time off the CPU and time without work count as the program",
         ),
         Part::Collecting => plain("in-pauses", "in pauses"),

@@ -159,8 +159,7 @@ impl Evidence {
         }
         if tracks.unreported > 0 {
             notes.push(format!(
-                "{} missing from the kernel's records, as later ones show; where that hides when a thread came \
-                 back, its lane is not told.",
+                "{} missing from the kernel's records, as later ones show; where that hides when a thread came back, which one ran is not known.",
                 if tracks.unreported == 1 {
                     "1 switch is".to_owned()
                 } else {

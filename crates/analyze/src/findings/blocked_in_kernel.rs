@@ -115,11 +115,12 @@ fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
         )));
     }
     if let Some(held) = facts.held.filter(|_| parts.blocked > 0) {
-        let text = format!("Threads of lanes were blocked in the kernel during {} of pauses.", duration(parts.blocked));
+        let (nouns, time) = (facts.runtime.lane.1, duration(parts.blocked));
+        let text = format!("Threads of {nouns} were blocked in the kernel during {time} of pauses.");
         seen.push(evidence(text, held.blocked.pieces.longest));
     }
-    seen.extend(longest(facts, Cause::InKernel, " for a lane in the kernel"));
-    seen.extend(longest(facts, Cause::BlockedInKernel, " for a lane blocked in the kernel"));
+    seen.extend(longest(facts, Cause::InKernel, " for a thread in the kernel"));
+    seen.extend(longest(facts, Cause::BlockedInKernel, " for a thread blocked in the kernel"));
     seen
 }
 

@@ -28,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 /// Not the time to stop: a single lane, too, is mostly stopped between the request and the
 /// start of a collection, as the truth suite showed.
 const PRODUCTIVITY: Figure =
-    Figure { path: "productivity.wall", shows: "more of the busy lane time is the program's own" };
+    Figure { path: "productivity.wall", shows: "the program runs for more of the time that it could" };
 const THROTTLED: Figure = Figure { shows: "the throttled periods stop growing and this finding is gone", ..STOP };
 
 fn no_quotas(facts: &Facts<'_>) -> Option<String> {
@@ -73,7 +73,7 @@ fn beside_collections(facts: &Facts<'_>) -> String {
     match collect {
         0 => ".".to_owned(),
         _ if stop > collect => format!(
-            "; waiting for lanes to stop cost {}, {:.1} times the collections themselves ({}).",
+            "; waiting for all to stop cost {}, {:.1} times the collections themselves ({}).",
             duration(stop),
             stop as f64 / collect as f64,
             duration(collect)
@@ -106,8 +106,8 @@ fn seen(facts: &Facts<'_>, total: &Throttled, paused: u64) -> Vec<Evidence> {
     if let Some(held) = facts.held {
         let inside = held.quota.in_pauses_ns;
         let text = format!(
-            "{} of it fell while the world stood still, {} outside, where it delays the program's own work; lanes were \
-             waited for {} because of it, release included.",
+            "{} of it fell into pauses, {} outside, where it delays the program's own work; pauses lasted {} longer because \
+             of it.",
             duration(inside),
             duration(held.quota.ns().saturating_sub(inside)),
             duration(paused)

@@ -55,10 +55,11 @@ fn seen(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Evidence> {
     }
     if asleep.lengths.ns > 0 {
         let text = format!(
-            "{} {} in {} waits while the thread of the lane was asleep in {}.",
-            if on_cpu { "It waited another" } else { "The world waited" },
+            "{} {} in {} waits while the thread of the {} was asleep in {}.",
+            if on_cpu { "Another" } else { "Pauses waited" },
             duration(asleep.lengths.ns),
             asleep.lengths.count,
+            facts.runtime.lane.0,
             listed_code(facts.symbols, &asleep.top(CodeKind::Foreign), "the kernel")
         );
         seen.push(evidence(text, asleep.lengths.longest));

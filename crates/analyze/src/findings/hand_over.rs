@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
     needs: Some(&needs::LOOKS),
     yields_to: &["lock-convoy", "blackhole-or-lock", "domain-lock", "stm-contention"],
     share_min: SHARE_MIN,
-    also: " at least, as few looks tell, while threads wait for each other only",
+    also: " at least, as few looks show, while threads wait for each other only",
     why: "threads wait for each other now and then in every program",
     check,
     ..Rule::BLANK

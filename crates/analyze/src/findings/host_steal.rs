@@ -28,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 /// The mean: a program that is not kept from running may collect more often.
 const STOP_MEAN: Figure = Figure {
     path: "pauses.time_to_stop_ns.mean",
-    shows: "the stolen time stays near 0, and lanes stop sooner in the mean",
+    shows: "the stolen time stays near 0, and the mean time to stop falls",
 };
 
 fn no_counters(facts: &Facts<'_>) -> Option<String> {
@@ -71,7 +71,7 @@ fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
         Remedy::new("Until then collect with one thread, so that a collection does not wait for every CPU at once.")
             .set(flag)
             .falls(STOP_MEAN)
-            .verify("Record again and compare how long lanes take to stop in the mean.")
+            .verify("Record again and compare the mean time to stop.")
     });
     [Remedy::new(unshared).falls(STOP_MEAN)].into_iter().chain(sequential).collect()
 }

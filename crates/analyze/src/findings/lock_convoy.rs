@@ -56,7 +56,7 @@ pub(super) static RULE: Rule = Rule {
     needs: Some(&LOOKS),
     yields_to: &["blackhole-or-lock", "stm-contention"],
     share_min: SHARE_MIN,
-    also: " at least, as few looks tell, and two threads that wait for one thing",
+    also: " at least, as few looks show, and two threads that wait for one thing",
     why: "threads wait for each other now and then in every program",
     check,
     ..Rule::BLANK

@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     if !copying || !long {
         return None;
     }
-    let what = format!("{} of the old generation stopped the world for ", collections(major.count));
+    let what = format!("{} of the old generation stopped the program for ", collections(major.count));
     let verdict = Verdict::new(Cost::Time(major.copying_ns), facts.sure_with_kernel(), what).then(format!(
         ", up to {} at a time, to copy {} each.",
         duration(major.longest_ns),

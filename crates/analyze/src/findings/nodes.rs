@@ -50,7 +50,7 @@ fn fewer_wakings(facts: &Facts<'_>) -> Remedy {
          Each waking of an idle CPU takes its time.",
         facts.runtime.lane.0
     );
-    Remedy::new(text).verify("Record again: lanes wait less for idle CPUs.")
+    Remedy::new(text).verify("Record again: threads wait less for idle CPUs.")
 }
 
 /// Lanes are kept by calls or faults of their threads, and no rule says why.

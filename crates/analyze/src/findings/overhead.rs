@@ -52,7 +52,7 @@ pub struct Work {
 static KERNEL: [Work; 5] = [
     Work {
         ids: &["kernel:futex"],
-        asked: "threads that wake each other for each piece of work, and by locks that several have to wait for",
+        asked: "threads that wake each other for each piece of work, and locks that several have to wait for",
         change: "Hand over more at a time; hold locks for less, or use one for each part of the data.",
     },
     Work {
@@ -91,7 +91,7 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [Work]) -> Option<Verdict> {
     let all = runtimes.iter().chain(&KERNEL).map(found);
     let (work, names, ns, samples) = all.filter(|found| found.3 >= SAMPLES.0).max_by_key(|found| found.2)?;
     let seen = format!(
-        "{samples} samples of the program's time found it there, {} of all. Most often it is asked for by {}.",
+        "{samples} samples of the program's time found it there, {} of all. Most often it comes from {}.",
         percent(ns as f64 / program.ns.max(1) as f64),
         work.asked
     );

@@ -53,13 +53,13 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     }
     let noun = facts.runtime.lane.1;
     let text = format!(
-        "Inside pauses a thread of the program waited for a CPU behind a sibling during {}, over the whole recording \
+        "Inside pauses a thread of the program waited for a CPU that a sibling had during {}, over the whole recording \
          during {}.",
         duration(held.sibling.in_pauses_ns),
         duration(held.sibling.ns())
     );
     let behind = evidence(text, held.sibling.pieces.longest);
-    let longest = longest(facts, Cause::Oversubscribed, " behind the program's own threads");
+    let longest = longest(facts, Cause::Oversubscribed, " for a CPU that the program's own threads had");
     let who = match too_many {
         Some(cpus) => format!("{} {noun} share {cpus} CPUs: during", facts.lanes),
         None => "During".to_owned(),
@@ -131,5 +131,5 @@ pub(crate) fn one_for_each_cpu(facts: &Facts<'_>, cpus: usize) -> Remedy {
 
 fn shorter(text: String, sets: Option<Setting>) -> Remedy {
     let remedy = Remedy::new(text).set(sets).falls(PAUSED);
-    remedy.shows("waits behind the program's own threads are gone and pauses are shorter")
+    remedy.shows("waits for a CPU that the program's own threads had are gone and pauses are shorter")
 }

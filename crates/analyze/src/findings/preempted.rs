@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         evidence(text, part.pieces.longest)
     });
     let mut seen: Vec<_> = taken.collect();
-    seen.extend(longest(facts, Cause::Preempted, " behind other processes"));
+    seen.extend(longest(facts, Cause::Preempted, " for CPUs that other processes had"));
     let outside = cost_ns.saturating_sub(inside);
     let text = format!(
         "{} of it lay inside pauses, {} outside, where it delays the program's own work.",

@@ -35,11 +35,12 @@ pub(crate) fn listed_code(symbols: &Symbols, places: &[(SymbolId, u64)], unknown
     if named.is_empty() { unknown.to_owned() } else { named.join(" and ") }
 }
 
-/// "The world waited 2.00 s for a lane that was on a CPU, ...: 87 of 92 samples found it in `what`".
+/// "Pauses waited 2.00 s for a capability that was on a CPU, ...: 87 of 92 samples found it in `what`".
 pub(crate) fn stopped_late(facts: &Facts<'_>, stops: &Waits, kind: CodeKind, what: &str) -> Evidence {
     let text = format!(
-        "The world waited {} for a lane that was on a CPU, where that took {} and more: {}.",
+        "Pauses waited {} for a {} that was on a CPU, where that took {} and more: {}.",
         duration(stops.lengths.ns),
+        facts.runtime.lane.0,
         duration(LATE_MIN_NS),
         found_in(facts, stops, kind, what)
     );
@@ -50,7 +51,7 @@ pub(crate) fn stopped_late(facts: &Facts<'_>, stops: &Waits, kind: CodeKind, wha
 pub(crate) fn longest(facts: &Facts<'_>, cause: Cause, what: &str) -> Option<Evidence> {
     let total = facts.sums.cause_total(cause)?;
     let piece = total.longest;
-    let lane = piece.lane.map_or(String::new(), |lane| format!(" for lane {lane}"));
+    let lane = piece.lane.map_or(String::new(), |lane| format!(" for {} {lane}", facts.runtime.lane.0));
     let text = format!(
         "Pauses waited {} in all{}, in {} pieces; the longest took {}{lane}.",
         duration(total.ns),

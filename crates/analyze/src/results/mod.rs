@@ -250,6 +250,8 @@ pub struct Program {
     pub signal: Option<i32>,
     /// The kernel's out-of-memory killer was at work in its group meanwhile.
     pub oom_killed: bool,
+    /// What the recorder said of it: why it could not log first, then what else was not recorded.
+    pub notes: Vec<String>,
 }
 
 /// What one diagnosis rule came to.

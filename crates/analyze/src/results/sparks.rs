@@ -37,7 +37,7 @@ pub struct SparkCounts {
     pub dud: u64,
     /// Collected: nobody needed them.
     pub collected: u64,
-    /// Evaluated by somebody else before they ran.
+    /// Evaluated by another thread before they ran.
     pub fizzled: u64,
     /// Still in the pool.
     pub remaining: u64,

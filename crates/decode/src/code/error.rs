@@ -5,7 +5,7 @@
 pub enum CodeError {
     #[error("the manifest names {named} streams of code samples, {given} were given")]
     Streams { named: usize, given: usize },
-    #[error("stream `{stream}`: the name tells no CPU")]
+    #[error("stream `{stream}`: its name has no CPU")]
     StreamName { stream: String },
     #[error("code samples have the layout {sample_type:#x}, which this rtscope does not know; use a newer one")]
     SampleType { sample_type: u64 },

@@ -13,7 +13,7 @@ pub enum FxtError {
     NotATrace,
     #[error("the trace was written on a big-endian machine, which this version does not read")]
     BigEndian,
-    #[error("the trace is damaged at byte {position}: a record without a size, behind which nothing can be found")]
+    #[error("the trace is damaged at byte {position}: a record without a size; nothing after it can be found")]
     Stuck { position: u64 },
     #[error("cannot read the trace at byte {position}: {source}")]
     Io { position: u64, source: io::Error },

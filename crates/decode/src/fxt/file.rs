@@ -165,7 +165,7 @@ impl FxtStream {
     /// What could not be put in order; everything once the stream has ended.
     pub fn losses(&self) -> Vec<Loss> {
         let lost = self.disordered.map(|(count, from, to)| {
-            let note = "events that stand too far behind later ones in the trace were left out";
+            let note = "events too far out of order were left out";
             let loss = Loss::new(&self.name, LossKind::OutOfOrder, count, note);
             Loss { from: Some(Time(from)), to: Some(Time(to)), ..loss }
         });

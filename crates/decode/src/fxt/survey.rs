@@ -111,7 +111,7 @@ impl Survey {
             }
             Step::Stuck { position, left } => {
                 self.bytes = position;
-                let note = "a record without a size: nothing behind it can be read";
+                let note = "a record without a size: nothing after it can be read";
                 self.damage(LossKind::Damaged, left, position, note);
             }
         }

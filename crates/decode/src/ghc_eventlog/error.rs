@@ -13,10 +13,10 @@ pub enum EventlogError {
     )]
     Empty,
     #[error(
-        "not a GHC eventlog: it starts with {found:02x?} where 'hdrb' belongs; \
-         give a file that a GHC program wrote with +RTS -l, or a capture of `rtscope record`"
+        "not a GHC eventlog, nor anything else that rtscope reads; \
+         give a capture of `rtscope record`, or a file that a GHC program wrote with +RTS -l"
     )]
-    NotAnEventlog { found: Vec<u8> },
+    NotAnEventlog,
     #[error(
         "the log ends at byte {position}, inside its header: the program died while starting, or the copy is incomplete; \
          copy it again or record again"

@@ -47,7 +47,7 @@ impl Header {
             return Err(EventlogError::Empty);
         }
         if !magic.starts_with(start) {
-            return Err(EventlogError::NotAnEventlog { found: start.to_vec() });
+            return Err(EventlogError::NotAnEventlog);
         }
         let mut cursor = Cursor { bytes, at: 0 };
         cursor.expect(HEADER_BEGIN, "'hdrb'")?;

@@ -202,7 +202,7 @@ impl Walk<'_> {
         match self.search(behind, self.size)? {
             Some(next) => {
                 self.chain.ended = false;
-                self.lose(LossKind::Damaged, behind, next, "no block marker behind an end-of-data mark");
+                self.lose(LossKind::Damaged, behind, next, "no block marker after an end-of-data mark");
                 Ok(next)
             }
             None => Ok(self.size),

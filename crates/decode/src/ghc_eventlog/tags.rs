@@ -125,7 +125,7 @@ macro_rules! table {
             181 USER_BINARY_MSG UserBinaryMsg { bytes: rest } [VARIABLE] User "Bytes (traceBinaryEvent).";
             200 CONC_MARK_BEGIN ConcMarkBegin [0] Always "Non-moving collector: concurrent mark starts.";
             201 CONC_MARK_END ConcMarkEnd { marked: u32 } [4] Always "u32 objects marked.";
-            202 CONC_SYNC_BEGIN ConcSyncBegin [0] Always "The stop behind the mark; posted twice by 9.x.";
+            202 CONC_SYNC_BEGIN ConcSyncBegin [0] Always "The stop after the mark; posted twice by 9.x.";
             203 CONC_SYNC_END ConcSyncEnd [0] Always "Likewise.";
             204 CONC_SWEEP_BEGIN ConcSweepBegin [0] Always "Concurrent sweep starts.";
             205 CONC_SWEEP_END ConcSweepEnd [0] Always "It ends.";

@@ -39,7 +39,7 @@ pub enum RingError {
     #[error("no known version of OCaml (5.0 to 5.5) wrote this ring: {why}")]
     NoVersion { why: String },
     #[error(
-        "the ring does not tell which version of OCaml wrote it (it fits {fits}), and their events differ: \
+        "the ring does not say which version of OCaml wrote it (it fits {fits}), and their events differ: \
          name the version with --ocaml-version, as `ocamlfind ocamlopt -version` or \
          `strings PROGRAM | grep '^5\\.'` says it"
     )]

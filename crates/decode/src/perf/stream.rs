@@ -16,7 +16,7 @@ const WINDOW: usize = 64 << 10;
 /// record between another's stamp and its place in the ring.
 const REORDER: usize = 64;
 
-const LOST: &str = "The kernel's ring was full. Record again with a larger ring.";
+const LOST: &str = "The kernel's buffer was full: events of that CPU are missing meanwhile.";
 const DAMAGED: &str = "Bytes that are no kernel records were skipped.";
 const CUT: &str = "The stream ends inside a record: the recorder was ended while it wrote.";
 const LATE: &str = "Records that are too far out of order were left out.";

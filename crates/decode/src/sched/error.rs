@@ -5,7 +5,7 @@
 pub enum SchedError {
     #[error("the manifest names {named} kernel streams, {given} were given")]
     Streams { named: usize, given: usize },
-    #[error("kernel stream `{stream}`: the name tells no CPU")]
+    #[error("kernel stream `{stream}`: its name has no CPU")]
     StreamName { stream: String },
     #[error("kernel records have the layout {sample_type:#x}, which this rtscope does not know; use a newer one")]
     SampleType { sample_type: u64 },

@@ -273,7 +273,7 @@ impl Drain {
         let told = counts.lost;
         counts.lost = told.max(lost);
         if lost > told {
-            let note = "the kernel dropped records and had no room left to tell when";
+            let note = "the kernel dropped records and had no room left to say when";
             counts.losses.push(loss(self.source, LossKind::KernelRecords, lost - told, note));
         }
     }

@@ -206,8 +206,7 @@ pub fn open_threads(
             let remedy = words::remedy(Tier::OwnSwitches, &error);
             missing.push(format!("Some threads of process {pid} are not watched ({why}). To change that: {remedy}."));
         }
-        let remedy = if rustix::process::geteuid().is_root() { "" } else { " Record as root to see them." };
-        missing.push(format!("Processes that process {pid} had started before the recording are not watched.{remedy}"));
+        missing.push(format!("Processes that process {pid} had started before the recording are not watched."));
     }
     Ok((rings, missing))
 }

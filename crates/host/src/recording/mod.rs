@@ -44,7 +44,7 @@ pub enum Target {
 pub struct Options {
     /// What.
     pub target: Target,
-    /// Capture folder; `None`: `PROG-DATE-TIME.rtscope` in the working directory.
+    /// Capture folder; `None`: `PROGRAM.rtscope` in the working directory, `PROGRAM.1.rtscope` where that exists.
     pub output: Option<PathBuf>,
     /// Take a folder that others may write to, if it is empty and this user's.
     pub force: bool,
@@ -84,6 +84,8 @@ pub struct Outcome {
     pub capture: PathBuf,
     /// How the program ended; `None` when it still runs.
     pub exit: Option<Exit>,
+    /// What the capture takes on the disk.
+    pub bytes: u64,
 }
 
 impl Outcome {

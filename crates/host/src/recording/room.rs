@@ -77,7 +77,7 @@ impl Room {
     pub(super) fn look(&mut self, now: Time) -> Result<(), Full> {
         let before = crate::system::clock::monotonic();
         let free = self.folder.disk().map_or(u64::MAX, |(_, free)| free).saturating_sub(self.keep_bytes);
-        let size = self.max_bytes.map_or(0, |_| size(&self.folder, 2));
+        let size = self.max_bytes.map_or(0, |_| size(&self.folder));
         let left = self.max_bytes.map_or(u64::MAX, |max| max.saturating_sub(size)).min(free);
         let ahead = self.ahead(now, left);
         let cost_ns = crate::system::clock::monotonic().since(before);
@@ -118,12 +118,17 @@ impl Room {
     }
 }
 
+/// What the files of a capture take on the disk.
+pub(super) fn size(capture: &Folder) -> u64 {
+    size_below(capture, 2)
+}
+
 /// What the files of a folder take on the disk, so many folders deep.
-fn size(folder: &Folder, deep: u8) -> u64 {
+fn size_below(folder: &Folder, deep: u8) -> u64 {
     let entry = |name: std::ffi::OsString| -> Option<u64> {
         let found = folder.look_at(&name).ok()?;
         Some(match FileType::from_raw_mode(found.st_mode) {
-            FileType::Directory if deep > 0 => size(&folder.folder(&name).ok()?, deep - 1),
+            FileType::Directory if deep > 0 => size_below(&folder.folder(&name).ok()?, deep - 1),
             FileType::Directory => 0,
             _ => u64::try_from(found.st_blocks).unwrap_or(0).saturating_mul(512),
         })

@@ -97,7 +97,7 @@ impl Snapshots {
         if self.end() {
             return (self.cost(), self.notes());
         }
-        let note = "the thread that takes snapshots of heaps was held up and left behind: the last one is missing";
+        let note = "the thread that takes heap snapshots did not end in time: the last one is missing";
         (self.cost(), vec![note.to_owned()])
     }
 }
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(snapshots.notes(), [""; 0]);
         let (cost, notes) = snapshots.finish();
         assert_eq!((cost.taken, notes.len()), (0, 1));
-        assert!(notes[0].contains("is of no GHC program"), "{notes:?}");
+        assert!(notes[0].contains("is not a Haskell program"), "{notes:?}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::room::{Full, Room};
 use super::session::Session;
 use super::{Options, Outcome, RecordError, Target};
 use crate::binary::{self, Inspected};
-use crate::capture::store::Store;
+use crate::capture::store::{Store, StoreError};
 use crate::kernel;
 use crate::privileges;
 use crate::programs::signals::Signals;
@@ -13,7 +13,6 @@ use crate::programs::spawn::{self, Start, find_program};
 use crate::runtimes;
 use crate::runtimes::recorded::{Command, Launch, RuntimeLogs};
 use crate::runtimes::route::{self, Route};
-use crate::system::clock;
 use crate::system::open_files;
 use crate::system::procfs::Host;
 use crate::target::Process;
@@ -48,7 +47,7 @@ fn record_command(
     // Decisions are made on text; what is not text reaches the program as it is.
     let words: Vec<String> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let name = words.first().map_or("program", String::as_str);
-    let store = Store::create(&output_path(&options, name), options.force)?;
+    let store = store(&options, name)?;
     let room = room(&options, &store)?;
     let inspected = inspect_command(argv, &words);
     let path = argv.first().and_then(|first| find_program(first));
@@ -67,7 +66,7 @@ fn record_command(
     session.manifest.command = words;
     session.manifest.environment = environment(|name| std::env::var(name).ok());
     session.manifest.added = launch.added;
-    session.take_sources(sources, launch.notes);
+    session.take_sources(sources, launch.notes, launch.hints);
     session.start_sources(kernel::Target::Spawned(Pid(pid)));
     session.give_up_privileges();
     let child = match held.release() {
@@ -90,7 +89,7 @@ fn record_process(
     let process = Process::open(&host, pid).map_err(|_| RecordError::NoProcess(pid))?;
     let command = host.command(pid).unwrap_or_default();
     let name = command.first().map_or("program", String::as_str);
-    let store = Store::create(&output_path(&options, name), options.force)?;
+    let store = store(&options, name)?;
     let room = room(&options, &store)?;
     let mut session = Session::begin(options, host, store, pid, binary::inspect_process(&process), room, say);
     session.manifest.command = command;
@@ -112,16 +111,29 @@ fn room(options: &Options, store: &Store) -> Result<(Room, Option<String>), Reco
     })
 }
 
-fn output_path(options: &Options, program: &str) -> PathBuf {
+/// The capture folder: where `-o` says, else the first of `PROGRAM.rtscope`, `PROGRAM.1.rtscope`, `PROGRAM.2.rtscope`... here
+/// that does not exist yet.
+fn store(options: &Options, program: &str) -> Result<Store, StoreError> {
     if let Some(path) = &options.output {
-        return path.clone();
+        return Store::create(path, options.force);
     }
     // A program calls itself what it likes.
     let name = Path::new(program).file_name().map_or("program".into(), |name| name.to_string_lossy());
-    let stem = format!("{}-{}", text::name(&name), clock::local_stamp());
-    let path = PathBuf::from(format!("{stem}.rtscope"));
-    // A second recording in the same second.
-    if path.exists() { PathBuf::from(format!("{stem}-{}.rtscope", std::process::id())) } else { path }
+    let name = text::name(&name);
+    let mut number = 0_u64;
+    loop {
+        let path =
+            PathBuf::from(if number == 0 { format!("{name}.rtscope") } else { format!("{name}.{number}.rtscope") });
+        number += 1;
+        if path.symlink_metadata().is_ok() {
+            continue;
+        }
+        match Store::create(&path, options.force) {
+            // Another recording was faster.
+            Err(StoreError::Occupied(_)) => {}
+            made => return made,
+        }
+    }
 }
 
 /// What the command's program accepts. For a wrapper: the first program of GHC

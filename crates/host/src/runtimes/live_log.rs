@@ -98,7 +98,7 @@ fn no_log(host: &Host, process: &Process, inspected: &Inspected, located: Option
 
 /// What it is not, and which of those that it started would be.
 fn not_a_runtime(host: &Host, pid: u32) -> String {
-    const WHAT: &str = "No pauses: it is no program of GHC or OCaml 5 as far as its file tells";
+    const WHAT: &str = "No pauses: by its file it is not a program of GHC or OCaml 5";
     let is_one = |child: &u32| Process::open(host, *child).is_some_and(|child| child.inspect().runtime().is_known());
     match host.descendants(pid).into_iter().find(is_one) {
         Some(child) => format!("{WHAT}; process {child}, which it started, is one: rtscope top {child}."),

@@ -108,8 +108,11 @@ pub struct Launch {
     pub inherit: Vec<RawFd>,
     /// What was added, as text for the manifest.
     pub added: Vec<String>,
-    /// One sentence each about what is not recorded or could surprise.
+    /// One sentence each about what is not recorded.
     pub notes: Vec<String>,
+    /// What may keep programs that the command starts from starting: for a command that fails, none of whose programs
+    /// writes a log.
+    pub hints: Vec<String>,
 }
 
 /// What is there while a recording goes on.

@@ -104,27 +104,6 @@ pub fn realtime_offset() -> RealtimeOffset {
     best
 }
 
-/// Local date and time as `YYYYMMDD-HHMMSS`, for names.
-pub fn local_stamp() -> String {
-    let now = clock_gettime(ClockId::Realtime).tv_sec;
-    // SAFETY: `tm` is plain data for which zero is valid; localtime_r reads `now`,
-    // writes only `parts`, and both live on this stack.
-    let parts = unsafe {
-        let mut parts: libc::tm = std::mem::zeroed();
-        libc::localtime_r(&now, &mut parts);
-        parts
-    };
-    format!(
-        "{:04}{:02}{:02}-{:02}{:02}{:02}",
-        parts.tm_year + 1900,
-        parts.tm_mon + 1,
-        parts.tm_mday,
-        parts.tm_hour,
-        parts.tm_min,
-        parts.tm_sec
-    )
-}
-
 /// Sleeps until `deadline`; returns by how many nanoseconds it woke late.
 pub fn sleep_until(deadline: Time) -> u64 {
     let request =

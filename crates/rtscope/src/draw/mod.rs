@@ -2,6 +2,7 @@
 //! screen. Refuses to know a result, and to print.
 
 pub(crate) mod escape;
+pub(crate) mod markdown;
 pub(crate) mod plot;
 pub(crate) mod screen;
 pub(crate) mod svg;

@@ -1,7 +1,7 @@
 //! Lines of the text report: headings, labelled entries, tables. Owns layout
 //! and colour, knows nothing of what is said.
 
-use crate::style::{Style, Tone, clean, wrap};
+use crate::style::{Style, Tone, clean, shorten, wrap};
 
 /// Columns that labels take.
 pub(crate) const LABEL: usize = 14;
@@ -113,6 +113,15 @@ impl<'s> Screen<'s> {
     pub(crate) fn row(&mut self, word: &str, tone: Tone, head: &str, text: &str) {
         self.command(word, tone, head);
         self.below(None, text);
+    }
+
+    /// A word, what it is about in a column of `column` characters, and a text that is cut where the line ends.
+    pub(crate) fn brief(&mut self, word: &str, tone: Tone, (head, column): (&str, usize), text: &str) {
+        let (word, head) = (self.padded(word, WORD, tone), clean(head));
+        let taken = WORD + column.max(head.chars().count() + 1);
+        let text = shorten(&clean(text), self.style.width.saturating_sub(taken)).into_owned();
+        let head = self.padded(&head, column.max(head.chars().count() + 1), Tone::Strong);
+        self.line(&format!("{word}{head}{text}"));
     }
 
     /// A word and something to paste beside it: neither wrapped nor squeezed.

@@ -92,7 +92,7 @@ fn worst(out: &mut String, heap: &Heap) {
     }
     let _ = writeln!(out, "  worst blocks {:38}  {:>11}  {:>10}  {:>14}", "", "", "alive", "dead kept");
     for worst in &heap.pinned.worst {
-        let holder = worst.holder.as_deref().unwrap_or("nobody who is known");
+        let holder = worst.holder.as_deref().unwrap_or("no known owner");
         let name = shorten(holder, 32).into_owned();
         let (live, dead) = (bytes(worst.live_bytes), bytes(worst.dead_bytes));
         let _ = writeln!(out, "    {:#x}  {name:32}  {:>11}  {live:>10}  {dead:>14}", worst.address, "");
@@ -118,7 +118,7 @@ fn census(out: &mut String, heap: &Heap) {
     let Some(scan) = &heap.scan else { return };
     let _ = writeln!(
         out,
-        "\nObjects  of generations that are moved, and large ones: {} read in {}, {} of it not told",
+        "\nObjects  of generations that are moved, and large ones: {} read in {}, {} of it not shown",
         bytes(scan.read_bytes),
         duration(heap.scan_ns),
         bytes(scan.skipped_bytes + scan.unread_bytes)

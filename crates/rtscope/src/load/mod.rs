@@ -24,7 +24,7 @@ use words::Rate;
 const STATUS: &str = "\
 Exit status:
   0  done
-  1  failed: nobody takes connections at URL, or the output cannot be written
+  1  failed: nothing accepts connections at URL, or the output cannot be written
   2  wrong usage
   3  done, but the figures are not what was asked for: given up by --stop-when or Ctrl-C, no
      request answered, 1 % of them failed or more, or rtscope itself was late by 1 ms or more
@@ -170,7 +170,7 @@ fn sent(load: &Load, args: &LoadArgs) -> Result<Document, Trouble> {
     drop(line);
     done.map_err(|error| match error {
         LoadError::Target(TargetError::Nobody(address, source)) => {
-            Trouble::new(format!("nobody takes connections at {address}"))
+            Trouble::new(format!("nothing accepts connections at {address}"))
                 .because(source)
                 .next("start the server first, or give another URL")
         }

@@ -24,6 +24,9 @@ pub struct PlanArgs {
     /// What it is to be good at
     #[arg(long, value_parser = goals(), default_value = Goal::Latency.name())]
     pub goal: Goal,
+    /// Say the whole of each reason, and where it comes from
+    #[arg(long)]
+    pub explain: bool,
     /// How the plan is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

@@ -100,7 +100,7 @@ fn of_link(link: Link, live: bool, name: String, given: Given) -> Found {
     let about = link.as_ref().map_or_else(
         |_| {
             let names = runtimes::dialects().map(|dialect| dialect.info.name).collect::<Vec<_>>();
-            format!("not a program of {}, as far as its file tells", names.join(" or "))
+            format!("by its file not a program of {}", names.join(" or "))
         },
         |link| link.about(),
     );

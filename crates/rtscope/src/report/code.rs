@@ -15,14 +15,18 @@ const SHARE_MIN: f64 = 0.005;
 /// "lane 1 was 14.8 ms in c_busy": the longest, of the longest pauses, of which that is
 /// known.
 pub fn longest_wait(results: &Results) -> Option<String> {
-    let drawing = &results.drawing;
-    let stays = drawing.worst.iter().filter_map(|worst| longest_stay(&worst.blamed.causes, &drawing.symbols));
+    let (drawing, noun) = (&results.drawing, results.runtime.info().lane.0);
+    let stays = drawing.worst.iter().filter_map(|worst| longest_stay(&worst.blamed.causes, &drawing.symbols, noun));
     stays.max_by_key(|(ns, _)| *ns).map(|(_, words)| words)
 }
 
 /// Where a lane stayed longest in one pause, in however many pieces whose cause has to do with a place: how long, and
 /// in words.
-pub fn longest_stay<'p>(pieces: impl IntoIterator<Item = &'p CausePiece>, symbols: &Symbols) -> Option<(u64, String)> {
+pub fn longest_stay<'p>(
+    pieces: impl IntoIterator<Item = &'p CausePiece>,
+    symbols: &Symbols,
+    noun: &str,
+) -> Option<(u64, String)> {
     let mut stays: BTreeMap<(Option<LaneId>, SymbolId), u64> = BTreeMap::new();
     for piece in pieces.into_iter().filter(|piece| words::tells_code(piece.cause)) {
         if let Some(code) = piece.code {
@@ -30,7 +34,7 @@ pub fn longest_stay<'p>(pieces: impl IntoIterator<Item = &'p CausePiece>, symbol
         }
     }
     let ((lane, code), ns) = stays.into_iter().max_by_key(|stay| stay.1)?;
-    let lane = lane.map_or_else(|| "a lane".to_owned(), |lane| format!("lane {lane}"));
+    let lane = lane.map_or_else(|| format!("a {noun}"), |lane| format!("{noun} {lane}"));
     Some((ns, format!("{lane} was {} in {}", units::duration(ns), called(symbols.get(code)))))
 }
 

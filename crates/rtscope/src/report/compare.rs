@@ -76,7 +76,7 @@ fn answer(compared: &Compared) -> String {
         Verdict::CannotTell => {
             let mut whys = comparison.figures.iter().filter_map(|figure| figure.why_not.as_deref());
             let why = whys.next_back().unwrap_or("nothing of it was recorded in both");
-            format!("Cannot tell: no figure could be compared ({why}).")
+            format!("Not known: no figure could be compared ({why}).")
         }
     }
 }
@@ -126,7 +126,7 @@ fn phrase(finding: &FindingChange) -> String {
         Change::Came => format!("{id} came"),
         Change::Gone => format!("{id} is gone"),
         Change::Stays => format!("{id} stays"),
-        Change::CannotTell => format!("{id} cannot be told"),
+        Change::CannotTell => format!("{id} is not known"),
     }
 }
 
@@ -156,9 +156,9 @@ fn sentence(first: &Figure, differing: &[&Figure]) -> String {
         let cost = units::duration(sum.cost_ns.unwrap_or(0.0).abs() as u64);
         let more = more(sum.change);
         let does = match part {
-            "pauses.time_to_stop_ns" => format!("B waits {cost} {more} for lanes to stop"),
+            "pauses.time_to_stop_ns" => format!("B waits {cost} {more} for all to stop"),
             "pauses.collect_ns" => format!("B collects {cost} {more}"),
-            "pauses.release_ns" => format!("B waits {cost} {more} for lanes to get back to work"),
+            "pauses.release_ns" => format!("B waits {cost} {more} for all to run again"),
             _ => format!("B stands still {cost} {more}"),
         };
         return format!("{does}, {} of the run became {}", value(sum, sum.a), value(sum, sum.b));
@@ -180,9 +180,9 @@ fn same_part(path: &str, part: &str) -> bool {
 /// What a figure is called.
 pub fn name(path: &str) -> String {
     let parts = [
-        ("pauses.time_to_stop_ns.", "waiting for lanes to stop"),
+        ("pauses.time_to_stop_ns.", "waiting for all to stop"),
         ("pauses.collect_ns.", "collecting"),
-        ("pauses.release_ns.", "getting lanes back to work"),
+        ("pauses.release_ns.", "restarting"),
         ("pauses.pause_ns.", "whole pause"),
     ];
     if let Some((words, of)) = parts.iter().find_map(|(prefix, words)| Some((words, path.strip_prefix(prefix)?))) {
@@ -276,7 +276,7 @@ pub fn finding(finding: &FindingChange) -> String {
             let side = if a.is_some() { "A" } else { "B" };
             let cost = a.iter().chain(b).map(cost).collect::<String>();
             let why = finding.why.as_deref().unwrap_or("what it needs was not recorded");
-            format!("{} is in {side} ({cost}); the other cannot tell: {why}", finding.id)
+            format!("{} is in {side} ({cost}); not known for the other: {why}", finding.id)
         }
     }
 }

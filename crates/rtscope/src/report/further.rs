@@ -15,10 +15,10 @@ pub fn offered(sparks: &SparkCounts) -> Option<u64> {
 pub fn fates(sparks: &SparkCounts) -> [(&'static str, &'static str, u64); 6] {
     [
         ("converted", "ran in parallel", sparks.converted),
-        ("fizzled", "evaluated by somebody else before they ran", sparks.fizzled),
+        ("fizzled", "evaluated by another thread before they ran", sparks.fizzled),
         ("overflowed", "thrown away because the pool was full", sparks.overflowed),
         ("duds", "were evaluated already when they were offered", sparks.dud),
-        ("collected", "nobody needed them any more", sparks.collected),
+        ("collected", "no longer needed", sparks.collected),
         ("left", "still in the pool at the last collection", sparks.remaining),
     ]
 }
@@ -49,7 +49,7 @@ pub fn sparks(results: &Results) -> Option<String> {
 pub fn phases(concurrent: &Concurrent) -> [(&'static str, &'static str, Distribution); 3] {
     [
         ("mark", "marks", concurrent.mark_ns),
-        ("stop behind a mark", "stops behind marks", concurrent.sync_ns),
+        ("stop after a mark", "stops after marks", concurrent.sync_ns),
         ("sweep", "sweeps", concurrent.sweep_ns),
     ]
 }
@@ -76,15 +76,15 @@ pub fn in_pauses(concurrent: &Concurrent) -> String {
 }
 
 /// What the areas are, and what was used of them.
-pub fn nursery(nursery: &Nursery) -> String {
-    let mut text = format!("{} for each lane", units::bytes(nursery.bytes));
+pub fn nursery(nursery: &Nursery, lane: &str) -> String {
+    let mut text = format!("{} for each {lane}", units::bytes(nursery.bytes));
     if let Some(used) = nursery.used {
         let came = units::counted(nursery.collections, "collection", "collections");
         let room = if nursery.pooled { "in the pool" } else { "in one" };
         text.push_str(&format!("; {came} for want of room {room}, with {} of all used", units::percent(used)));
     }
     if nursery.pooled {
-        text.push_str("; in pieces from a common pool: above 100 % is more than a lane's share");
+        text.push_str("; in pieces from a common pool: above 100 % is more than an equal share");
     }
     text
 }
@@ -142,14 +142,17 @@ mod tests {
 
     #[test]
     fn a_pool_is_told_from_areas_of_their_own() {
-        let of = |pooled| nursery(&Nursery { bytes: 4 << 20, pooled, collections: 1, used: Some(0.5) });
-        assert_eq!(of(false), "4.0 MiB for each lane; 1 collection for want of room in one, with 50 % of all used");
+        let of = |pooled| nursery(&Nursery { bytes: 4 << 20, pooled, collections: 1, used: Some(0.5) }, "capability");
+        assert_eq!(
+            of(false),
+            "4.0 MiB for each capability; 1 collection for want of room in one, with 50 % of all used"
+        );
         assert!(
-            of(true).contains("room in the pool") && of(true).ends_with("more than a lane's share"),
+            of(true).contains("room in the pool") && of(true).ends_with("more than an equal share"),
             "{}",
             of(true)
         );
         let none = Nursery { bytes: 4 << 20, pooled: false, collections: 0, used: None };
-        assert_eq!(nursery(&none), "4.0 MiB for each lane");
+        assert_eq!(nursery(&none, "capability"), "4.0 MiB for each capability");
     }
 }

@@ -2,6 +2,7 @@
 //! explains is a finding itself.
 
 use super::words::has_runtime;
+use crate::style::{clean, sentence};
 use indexmap::IndexMap;
 use rtscope_analyze::results::{Outcome, Results};
 use rtscope_model::units::{self, percent_of};
@@ -17,15 +18,14 @@ pub fn without_findings(results: &Results) -> (bool, &'static str, String) {
 /// The same without the rules that were checked.
 pub fn without_findings_in_short(results: &Results) -> (bool, &'static str, String) {
     if !has_runtime(results) {
-        let text = "No log of a runtime was recorded, so pauses could not be looked at. A GHC program writes one when \
-                    `rtscope record -- PROGRAM` starts it, unless it cannot; then the end of this report says what it \
-                    needs.";
-        return (false, "Pauses unknown.", text.into());
+        let notes = results.program.iter().flat_map(|program| &program.notes);
+        let why = notes.map(|note| format!(" {}", sentence(&clean(note)))).collect::<String>();
+        return (false, "Pauses unknown.", format!("No log of a runtime was recorded.{why}"));
     }
     let pauses = units::counted(results.pauses.count, "pause", "pauses");
     let memory = results.memory.rss_bytes.is_some() || results.memory.heap_bytes.is_some();
     let seen = [
-        (results.pauses.time_to_stop_ns.count > 0, ", who was last to stop"),
+        (results.pauses.time_to_stop_ns.count > 0, ", what held them up"),
         (results.kernel.used, ", what the kernel did to those threads"),
         (memory, ", memory"),
     ];

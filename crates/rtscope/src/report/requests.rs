@@ -22,7 +22,7 @@ pub fn slowest(joined: &Joined) -> String {
     let shares = told(joined).filter_map(|part| Some(format!("{} {}", percent(part.share?), ways(part.what)[1])));
     let head = format!("Of the 1 % slowest ({}, {} or more)", count(slow.count), duration(slow.from_ns));
     let Some(shares) = all_of(shares, ", ") else {
-        return format!("{head} nothing can be told: there were too many pauses to keep.");
+        return format!("{head} nothing is known: there were too many pauses to keep.");
     };
     let blind = if is_blind(joined) { " Whether they waited for a CPU is not known." } else { "" };
     format!("{head}, {shares}.{blind}")
@@ -40,7 +40,7 @@ pub fn left_out(joined: &Joined) -> Option<String> {
     let parts = [
         (joined.outside, "not whole inside the recording"),
         (joined.damaged, "damaged"),
-        (joined.left_out, "behind the bound of what is read"),
+        (joined.left_out, "past the limit of what is read"),
         (joined.warm_up, "of the warm-up"),
     ];
     let parts = parts.iter().filter(|(some, _)| *some > 0).map(|(some, what)| format!("{} {what}", count(*some)));

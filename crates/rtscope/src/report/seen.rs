@@ -18,11 +18,11 @@ rtscope_model::listed! {
         /// Outside pauses.
         Program = "outside pauses",
         /// Request to last lane stopped.
-        Stop = "waiting for lanes to stop",
+        Stop = "waiting for all to stop",
         /// All stopped to work done.
         Collect = "collecting",
         /// Work done to last lane back.
-        Release = "getting lanes back to work",
+        Release = "restarting",
         /// In pauses whose inside was not seen whole.
         Unsplit = "in pauses not seen whole",
     }

@@ -142,7 +142,7 @@ pub fn lanes(found: &Transactions) -> Table {
         ]
     };
     let heads = |first| [first, "attempts", "took effect", "of all", "run again", "share", "waited"];
-    Table::new(["", "lane"].map(heads), found.lanes.iter().map(row))
+    Table::new(["", "capability"].map(heads), found.lanes.iter().map(row))
 }
 
 /// A row for each name, called by `name`.

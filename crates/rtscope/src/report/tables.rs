@@ -99,15 +99,19 @@ pub fn lanes(results: &Results, lanes: &[&Lane], shown: usize, name: impl Fn(&st
     };
     let leads = lanes.iter().take(shown).any(|lane| lane.leadership_wait_ns.is_some());
     let [wait, waited, life, idle] =
-        if leads { ["lead wait", "waited to lead", "waits of life", NOT] } else { [NOT, NOT, NOT, "idle"] };
+        if leads { ["GC start wait", "waited to start a collection", "blocked", NOT] } else { [NOT, NOT, NOT, "idle"] };
     let text = ["", "program", "collect", "stop wait", "release", wait, life, idle, "held up"];
     let [stop, go_on, last] = ["waited to stop", "waited to go on", "held up"];
-    let page = ["lane", "program", "collecting", stop, go_on, waited, life, "idle", last];
+    let page = [results.runtime.info().lane.0, "program", "collecting", stop, go_on, waited, life, "idle", last];
     Table::new([text, page], lanes.iter().map(row))
 }
 
 /// What each of these lanes allocates, and how much of its area it used.
-pub fn allocation<'l>(lanes: impl IntoIterator<Item = &'l Lane>, name: impl Fn(&str) -> String) -> Table {
+pub fn allocation<'l>(
+    noun: &'static str,
+    lanes: impl IntoIterator<Item = &'l Lane>,
+    name: impl Fn(&str) -> String,
+) -> Table {
     let dash = || "-".to_string();
     let row = |lane: &Lane| {
         [
@@ -119,7 +123,7 @@ pub fn allocation<'l>(lanes: impl IntoIterator<Item = &'l Lane>, name: impl Fn(&
         ]
     };
     let text = ["", "in all", "rate", "nursery used", "least"];
-    let page = ["lane", "allocated", "rate", "of its nursery used at a collection", "least"];
+    let page = [noun, "allocated", "rate", "of its nursery used at a collection", "least"];
     Table::new([text, page], lanes.into_iter().map(row))
 }
 

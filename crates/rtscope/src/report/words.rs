@@ -15,23 +15,23 @@ use std::fmt::Write as _;
 pub fn cause(cause: Cause, who: Option<&str>) -> String {
     let phrase = match cause {
         Cause::HostSteal => "the host or an interrupt took the CPU",
-        Cause::Running => "on a CPU (in its own code or the kernel's)",
+        Cause::Running => "still running",
         Cause::LateSafepoint => "it ran code that does not stop for collections",
-        Cause::ForeignCall => "it was in a foreign call that kept its lane",
+        Cause::ForeignCall => "it was in a foreign call that does not stop for collections",
         Cause::InKernel => "on a CPU, in the kernel (page fault or system call)",
         Cause::Throttled => "throttled: the CPU quota was used up",
         Cause::Preempted => return format!("preempted by {}", who.unwrap_or("another process")),
-        Cause::Oversubscribed => "queued behind the program's own threads",
+        Cause::Oversubscribed => "own threads competed for the CPU",
         Cause::IdleCpu => "runnable, while a CPU stood idle",
-        Cause::NotScheduled => "ready, but not on a CPU; taker unknown",
+        Cause::NotScheduled => "wanted a CPU; not seen who had it",
         Cause::WakeLatency => match who {
             Some(who) => return format!("woken, but {who} had the CPU"),
             None => "woken, not yet on a CPU",
         },
         Cause::Asleep => "asleep, had to be woken",
         Cause::BlockedInKernel => "blocked in the kernel (fault, I/O, fork)",
-        Cause::HandedOver => "the lane changed threads",
-        Cause::Unknown => "unknown: no event tells",
+        Cause::HandedOver => "moved to another OS thread",
+        Cause::Unknown => "unknown",
     };
     match who {
         Some(who) => format!("{phrase} ({who} was there)"),
@@ -279,7 +279,8 @@ pub fn which_log(results: &Results) -> Option<String> {
 pub fn facts(results: &Results, shown: fn(&str) -> String, length: String, rates: bool) -> Vec<String> {
     let mut facts: Vec<String> = runtime(&results.runtime).iter().map(|runtime| shown(runtime)).collect();
     if !results.lanes.is_empty() {
-        facts.push(units::counted(results.lanes.len() as u64, "lane", "lanes"));
+        let (one, many) = results.runtime.info().lane;
+        facts.push(units::counted(results.lanes.len() as u64, one, many));
     }
     facts.push(length);
     facts.extend(ending(results));
@@ -349,8 +350,9 @@ pub fn waiting_share(lane: &Lane) -> String {
 pub fn slices(results: &Results) -> Option<String> {
     let slices = results.slices.as_ref()?;
     Some(format!(
-        "{} of work on the old heap, each stopping one lane: {} in all, {} at the longest",
+        "{} of work on the old heap, each stopping one {}: {} in all, {} at the longest",
         units::counted(slices.count, "slice", "slices"),
+        results.runtime.info().lane.0,
         units::duration_or_dash(slices.sum),
         units::duration_or_dash(slices.max)
     ))
@@ -440,7 +442,9 @@ pub fn green_threads(results: &Results) -> Option<Vec<String>> {
 pub fn productivity(results: &Results) -> Option<String> {
     let productivity = &results.productivity;
     let counts = results.runtime.info().own_count;
-    let own = productivity.wall.map(|wall| format!("{} of busy lane time was your program", units::percent(wall)));
+    let own = productivity
+        .wall
+        .map(|wall| format!("your program's code ran {} of the time that it could have run", units::percent(wall)));
     let counted = productivity.runtime_view.map(|view| format!("{counts} {}", units::percent(view)));
     let differ = |(wall, view): (f64, f64)| (view - wall).abs() >= 0.05;
     let differ = productivity.wall.zip(productivity.runtime_view).is_some_and(differ);
@@ -448,8 +452,8 @@ pub fn productivity(results: &Results) -> Option<String> {
         (Some(own), Some(counted)) if differ => Some(format!("{own}; {counted}, it leaves the waiting out")),
         (Some(own), Some(counted)) => Some(format!("{own}; {counted}")),
         (None, Some(counted)) => Some(format!(
-            "{counted}, which leaves the waiting out; with it: unknown, as this recording does not show when lanes \
-             were idle"
+            "{counted}, which leaves the waiting out; with it: unknown, as this recording does not show when {} were idle",
+            results.runtime.info().lane.1
         )),
         (own, None) => own,
     }
@@ -491,8 +495,8 @@ pub fn cost(results: &Results) -> Option<String> {
     let longest = tracer.write_max_ns.filter(|longest| *longest > 0);
     let longest = longest.map(|longest| format!(" (longest {})", units::duration(longest))).unwrap_or_default();
     let writing = tracer.write_ns.map(|ns| match ns {
-        0 => "log writing held no lane".into(),
-        ns => format!("log writing held lanes {}{longest}", units::duration(ns)),
+        0 => format!("log writing held no {}", results.runtime.info().lane.0),
+        ns => format!("log writing held {} {}{longest}", results.runtime.info().lane.1, units::duration(ns)),
     });
     all_of(recorder.into_iter().chain(writing), "; ")
 }

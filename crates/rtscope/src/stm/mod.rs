@@ -42,7 +42,7 @@ pub(crate) fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
 
 fn of_capture(of: &Path) -> Result<Document, Trouble> {
     std::fs::metadata(of).map_err(|error| {
-        let next = "give a process id (`pgrep -a NAME`), a capture, or a program behind `--`";
+        let next = "give a process id (`pgrep -a NAME`), a capture, or a program after `--`";
         Trouble::unreadable(of, error).next(next)
     })?;
     let capture = Capture::open(of).map_err(|error| Trouble::unreadable(of, error))?;

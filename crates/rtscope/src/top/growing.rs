@@ -195,7 +195,7 @@ impl Source for Recording {
     fn notes(&self, live: &Live) -> Vec<String> {
         let awaited = self.awaited.as_ref().map(|why| format!("No pauses so far: {why}."));
         let late = clock::monotonic() < live.started.plus(LAG_NS);
-        let late = late.then(|| "A recording is shown 3 seconds behind: figures come in a moment.".to_owned());
+        let late = late.then(|| "A recording is shown 3 seconds late: figures come in a moment.".to_owned());
         awaited.into_iter().chain(late).collect()
     }
 

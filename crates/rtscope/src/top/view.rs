@@ -234,7 +234,8 @@ fn rate(per_second: f64) -> String {
 }
 
 fn productivity(figures: &Figures) -> Option<String> {
-    let wall = figures.productivity_wall.map(|wall| format!("{} of busy lane time", percent(wall)));
+    let wall =
+        figures.productivity_wall.map(|wall| format!("the program ran {} of the time that it could", percent(wall)));
     let runtime = figures.productivity_runtime.map(|view| format!("{} as the runtime counts it", percent(view)));
     let parts: Vec<String> = wall.into_iter().chain(runtime).collect();
     (!parts.is_empty()).then(|| parts.join(", "))

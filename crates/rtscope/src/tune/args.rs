@@ -80,6 +80,9 @@ pub struct TuneArgs {
     /// Wait at most so long for a quiet machine before a trial
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub patience: Duration,
+    /// Count trials whatever others do to the CPUs meanwhile: where the machine is never quiet
+    #[arg(long, conflicts_with = "patience")]
+    pub noisy: bool,
     /// Folder that the study is kept in [default: PROG.tune here]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -131,8 +134,8 @@ pub struct TuneArgs {
     /// Say nothing while trials run
     #[arg(short, long)]
     pub quiet: bool,
-    /// The program and its arguments, behind `--`; {domains} in an argument is the number of an OCaml program's domains
-    #[arg(last = true, value_name = "PROG", required_unless_present_any = ["replay", "merge"])]
+    /// The program and its arguments, after the options of `tune`; {domains} in an argument is the number of an OCaml program's domains
+    #[arg(trailing_var_arg = true, value_name = "PROGRAM", required_unless_present_any = ["replay", "merge"])]
     pub command: Vec<OsString>,
 }
 

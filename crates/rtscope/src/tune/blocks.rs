@@ -161,13 +161,14 @@ fn options(args: &TuneArgs, list: &[String]) -> Vec<String> {
     let mut options = vec!["--seed".to_owned(), args.seed.to_string()];
     options.extend(args.same.then(|| "--same".to_owned()));
     options.extend(args.vary_given.then(|| "--vary-given".to_owned()));
+    options.extend(args.noisy.then(|| "--noisy".to_owned()));
     let mut add = |name: &str, value: String| options.extend([format!("{name}={value}")]);
     let mut time = |name: &str, time: Option<Duration>| {
         time.iter().for_each(|time| add(name, format!("{}s", time.as_secs_f64())));
     };
     time("--timeout", args.timeout);
     time("--ready", args.ready);
-    time("--patience", Some(args.patience));
+    time("--patience", (!args.noisy).then_some(args.patience));
     args.minimize.iter().for_each(|value| add("--minimize", value.clone()));
     args.limit.iter().for_each(|value| add("--limit", value.clone()));
     args.load.iter().for_each(|value| add("--load", value.clone()));

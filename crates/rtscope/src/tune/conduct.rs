@@ -15,7 +15,7 @@ use super::space::Gathered;
 use super::subject::Subject;
 use crate::trouble::{Trouble, WRONG};
 use rtscope_host::signals::Signals;
-use rtscope_host::trial::{Gate, Job};
+use rtscope_host::trial::Job;
 use rtscope_store::Store;
 use rtscope_tune::options::setup;
 use rtscope_tune::study::{Ask, Outcome, Row, Space, Taken, Trials};
@@ -64,7 +64,7 @@ impl<'a> First<'a> {
         let own = runtimes::own_figures(&gathered.program);
         let live = Live::new(subject.way.clone(), own, scratch.to_owned(), Some(signals));
         First {
-            live: Live { gate: Gate { patience: args.patience, ..Gate::default() }, ..live },
+            live: live.bearing(args.noisy, args.patience.min(args.within.unwrap_or(Duration::MAX))),
             ways: Ways { frame: gathered.frame.clone(), same: args.same },
             objective: &subject.objective,
             progress: Progress::new(args.quiet),

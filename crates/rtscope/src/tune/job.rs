@@ -72,8 +72,7 @@ pub fn kubernetes(job: &Job) -> String {
     let name = yaml::name(&format!("tune-{}", job.name));
     let shards = yaml::name(&format!("{}-shards", name.chars().take(56).collect::<String>()));
     let about = format!(
-        "A study made by `rtscope tune --export-job k8s`. Each index is one block: all configurations and the default on \
-         one node, beside nothing else of this job. A pod that was killed goes on where it was. When it is done, copy the \
+        "A study made by `rtscope tune --export-job k8s`. Each index is one block: all configurations and the default on one node, with nothing else of this job. A pod that was killed goes on where it was. When it is done, copy the \
          volume to a folder {shards}, and then:"
     );
     let mut out = yaml::comment(&about, 0) + &job.merge(&shards);
@@ -113,8 +112,7 @@ pub fn slurm(job: &Job) -> String {
     );
     out += &format!("#SBATCH --ntasks=1\n#SBATCH --output={name}-%a.log\n");
     let about = format!(
-        "A study of {} made by `rtscope tune --export-job slurm`. Each index is one block: all configurations and the \
-         default on one node, beside nothing else. A task that was killed goes on where it was when the script is \
+        "A study of {} made by `rtscope tune --export-job slurm`. Each index is one block: all configurations and the default on one node, with nothing else. A task that was killed goes on where it was when the script is \
          submitted again. When it is done:",
         clean(&job.name)
     );

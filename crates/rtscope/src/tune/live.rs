@@ -135,6 +135,17 @@ impl<'a> Live<'a> {
         Live { way, own, says: None, gate, bounds: Bounds::default(), tries: 5, grace, scratch, signals, notes }
     }
 
+    /// Waits for a quiet machine before each trial, `patience` long, and counts none that others disturb; or, `noisy`, counts
+    /// trials whatever others do to the CPUs meanwhile.
+    pub fn bearing(self, noisy: bool, patience: Duration) -> Live<'a> {
+        let (gate, bounds) = if noisy {
+            (Gate { quiet: Duration::ZERO, foreign: 1.0, patience }, Bounds { foreign: 1.0, steal: 1.0 })
+        } else {
+            (Gate { patience, ..Gate::default() }, Bounds::default())
+        };
+        Live { gate, bounds, ..self }
+    }
+
     /// Runs a trial, again where others disturb it: `dirty` hears of each such try. The calling
     /// thread has to live until it returns.
     pub fn run(&mut self, job: &Job, dirty: &mut dyn FnMut(&str, &Figures)) -> Tried {
@@ -143,7 +154,9 @@ impl<'a> Live<'a> {
             match self.gate.wait(&Host::default(), job.cpus.as_deref(), self.wake()) {
                 Ok(()) => {}
                 Err(NotQuiet::Interrupted) => return Tried::Stopped(interrupted()),
-                Err(never) => return Tried::Stopped(format!("the machine is never quiet: {never}")),
+                Err(never) => {
+                    return Tried::Stopped(format!("the machine is never quiet: {never}; --noisy tries all the same"));
+                }
             }
             let disturbed = match self.once(job) {
                 Ok(tried) => return tried,

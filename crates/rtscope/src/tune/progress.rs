@@ -76,9 +76,9 @@ fn trial(ask: &Ask, extent: Extent) -> String {
 
 fn stage(stage: Stage) -> &'static str {
     match stage {
-        Stage::Check => "what runs today beside itself",
+        Stage::Check => "what runs today against itself",
         Stage::Breadth => "many configurations once",
-        Stage::Halving => "the best beside each other",
+        Stage::Halving => "the best against each other",
         Stage::Fresh => "fresh blocks of the best",
     }
 }

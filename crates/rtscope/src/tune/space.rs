@@ -5,8 +5,8 @@
 use crate::draw::screen::Screen;
 use crate::plan::Planned;
 use crate::plan::program::{self, as_text};
-use crate::plan::text::{about, sentence};
-use crate::style::{Joined, Style, Tone, clean};
+use crate::plan::text::about;
+use crate::style::{Joined, Style, Tone, clean, sentence};
 use crate::trouble::Trouble;
 use indexmap::IndexMap;
 use rtscope_host::probe::{Seen, Start, probe};

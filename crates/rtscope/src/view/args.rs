@@ -1,5 +1,6 @@
 //! The options of `rtscope view`.
 
+use crate::input::Recording;
 use crate::log_version::LogVersion;
 use clap::Args;
 use std::path::PathBuf;
@@ -14,8 +15,9 @@ Exit status:
 #[derive(Args, Debug)]
 #[command(after_help = STATUS)]
 pub struct ViewArgs {
-    /// What `rtscope report` reads: a capture, a log of a runtime, a trace, or `-`
-    pub file: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its own comment is the help")]
+    pub recording: Recording,
     /// Port on this machine's loopback address (default: any that is free)
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub port: u16,

@@ -42,7 +42,7 @@ pub struct Keep {
 impl Keep {
     /// Where what is made of this recording may be kept; `None`: nowhere. `var` is the environment.
     pub fn of(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Option<Keep> {
-        let file = args.file.canonicalize().ok()?;
+        let file = args.recording.path().ok()?.canonicalize().ok()?;
         let capture = file.is_dir();
         let mut key = format!("{} {SCHEMA} {DRAWN}\n", env!("CARGO_PKG_VERSION"));
         key += &format!("{} {:?} {:?}\n", file.display(), args.log, args.version.wrote);
@@ -227,7 +227,8 @@ mod tests {
     use std::io::Write;
 
     fn args(file: &Path) -> ViewArgs {
-        ViewArgs { file: file.into(), port: 0, no_open: true, log: None, version: Default::default(), requests: None }
+        let recording = file.to_path_buf().into();
+        ViewArgs { recording, port: 0, no_open: true, log: None, version: Default::default(), requests: None }
     }
 
     fn keep(file: &Path, cache: &Path) -> Option<Keep> {

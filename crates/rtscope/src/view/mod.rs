@@ -24,7 +24,7 @@ use drawing::Drawing;
 use keep::{Keep, Making};
 use server::Server;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use tempfile::NamedTempFile;
 
@@ -58,6 +58,7 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode, Trouble> {
 /// # Errors
 /// It cannot be read, or what is made of it not be written.
 pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<View, Trouble> {
+    let file = args.recording.path()?;
     let keep = Keep::of(args, var);
     if let Some(view) = keep.as_ref().and_then(Keep::load) {
         return Ok(view);
@@ -66,15 +67,15 @@ pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Vi
         say(&format!("what the page is drawn from is not kept: {why}; point XDG_CACHE_HOME elsewhere"));
     }
     let mut line = Line::new(false);
-    line.put(&format!("rtscope: {} is read once", crate::style::clean(&args.file.display().to_string())));
-    make(args, keep)
+    line.put(&format!("rtscope: {} is read once", crate::style::clean(&file.display().to_string())));
+    make(args, &file, keep)
 }
 
-fn make(args: &ViewArgs, keep: Option<Keep>) -> Result<View, Trouble> {
+fn make(args: &ViewArgs, file: &Path, keep: Option<Keep>) -> Result<View, Trouble> {
     let version = args.version.checked()?;
-    let input = input::open(&args.file, version.as_deref())?;
+    let input = input::open(file, version.as_deref())?;
     let requests = args.requests.clone();
-    let options = pipeline::Options { log: args.log, version, requests, ..pipeline::Options::new(&args.file) };
+    let options = pipeline::Options { log: args.log, version, requests, ..pipeline::Options::new(file) };
     let cannot = |error: io::Error| {
         Trouble::new("cannot keep what the page asks for")
             .because(error)

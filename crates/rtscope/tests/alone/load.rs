@@ -155,7 +155,7 @@ fn live_latency_ends_a_load_too() {
 fn live_what_cannot_be_is_said_before_anything_is_sent() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (url, arguments, status, says) in [
-        (at(free).as_str(), &["--rate", "10"][..], 1, "nobody takes connections at 127.0.0.1:"),
+        (at(free).as_str(), &["--rate", "10"][..], 1, "nothing accepts connections at 127.0.0.1:"),
         ("http://no-such-host.invalid/", &["--rate", "10"], 1, "no-such-host.invalid has no address"),
         ("localhost:80", &["--rate", "10"], 2, "write http://HOST:PORT/PATH"),
         ("https://localhost/", &["--rate", "10"], 2, "TLS"),

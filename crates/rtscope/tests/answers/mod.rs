@@ -31,21 +31,29 @@ pub fn are_one(path: &Path) -> Value {
     let text = text::render(&results, &Style::plain(200));
     let page = page(&results, &names, &[]);
     let is_row = |line: &&str| line.starts_with("  ");
+    let (one, many) = results.runtime.info().lane;
+    let heading = format!("{}{} ", many[..1].to_uppercase(), &many[1..]);
     let table: Vec<&str> =
-        text.lines().skip_while(|line| !line.starts_with("Lanes ")).skip(1).take_while(is_row).collect();
+        text.lines().skip_while(|line| !line.starts_with(&heading)).skip(1).take_while(is_row).collect();
     for lane in results.lanes.iter().filter(|_| results.lanes.len() <= LANES_SHOWN) {
         let held = results.held_up.iter().find(|held| held.lane == lane.id);
         let cell = held.map_or_else(|| "-".to_owned(), words::held_up);
         match table.iter().find(|line| line.trim_start().starts_with(&format!("{} ", lane.name))) {
             Some(row) => assert!(row.ends_with(&cell), "{name}: {row}; {cell}"),
             None => {
-                assert!(table.iter().any(|row| row.contains(" more lane")), "{name}: no row of {}: {text}", lane.name)
+                assert!(
+                    table
+                        .iter()
+                        .any(|row| row.contains(&format!(" more {one}")) || row.contains(&format!(" more {many}"))),
+                    "{name}: no row of {}: {text}",
+                    lane.name
+                )
             }
         }
         assert!(page.contains(&cell), "{name}: the page lacks {cell}");
     }
     let args = ViewArgs {
-        file: path.to_owned(),
+        recording: path.to_owned().into(),
         port: 0,
         no_open: true,
         log: None,

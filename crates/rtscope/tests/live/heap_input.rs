@@ -35,7 +35,7 @@ fn standing(ground: &Ground, flags: &[&str]) -> Running {
 #[test]
 fn live_what_is_no_haskell_program_is_refused() {
     let other = Running::of(Command::new("sleep").arg("60"));
-    refused(&rtscope(&["heap", &other.pid()]), "is of no GHC program");
+    refused(&rtscope(&["heap", &other.pid()]), "is not a Haskell program");
     refused(&rtscope(&["heap", "4000000"]), "there is no process 4000000");
 }
 

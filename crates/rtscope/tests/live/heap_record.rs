@@ -154,10 +154,10 @@ fn live_what_is_no_ghc_program_is_recorded_without() {
     let capture = folder.path().join("sleep.rtscope");
     let line = ["sleep", "0.3"].map(OsStr::new);
     let done = recorder(&capture, &["--heap-every", "50ms"], &line).output().unwrap();
-    assert!(done.status.success() && text(&done).contains("is of no GHC program"), "{}", text(&done));
+    assert!(done.status.success() && text(&done).contains("is not a Haskell program"), "{}", text(&done));
     assert_eq!((snapshots(&capture).len(), capture.join("heap").exists()), (0, false));
     let asked = text(&heap(&[capture.as_os_str()]));
-    assert!(asked.contains("holds no snapshot") && asked.contains("is of no GHC program"), "{asked}");
+    assert!(asked.contains("holds no snapshot") && asked.contains("is not a Haskell program"), "{asked}");
     let wrong = recorder(&capture, &["--heap-at", "RSS>1GB"], &line).output().unwrap();
     assert!(wrong.status.code() == Some(2) && text(&wrong).contains("1000s"), "{}", text(&wrong));
 }

@@ -332,7 +332,7 @@ fn what_cannot_be_counted_is_said_and_the_program_s_status_kept() {
     let shell = ["sh", "-c", "sleep 0.2; exit 7"].map(OsString::from);
     let done = stm(&shell).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(done.status.code() == Some(7) && said.contains("is of no GHC program"), "{said}");
+    assert!(done.status.code() == Some(7) && said.contains("is not a Haskell program"), "{said}");
     let none = stm(&["/no/such/program".into()]).output().unwrap();
     assert_eq!(none.status.code(), Some(127));
 }

@@ -116,7 +116,9 @@ fn fifo(path: &Path) {
 }
 
 fn rtscope(arguments: &[&str]) -> Running {
-    let mut command = Command::new(testkit::rtscope());
+    // Tests that run in the background of a script ignore SIGINT, and so would the recorder.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT").arg(testkit::rtscope());
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Running(command.spawn().unwrap())
 }

@@ -35,8 +35,10 @@ fn rows() -> Vec<Check> {
 
 #[test]
 fn checks_read_as_agreed() {
-    let shown = text(&rows(), &Style::plain(80));
+    let shown = text(&rows(), true, &Style::plain(80));
     blessed::check("doctor.txt", &shown);
+    let short = text(&rows(), false, &Style::plain(80));
+    assert!(short.contains("1 of 3 (--all lists them)") && !short.contains("Linux 6.1.0"), "{short}");
     assert!(!shown.contains('\x1b'));
 }
 
@@ -45,7 +47,7 @@ fn a_command_to_paste_stays_in_one_line() {
     let mut rows = rows();
     let long = format!("sudo sh -c 'echo {} > /proc/sys/kernel/perf_event_paranoid'", "1 ".repeat(60));
     rows[1].mend = Some(long.clone());
-    assert!(text(&rows, &Style::plain(80)).lines().any(|line| line.strip_prefix("  mend    ") == Some(&long)));
+    assert!(text(&rows, false, &Style::plain(80)).lines().any(|line| line.strip_prefix("  fix     ") == Some(&long)));
 }
 
 #[test]
@@ -65,5 +67,5 @@ fn what_is_missing_shows_in_the_exit_code() {
     assert_eq!(exit_code(&rows), 3);
     assert_eq!(exit_code(&rows[..2]), 0, "less to see is not a failure");
     assert_eq!(exit_code(&[]), 0);
-    assert!(text(&rows[..1], &Style::plain(80)).ends_with("Everything that rtscope can use is there.\n"));
+    assert!(text(&rows[..1], false, &Style::plain(80)).ends_with("Everything that rtscope can use is there.\n"));
 }

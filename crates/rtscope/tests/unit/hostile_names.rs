@@ -34,7 +34,7 @@ fn a_programs_name_does_not_reach_the_terminal() {
         .collect();
     assert_eq!(names.len(), 1, "{names:?}");
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    assert!(names[0].chars().all(plain) && names[0].contains("prog-"), "{names:?}");
+    assert!(names[0].chars().all(plain) && names[0].contains("prog.rtscope"), "{names:?}");
     let report = Command::new(testkit::rtscope()).args(["report", "-v"]).arg(folder.path().join(&names[0])).output();
     assert!(!acts(&String::from_utf8_lossy(&report.unwrap().stdout)));
 }

@@ -177,7 +177,7 @@ fn print_shows_the_start_and_runs_nothing() {
 fn a_plan_on_a_terminal_reads_from_top_to_bottom() {
     let tree = Tree::new("0-7");
     tree.group("a/b", "250000 100000", "max");
-    let (status, out, error) = said(&rtscope(&["plan", "--root", tree.0.path().to_str().unwrap()]));
+    let (status, out, error) = said(&rtscope(&["plan", "--explain", "--root", tree.0.path().to_str().unwrap()]));
     assert_eq!((status, error.as_str()), (Some(0), ""));
     let first = ["any program of GHC", "8 CPUs allowed, 4 cores, a quota of 2.5 CPUs, 16 GiB of memory; for latency"];
     assert!(out.lines().take(2).eq(first), "{out}");
@@ -185,6 +185,13 @@ fn a_plan_on_a_terminal_reads_from_top_to_bottom() {
         assert!(out.contains(wanted), "{wanted:?} in {out}");
     }
     assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
+    let (_, short, _) = said(&rtscope(&["plan", "--root", tree.0.path().to_str().unwrap()]));
+    let row = |start: &str| short.lines().any(|line| line.starts_with(start) && line.chars().count() <= 100);
+    assert!(
+        row("set       -N2               4 physical cores among 8 allowed CPUs") && row("not       -qa "),
+        "{short}"
+    );
+    assert!(short.find("\nstart ") < short.find("\nset ") && short.lines().count() < 20, "{short}");
 }
 
 /// Rust's start-up ignores SIGPIPE and fills closed streams; the program sees neither.

@@ -160,9 +160,9 @@ fn a_difference_of_the_program_is_named_first_with_the_finding_that_goes_with_it
     assert_eq!((gone.id.as_str(), gone.change, gone.matters), ("cpu-throttled", Change::Gone, true));
     let headline = words::headline(&compared);
     assert!(headline.starts_with("B waits "), "{headline}");
-    assert!(headline.contains("s less for lanes to stop") && headline.contains("cpu-throttled is gone"), "{headline}");
+    assert!(headline.contains("s less for all to stop") && headline.contains("cpu-throttled is gone"), "{headline}");
     let back = words::headline(&self::compared(run(CALM, 2, healthy()), run(SLOW, 1, throttled())));
-    assert!(back.contains("s more for lanes to stop") && back.contains("cpu-throttled came"), "{back}");
+    assert!(back.contains("s more for all to stop") && back.contains("cpu-throttled came"), "{back}");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn few_pauses_are_not_judged_and_that_is_said() {
     assert!(shown(&compared).contains("not judged"));
     let page = html::comparison(&compared);
     let told = page.split_once("<h4>Not judged</h4>").expect("a list").1;
-    assert!(told.contains("waiting for lanes to stop, 99 in 100") && told.contains("pauses are too few (400 needed)"));
+    assert!(told.contains("waiting for all to stop, 99 in 100") && told.contains("pauses are too few (400 needed)"));
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn what_lanes_did_fills_columns_and_stays_in_its_strip() {
         assert!(section.contains(&format!("class=\"fill-{class}\"/></svg> {words}</span>")), "{words} in the legend");
     }
     assert!(!section.contains("getting back"), "what was not there has neither a shape nor a colour");
-    assert!(section.contains("3 more lanes are not drawn"));
+    assert!(section.contains("3 more rows are not drawn"));
 }
 
 #[test]

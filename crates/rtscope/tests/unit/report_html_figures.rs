@@ -95,9 +95,9 @@ fn check_pauses(name: &str, document: &Value, table: &Table) -> usize {
                 row.extend([units::duration(outside), of_run(document, &outside.into())]);
                 row
             }
-            "waiting for lanes to stop" => distribution(document, &pauses["time_to_stop_ns"]),
+            "waiting for all to stop" => distribution(document, &pauses["time_to_stop_ns"]),
             "collecting" => distribution(document, &pauses["collect_ns"]),
-            "getting lanes back to work" => distribution(document, &pauses["release_ns"]),
+            "restarting" => distribution(document, &pauses["release_ns"]),
             "whole pause" => distribution(document, &pauses["pause_ns"]),
             // What is left of all pauses when the parts are taken off.
             "in pauses not seen whole" => continue,
@@ -140,11 +140,11 @@ fn check_lanes(name: &str, document: &Value, table: &Table) -> usize {
                 "waited to stop" => said(&lane["stop_wait_ns"], ns),
                 "waited to go on" => said(&lane["release_wait_ns"], ns),
                 "idle" => said(&lane["idle_ns"], ns),
-                "waited to lead" => {
+                "waited to start a collection" => {
                     assert_eq!(cell.trim_start_matches('~'), said(&lane["leadership_wait_ns"], ns), "{name}: {head}");
                     continue;
                 }
-                "waits of life" => {
+                "blocked" => {
                     let waits = ["stop_wait_ns", "release_wait_ns", "leadership_wait_ns"];
                     let waited: u64 = waits.iter().filter_map(|key| lane[key].as_u64()).sum();
                     lane["life_ns"].as_u64().map_or("-".into(), |life| units::percent_of(waited.min(life), life))
@@ -160,7 +160,7 @@ fn check_lanes(name: &str, document: &Value, table: &Table) -> usize {
                 "of its nursery used at a collection" => said(&lane["nursery_use"]["mean"], units::percent),
                 "least" => said(&lane["nursery_use"]["min"], units::percent),
                 // A name has signs made visible in it.
-                "lane" => continue,
+                "capability" | "domain" => continue,
                 other => panic!("{name}: what is the column {other}?"),
             };
             assert_eq!(*cell, wanted, "{name}: {head} of lane {}", lane["id"]);
@@ -221,8 +221,8 @@ fn every_figure_in_a_table_is_the_documents() {
                 let first = table.heads.first().map_or("", String::as_str);
                 seen += match first {
                     "" => check_pauses(name, &document, &table),
-                    "why lanes were waited for" => check_causes(name, &document, &table),
-                    "lane" => check_lanes(name, &document, &table),
+                    "why pauses waited" => check_causes(name, &document, &table),
+                    "capability" | "domain" => check_lanes(name, &document, &table),
                     "collections" => check_generations(name, &document, &table),
                     "in any window of" => check_windows(name, &document, &table),
                     "memory" => check_memory(name, &document, &table),

@@ -95,7 +95,7 @@ fn one_lane_and_fifty_milliseconds_are_drawn() {
 fn of_512_lanes_those_are_drawn_that_tell_the_story() {
     let (page, results) = page(&log(512, 6, 2_000 * MS));
     assert_eq!((results.pauses.count, results.lanes.len()), (6, 512));
-    assert!(page.contains("496 more lanes are not drawn") && page.contains("504 more lanes are not drawn"));
+    assert!(page.contains("496 more rows are not drawn") && page.contains("504 more capabilities are not drawn"));
     assert!(page.contains("and 448 more, see <code>rtscope report --json</code>"), "the table of lanes");
     assert!(page.contains("last</text>") && page.contains("capability 511"), "the straggler is drawn");
 }

@@ -98,7 +98,9 @@ fn unknown() -> (View, Shown) {
         memory: Levels { rss_bytes: Some(3 << 20), ..Levels::default() },
         ..Figures::default()
     };
-    let notes = vec!["No pauses: it is no program of GHC or OCaml 5 as far as its file tells; what the kernel and /proc say is shown.".into()];
+    let notes = vec![
+        "No pauses: by its file it is not a program of GHC or OCaml 5; what the kernel and /proc say is shown.".into(),
+    ];
     (view, Shown { figures, notes, seconds: 12.0, own_cpu: Some(0.0004), ..Shown::default() })
 }
 

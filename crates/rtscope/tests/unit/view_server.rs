@@ -16,7 +16,7 @@ struct Served {
 
 fn args(file: &str, port: u16) -> ViewArgs {
     let file = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus")).join(file);
-    ViewArgs { file, port, no_open: true, log: None, version: Default::default(), requests: None }
+    ViewArgs { recording: file.into(), port, no_open: true, log: None, version: Default::default(), requests: None }
 }
 
 fn served() -> &'static Served {

@@ -58,7 +58,7 @@ pub fn foreign() -> Fixture {
         cost_ns: 1_640 * MS,
         cost_bytes: None,
         share: 0.545,
-        evidence: vec![seen("The world waited 1.71 s for a lane that was on a CPU: 160 of 166 samples in foreign code.")],
+        evidence: vec![seen("Pauses waited 1.71 s for a capability that was on a CPU: 160 of 166 samples in foreign code.")],
         remedies: vec![Remedy {
             metric: Some(Metric { path: "pauses.time_to_stop_ns.sum".to_owned(), should: Trend::Fall }),
             ..change("Import `c_busy` `safe`.", Some("foreign import ccall safe \"c_busy\" …"), "Record again.")
@@ -195,6 +195,7 @@ fn unaccounted() -> Fixture {
             exit_code: Some(0),
             signal: None,
             oom_killed: false,
+            notes: Vec::new(),
         }),
         runtime: Runtime {
             family: Some("ghc".into()),
@@ -280,7 +281,7 @@ fn unaccounted() -> Fixture {
             id: "cpu-throttled".into(),
             severity: Severity::Severe,
             confidence: Confidence::High,
-            claim: "The CPU quota stops the program in the middle of stopping: waiting for lanes to stop cost 2.01 s, \
+            claim: "The CPU quota stops the program in the middle of stopping: waiting for all to stop cost 2.01 s, \
                     5.8 times the collections themselves (347 ms), because 2 lanes share a quota of 0.5 CPU."
                 .into(),
             cost_ns: 1_930 * MS,

@@ -123,7 +123,7 @@ impl Candidate {
 pub enum Verdict {
     /// This one, whose interval excludes 1 and whose gain is at least the zone.
     Better(usize),
-    /// No candidate is better by as much as matters, as far as these trials tell.
+    /// No candidate is better by as much as matters, as far as these trials show.
     NoDifference,
     /// The default differs from itself by more than the design allows.
     TooNoisy,

@@ -44,7 +44,7 @@ fn written(folder: &tempfile::TempDir, lines: &str) -> PathBuf {
 #[test]
 fn the_report_has_its_nouns_and_its_rule_speaks_first() {
     let text = printed(&["report"], &log());
-    assert!(text.contains("Pebble 0.3 · 2 lanes · 312 ms · 12 pauses"), "{text}");
+    assert!(text.contains("Pebble 0.3 · 2 hollows · 312 ms · 12 pauses"), "{text}");
     assert!(text.contains("1. hollow 1 kept all other hollows waiting: 65.7 ms of 312 ms (21 %)."), "{text}");
     assert!(text.contains("change Use fewer hollows.\n          --hollows=1"), "{text}");
     assert!(text.contains("verify Record again: this finding is gone and the time to stop falls."), "{text}");

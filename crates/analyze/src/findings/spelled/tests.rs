@@ -101,7 +101,7 @@ fn a_program_that_takes_nothing_from_outside_gets_everything_linked_in() {
     }
     let (line, note) = option("-A64m", &linked(None, ""));
     assert_eq!(line, "ghc-options: \"-with-rtsopts=-A64m\"");
-    assert!(note.starts_with("rtscope cannot tell which options this program accepts"), "{note}");
+    assert!(note.starts_with("which options this program accepts is not known"), "{note}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn quota_v1(reading: &mut Reading<'_>, name: &str, folder: &Path) -> Option<(f64
     let period = reading.source(&format!("period of the quota of {name}"), folder.join("cpu.cfs_period_us"));
     let quota = match &period {
         Some(period) => quota_of(text.trim(), period.trim()),
-        None => Err("has no period in cpu.cfs_period_us beside it"),
+        None => Err("has no period in cpu.cfs_period_us"),
     };
     let both = format!("{} {}", text.trim(), period.unwrap_or_default().trim());
     told(reading, &path, &both, quota)

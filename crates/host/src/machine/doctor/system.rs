@@ -101,10 +101,10 @@ fn throttle_counters(root: &Path) -> Check {
     let name = "throttle-counters";
     let groups = cgroup::of(&Host::at(root), Process::Own);
     if let Some(path) = groups.levels.iter().find_map(|level| level.cpu_stat.as_ref()) {
-        let means = "Throttling by a quota is told from preemption.";
+        let means = "Throttling by a quota can be distinguished from preemption.";
         return Check::new(name, State::Ok, format!("{} has nr_throttled", shown(root, path)), means);
     }
-    let means = "Throttling by a quota looks like preemption by somebody unknown.";
+    let means = "Throttling by a quota looks like preemption by an unknown process.";
     Check::new(name, State::Degraded, "no cpu.stat with nr_throttled above this process".into(), means)
         .mended_by("start the container with its control groups visible (docker: --cgroupns=host)")
 }
@@ -149,7 +149,7 @@ pub fn steal(root: &Path) -> Check {
             Check::new(name, State::Degraded, "/proc/stat: steal 0 ticks since boot".into(), means)
         }
         (Some(ticks), true) => {
-            let means = "Time that the host takes is told, in steps of 10 ms.";
+            let means = "Time that the host takes is shown, in steps of 10 ms.";
             Check::new(name, State::Ok, format!("/proc/stat: steal {ticks} ticks since boot"), means)
         }
     }

@@ -98,8 +98,8 @@ fn cores(reading: &mut Reading<'_>, cpus: &[u32]) -> (Way, Vec<Core>) {
         match by(reading, way, cpus) {
             Ok(cores) => {
                 let words = match way {
-                    Way::List(file) => format!("cores are told by {}", file.trim_start_matches("topology/")),
-                    Way::Ids => "cores are told by package, die and core id".to_owned(),
+                    Way::List(file) => format!("cores are identified by {}", file.trim_start_matches("topology/")),
+                    Way::Ids => "cores are identified by package, die and core id".to_owned(),
                     Way::Single => "each CPU is taken for a core of its own".to_owned(),
                 };
                 if way == Way::Single && reasons.is_empty() {

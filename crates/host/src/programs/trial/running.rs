@@ -241,7 +241,7 @@ impl Drop for Running {
 
 /// Where the memory's peak and the CPU time are from.
 fn how(peak: bool, cpu: bool, why_not: Option<&String>) -> String {
-    const WAITED: &str = "as the kernel tells who waits for a process";
+    const WAITED: &str = "as the kernel reports it to the parent";
     const LARGEST: &str = "the resident memory of its largest process, at least that of rtscope when it started it";
     match (peak, cpu) {
         (true, true) => "memory and CPU time of its control group".to_owned(),

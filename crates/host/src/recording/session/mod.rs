@@ -6,7 +6,7 @@ mod left;
 use super::cut::Cut;
 use super::family;
 use super::journal::{self, Journal};
-use super::room::{Full, Room};
+use super::room::{self, Full, Room};
 use super::snapshots::{self, Snapshots};
 use super::waits::Waits;
 use super::{Options, Outcome, empty_manifest};
@@ -69,6 +69,8 @@ pub(super) struct Session<'a> {
     groups: Groups,
     oom_kills_before: u64,
     sources: Vec<Box<dyn RuntimeLogs>>,
+    /// Why programs may not have started, should the command fail.
+    hints: Vec<String>,
     kernel: Option<KernelRecorder>,
     code: Option<CodeRecorder>,
     files: SharedFiles,
@@ -145,6 +147,7 @@ impl<'a> Session<'a> {
             manifest,
             groups,
             sources: Vec::new(),
+            hints: Vec::new(),
             kernel: None,
             code: None,
             look_at: false,
@@ -199,8 +202,9 @@ impl<'a> Session<'a> {
     }
 
     /// Takes over what the program was prepared with; it waits before exec.
-    pub(super) fn take_sources(&mut self, sources: Vec<Box<dyn RuntimeLogs>>, notes: Vec<String>) {
+    pub(super) fn take_sources(&mut self, sources: Vec<Box<dyn RuntimeLogs>>, notes: Vec<String>, hints: Vec<String>) {
         notes.into_iter().for_each(|note| self.note(note));
+        self.hints = hints;
         self.sources = sources;
         self.each_source(|source, around, told| source.before_exec(around, told));
     }
@@ -668,7 +672,7 @@ impl<'a> Session<'a> {
         if exit.is_some() && self.family.iter().all(|pid| !self.host.runs(*pid)) {
             self.end_sources_of_logs();
         }
-        Outcome { capture: self.store.path().to_owned(), exit }
+        Outcome { capture: self.store.path().to_owned(), exit, bytes: room::size(self.store.folder()) }
     }
 
     fn exit_of(&self, mut child: Child) -> Option<Exit> {
@@ -684,7 +688,7 @@ impl<'a> Session<'a> {
             let (written, gaps, ended) = sampler.finish();
             self.written_bytes += written;
             if !ended {
-                let note = "the sampler was held up and left behind: its last samples are missing".to_owned();
+                let note = "the sampler did not end in time: its last samples are missing".to_owned();
                 self.manifest.losses.push(loss("samples", LossKind::RecorderLate, 1, note));
             }
             self.manifest.losses.extend(gaps.into_iter().map(|(from, to)| late_loss(from, to)));
@@ -721,6 +725,11 @@ impl<'a> Session<'a> {
         if !self.sources.is_empty() && self.log_list().is_empty() {
             let none: Vec<_> = self.sources.iter().map(|source| source.nothing()).collect();
             self.note(format!("{}, so only the kernel's side was recorded", none.join(" and ")));
+            let failed = self.manifest.exit.is_some_and(|exit| exit.code != Some(0));
+            if failed && !self.hints.is_empty() {
+                let hints = std::mem::take(&mut self.hints).join("; ");
+                self.note(format!("did a program refuse to start? {hints}: record with --no-eventlog"));
+            }
         }
         // Whoever still runs may start programs, which must find the path.
         if still.is_empty() && !self.host.runs(self.pid) {

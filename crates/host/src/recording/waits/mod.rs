@@ -70,7 +70,7 @@ impl Waits {
         let mut told = self.lock();
         let mut notes = std::mem::take(&mut told.notes);
         if !ended {
-            notes.push("the thread that looks at what threads wait for was held up and left behind".to_owned());
+            notes.push("the thread that looks at what threads wait for did not end in time".to_owned());
         }
         (notes, self.written_bytes(), told.cpu_ns)
     }

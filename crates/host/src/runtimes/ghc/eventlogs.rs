@@ -58,6 +58,7 @@ impl Eventlogs {
         launch.argv = plan.argv;
         launch.added.extend(plan.added);
         launch.notes.extend(plan.notes);
+        launch.hints.extend(plan.hint.map(str::to_owned));
         if !plan.logging {
             handover.finish();
             return Ok(None);

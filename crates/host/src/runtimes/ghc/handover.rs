@@ -1,5 +1,5 @@
 //! How a program's eventlog gets into the capture: the path that programs open is a
-//! link, which is moved on as soon as inotify reports an open. ARCHITECTURE.md says
+//! link, which is moved on as soon as inotify reports an open. docs/decisions/008 says
 //! why, and why two more links lead to the next two files. The files are regular ones,
 //! never a FIFO: a dead reader would hang the program for ever.
 //!

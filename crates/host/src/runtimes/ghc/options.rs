@@ -119,8 +119,10 @@ pub(super) struct Plan {
     pub user_log: Option<PathBuf>,
     /// What was added, as text for the manifest.
     pub added: Vec<String>,
-    /// One sentence each about what is not recorded or could surprise.
+    /// One sentence each about what is not recorded.
     pub notes: Vec<String>,
+    /// As [`crate::runtimes::recorded::Launch::hints`].
+    pub hint: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
@@ -168,11 +170,8 @@ pub(super) fn plan(request: &Request<'_>) -> Plan {
         _ => added,
     });
     if request.wrapper && !request.inspected.is_ghc() {
-        plan.notes.push(
-            "GHCRTS was set for whatever this command starts; a GHC program linked by GHC 9.2 or older without \
-             -eventlog would refuse to start with it: then record with --no-eventlog"
-                .to_owned(),
-        );
+        plan.hint =
+            Some("a GHC program linked by GHC 9.2 or older without -eventlog refuses to start, because GHCRTS is set");
     }
     plan
 }
@@ -304,6 +303,6 @@ mod tests {
     fn a_wrapper_gets_them_all_the_same() {
         let plan = made(&Inspected::default(), &["bash", "-c", "x"], None, true, Detail::Cheap);
         assert_eq!(plan.ghcrts.as_deref(), Some("-l-agp -ol/c/log"));
-        assert!(plan.notes.iter().any(|note| note.contains("--no-eventlog")));
+        assert!(plan.notes.is_empty() && plan.hint.is_some_and(|hint| hint.contains("GHCRTS")));
     }
 }

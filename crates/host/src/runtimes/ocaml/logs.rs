@@ -72,9 +72,9 @@ impl Rings {
         }
         launch.inherit.extend(place.inherited());
         if command.wrapper && !command.inspected.is_ocaml() {
-            launch.notes.push(format!(
-                "{START} was set for whatever this command starts; an OCaml 5 program that it starts as another user or \
-                 in another root would end at once: then record with --no-eventlog"
+            launch.hints.push(format!(
+                "an OCaml 5 program that the command starts as another user or in another root ends at once, because \
+                 {START} is set"
             ));
         }
         Ok(Some(Rings { place: Some(place), ..Rings::default() }))

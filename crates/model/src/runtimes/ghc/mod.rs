@@ -52,7 +52,7 @@ const TIMERS: &str = "Start fewer timers: put one `timeout` around more work. Ea
 
 static OLD_HEAP: [Change; 3] = [
     Change {
-        text: "Collect the old generation beside the program: only the stops at its two ends are left. It needs a CPU \
+        text: "Collect the old generation concurrently with the program: only the stops at its two ends are left. It needs a CPU \
                of its own meanwhile, and a few per cent of throughput.",
         or: false,
         option: Some("--nonmoving-gc"),

@@ -129,7 +129,7 @@ fn says(refusal: Refusal) -> String {
             "It needs the threaded runtime: relink the program.".to_owned()
         }
         Refusal::Since((major, minor, _)) => format!("It needs GHC {major}.{minor} or later."),
-        Refusal::Unknown => "rtscope cannot tell which options this program accepts: link this one in.".to_owned(),
+        Refusal::Unknown => "which options this program accepts is not known: link this one in.".to_owned(),
         Refusal::Link(rtsopts) => {
             format!("The program is linked with -rtsopts={}: it accepts this only at link time.", rtsopts.name())
         }

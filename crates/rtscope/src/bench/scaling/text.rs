@@ -61,7 +61,7 @@ fn bar(rate: f64, max: f64, width: usize, style: &Style) -> String {
 
 fn notes(found: &Scaling) -> Vec<String> {
     let worst = worst(found).map_or_else(String::new, |(name, point, share)| {
-        format!(", {} beside {} with {}", units::percent(share), clean(name), point.workers)
+        format!(", {} alongside {} with {}", units::percent(share), clean(name), point.workers)
     });
     let others = match found.others {
         None => "This kernel does not say what others had of the CPUs.".into(),
@@ -128,8 +128,8 @@ pub(super) mod tests {
         }
         assert!(lines.iter().all(|line| line.chars().count() <= 90 && !line.ends_with(' ')), "{text}");
         assert!(
-            text.contains("Others had 1.7 % of all CPUs meanwhile, 4.0 % beside processes with 4.\n")
-                || text.contains("beside domains<1> with 4.\n"),
+            text.contains("Others had 1.7 % of all CPUs meanwhile, 4.0 % alongside processes with 4.\n")
+                || text.contains("alongside domains<1> with 4.\n"),
             "{text}"
         );
     }

@@ -19,7 +19,7 @@ const KNOWN: [(&str, &str, &[&str], Option<u64>); 10] = [
     ("rbtree", "a red-black tree", &["rbtree"], None),
     ("queue", "a queue of two lists", &["queue"], None),
     ("bank", "transfers among accounts", &["bank"], None),
-    ("readers", "long reading transactions beside short writing ones", &["readers"], None),
+    ("readers", "long reading transactions and short writing ones", &["readers"], None),
     ("retry", "givers and takers that wait for each other", &["retry"], None),
     ("orelse", "alternatives nested in each other", &["orelse"], None),
 ];

@@ -24,7 +24,6 @@ use configurations::{Cores, Way};
 use experiment::{Ask, End, Plan};
 use results::{Found, SCHEMA};
 use rtscope_host::signals::Signals;
-use rtscope_host::trial::{Bounds, Gate};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -196,13 +195,8 @@ fn begins(told: &mut Progress<Option<usize>>, blocks: u32, now: &experiment::Pro
 /// Trials of programs that say their own time.
 fn live<'a>(args: &StmArgs, signals: &'a Signals) -> Live<'a> {
     let way = Trial::Batch { timeout: args.timeout.unwrap_or(TIMEOUT) };
-    let (gate, bounds) = if args.noisy {
-        (Gate { quiet: Duration::ZERO, foreign: 1.0, ..Gate::default() }, Bounds { foreign: 1.0, steal: 1.0 })
-    } else {
-        (Gate { patience: args.patience, ..Gate::default() }, Bounds::default())
-    };
-    let live = Live::new(way, None, std::env::temp_dir(), Some(signals));
-    Live { says: Some(program::says), gate, bounds, ..live }
+    let live = Live::new(way, None, std::env::temp_dir(), Some(signals)).bearing(args.noisy, args.patience);
+    Live { says: Some(program::says), ..live }
 }
 
 /// Writes what is asked for, and prints.

@@ -106,7 +106,7 @@ pub fn notes(found: &Found) -> Vec<String> {
                 0 => String::new(),
                 some => format!(", besides {} for nothing", units::counted(some, "run", "runs")),
             };
-            notes.push(format!("Others had {} of the CPUs beside these runs{again}.", units::percent(share)));
+            notes.push(format!("Others had {} of the CPUs during these runs{again}.", units::percent(share)));
             if found.noisy {
                 notes.push("Runs count here however much others had of the CPUs.".into());
             }

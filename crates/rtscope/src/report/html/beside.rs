@@ -32,7 +32,7 @@ pub(super) fn lanes(body: &mut String, compared: &Compared) {
         let drawn = lanes_over_time(&one.results, &[&compared.a.results, &compared.b.results]);
         joined([drawn, table::causes(&one.results), table::lanes(&one.results)])
     });
-    optional(body, "lanes", "Lanes, and why they were waited for", sides(tables, "No lane was seen."));
+    optional(body, "lanes", "What ran when, and why pauses waited", sides(tables, "Nothing was seen."));
     let pair = |rank: usize| {
         let pair = all.map(|one| (one, one.results.drawing.worst.get(rank)));
         let span_ns = pair.iter().filter_map(|(_, worst)| worst.map(svg_waterfall::length_ns)).max().unwrap_or(0);
@@ -44,7 +44,7 @@ pub(super) fn lanes(body: &mut String, compared: &Compared) {
     let worst: String = (0..WORST_MAX).filter_map(pair).collect();
     if !worst.is_empty() {
         let about = "<p class=\"faint\">The longest of both on one scale, then the second and the third.</p>";
-        section(body, "worst", "The longest pauses, lane by lane", &format!("{}{about}{worst}", legend()));
+        section(body, "worst", "The longest pauses", &format!("{}{about}{worst}", legend()));
     }
 }
 

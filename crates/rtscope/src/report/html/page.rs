@@ -14,7 +14,7 @@ use crate::kinds::SpanKind;
 use crate::report::{code, further, units, words};
 use indexmap::IndexMap;
 use rtscope_analyze::results::{Results, ThreadState, WorstPause};
-use rtscope_model::{Cause, Names, PauseQuality, Symbols};
+use rtscope_model::{Cause, Names, PauseQuality};
 
 /// Losses told one by one.
 const LOSSES_MAX: usize = 50;
@@ -34,7 +34,7 @@ pub fn page(results: &Results, names: &Names, plots: &[Plot]) -> String {
     wanted(&mut body, &mut absent, "distribution", "How long pauses were", histogram);
     let over_time = drawn(svg_time::draw(results, &[results]));
     wanted(&mut body, &mut absent, "over-time", "Pauses over time", over_time);
-    optional(&mut body, "lanes", "What lanes did", lanes_over_time(results, &[results]));
+    optional(&mut body, "lanes", "What ran when", lanes_over_time(results, &[results]));
     let utilisation = joined([drawn(svg_mmu::draw(results, &[results])), table::mmu(results)]);
     wanted(&mut body, &mut absent, "utilisation", "What any window left for the program", utilisation);
     wanted(&mut body, &mut absent, "memory", "Memory", memory(results));
@@ -43,7 +43,7 @@ pub fn page(results: &Results, names: &Names, plots: &[Plot]) -> String {
     optional(&mut body, "heap-map", "Heap map", map);
     optional(&mut body, "rates", "Allocation and promotion over time", rates(results));
     optional(&mut body, "transactions", "Transactions", stm::section(results));
-    wanted(&mut body, &mut absent, "worst", "The longest pauses, lane by lane", worst(results, names));
+    wanted(&mut body, &mut absent, "worst", "The longest pauses", worst(results, names));
     optional(&mut body, "code", "Where the code was", table::code(results));
     optional(&mut body, "allocation", "Allocation", allocation(results));
     optional(&mut body, "user", "What the program said of itself", table::user(results));
@@ -107,7 +107,8 @@ pub(super) fn lanes_over_time(results: &Results, all: &[&Results]) -> Option<Str
 }
 
 fn allocation(results: &Results) -> Option<String> {
-    let nursery = results.nursery.as_ref().map(|nursery| headed("Nursery", &further::nursery(nursery)));
+    let noun = results.runtime.info().lane.0;
+    let nursery = results.nursery.as_ref().map(|nursery| headed("Nursery", &further::nursery(nursery, noun)));
     Some(table::allocation(results)? + &nursery.unwrap_or_default())
 }
 
@@ -166,7 +167,7 @@ pub(super) fn pause(
     head: &str,
 ) -> String {
     let heading = heading(results, rank, worst);
-    let caption = caption(worst, names, &results.drawing.symbols);
+    let caption = caption(results, worst, names);
     let drawn = figure(&svg_waterfall::draw(results, names, worst, span_ns), &caption);
     format!("<article class=\"pause waterfall\"><{head}>{heading}</{head}>{drawn}</article>")
 }
@@ -190,7 +191,8 @@ fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
 
 /// What the waits of a pause were, longest first; one entry for each cause and
 /// who was behind it, however often they took turns.
-fn caption(worst: &WorstPause, names: &Names, symbols: &Symbols) -> String {
+fn caption(results: &Results, worst: &WorstPause, names: &Names) -> String {
+    let (symbols, (noun, nouns)) = (&results.drawing.symbols, results.runtime.info().lane);
     let mut sums: IndexMap<(Cause, &str), (Option<u32>, u64)> = IndexMap::new();
     for piece in worst.blamed.causes.iter().filter(|piece| piece.ns() > 0) {
         let who = piece.who.map_or("", |who| names.get(who));
@@ -207,14 +209,14 @@ fn caption(worst: &WorstPause, names: &Names, symbols: &Symbols) -> String {
         });
         let words = words::cause(*cause, who.as_deref());
         let pieces = worst.blamed.causes.iter().filter(|piece| piece.cause == *cause);
-        let stay = code::longest_stay(pieces, symbols).map_or_else(String::new, |(_, stay)| format!(": {stay}"));
+        let stay = code::longest_stay(pieces, symbols, noun).map_or_else(String::new, |(_, stay)| format!(": {stay}"));
         let text = format!("{words} {} ({}){stay}", units::duration(*ns), units::percent_of(*ns, all));
         escape(&text).into_owned()
     });
     let more = sums.len().saturating_sub(CAUSES_MAX);
     let told: Vec<String> = longest.chain((more > 0).then(|| format!("{more} more"))).collect();
     let hidden = worst.blamed.pause.lanes.len().saturating_sub(svg_waterfall::LANES_MAX);
-    let lanes = if hidden > 0 { format!(" {hidden} more lanes are not drawn.") } else { String::new() };
+    let lanes = if hidden > 0 { format!(" {hidden} more {nouns} are not drawn.") } else { String::new() };
     if told.is_empty() { lanes } else { format!("Waited for: {}.{lanes}", told.join("; ")) }
 }
 

@@ -24,7 +24,13 @@ pub(super) fn draw(results: &Results) -> Option<String> {
     times(&mut svg, columns, &axis);
     marks(&mut svg, &results.pauses.pause_ns, &axis);
     axis.ticks(&mut svg, bottom + 16.0);
-    svg.text(left + width, bottom + 33.0, Anchor::End, "tick", "length of the pause, request to last lane back");
+    svg.text(
+        left + width,
+        bottom + 33.0,
+        Anchor::End,
+        "tick",
+        "length of the pause, from the request until all run again",
+    );
     Some(svg.finish())
 }
 

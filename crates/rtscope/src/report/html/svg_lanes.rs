@@ -24,7 +24,7 @@ const ROW: f64 = 32.0;
 pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     let found = results.drawing.lanes.as_ref().filter(|found| found.column_ns > 0 && !found.lanes.is_empty())?;
     let height = ROW * found.lanes.len() as f64;
-    let mut svg = Svg::new(TOP + height + 26.0, "what each lane did over time");
+    let mut svg = Svg::new(TOP + height + 26.0, "what ran when");
     let span_ns = longest_span(all);
     time_axis(&mut svg, [LEFT, TOP, PLOT_WIDTH, height], span_ns);
     let begin = found.from.since(results.started);
@@ -71,7 +71,7 @@ pub(super) fn caption(found: &LanesOverTime) -> String {
     let kinds =
         (0..).zip(LaneState::SUMMED).filter(|(index, _)| used(*index)).map(|(_, doing)| SpanKind::of_lane(doing));
     let entries: String = kinds.map(|kind| entry(&fill(kind), kind.words())).collect();
-    let more = units::counted(found.left_out, "more lane is", "more lanes are");
+    let more = units::counted(found.left_out, "more row is", "more rows are");
     let more = if found.left_out > 0 { faint(&format!("{more} not drawn.")) } else { String::new() };
     format!("<p class=\"legend\">{entries}</p>{more}")
 }

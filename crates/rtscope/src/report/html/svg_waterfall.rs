@@ -166,12 +166,13 @@ fn sentence(results: &Results, names: &Names, worst: &WorstPause) -> String {
     let kind = words::pause_kind(pause.kind);
     let mut parts = vec![format!("Pause {}, a {kind} of {}", pause.id, units::duration(length_ns(worst)))];
     if let Some(requested) = pause.requested {
-        parts.push(format!("{} until the last lane had stopped", ns(requested, pause.stopped)));
+        parts.push(format!("{} until all had stopped", ns(requested, pause.stopped)));
     }
     parts.push(format!("{} collecting", ns(pause.stopped, pause.collected)));
-    parts.push(format!("{} until the last lane ran again", ns(pause.collected, pause.released)));
+    parts.push(format!("{} until all ran again", ns(pause.collected, pause.released)));
     parts.extend(worst.blamed.held_up_by().map(|held| {
-        let lane = held.lane.map_or("a lane that is not known".to_owned(), |lane| format!("lane {lane}"));
+        let noun = results.runtime.info().lane.0;
+        let lane = held.lane.map_or_else(|| format!("a {noun} that is not known"), |lane| format!("{noun} {lane}"));
         let why = why(results, names, (held.cause, held.who, held.code));
         format!("held up by {lane} for {}: {why}", units::duration(held.ns))
     }));
@@ -254,7 +255,7 @@ fn label(svg: &mut Svg, results: &Results, pause: &Pause, part: &LanePause, top:
 /// What a lane is called.
 pub(super) fn lane_name(results: &Results, lane: LaneId) -> String {
     let known = results.lanes.iter().find(|known| known.id == lane.0);
-    known.map_or_else(|| format!("lane {lane}"), |known| known.name.clone())
+    known.map_or_else(|| format!("{} {lane}", results.runtime.info().lane.0), |known| known.name.clone())
 }
 
 /// One lane: not yet stopped, waiting, working, going on.
@@ -381,7 +382,7 @@ mod tests {
         {
             assert!(own.contains(words) && VIEWER[0].contains(words), "{words}");
         }
-        for name in ["\"last\"", "\"led\"", "until the last lane had stopped", "until the last lane ran again"] {
+        for name in ["\"last\"", "\"led\"", "until all had stopped", "until all ran again"] {
             assert!(own.contains(name) && VIEWER[0].contains(name), "{name}");
         }
         for role in ["waiting-to-stop", "request", "wait", "collecting", "release"] {

@@ -101,7 +101,7 @@ pub(super) fn causes(results: &Results) -> Option<String> {
         let (why, ns) = (escape(&group.words()).into_owned(), units::duration(group.sum_ns));
         [why, ns, percent(group.share), share_bar(group.share)]
     };
-    let heads = ["why lanes were waited for", "in all", "of all waits", ""];
+    let heads = ["why pauses waited", "in all", "of all waits", ""];
     optional(&heads, words::cause_groups(&results.causes).into_iter().map(row))
 }
 
@@ -133,7 +133,7 @@ pub(super) fn mmu(results: &Results) -> Option<String> {
 /// What each lane allocates, and how much of its area it used.
 pub(super) fn allocation(results: &Results) -> Option<String> {
     let known = results.lanes.iter().filter(|lane| lane.allocated_bytes.is_some());
-    shared(tables::allocation(known, |name| escape(name).into_owned()))
+    shared(tables::allocation(results.runtime.info().lane.0, known, |name| escape(name).into_owned()))
 }
 
 /// One row per phase of a concurrent collector.
@@ -167,7 +167,8 @@ pub(super) fn sparks(results: &Results) -> Option<String> {
         [lane.lane.to_string()].into_iter().chain([offered].into_iter().chain(counts).map(units::count))
     };
     let names = further::fates(&sparks.all).map(|(name, ..)| name);
-    let lanes = table(&[&["lane", "offered"][..], &names].concat(), sparks.lanes.iter().map(lane));
+    let lanes =
+        table(&[&[results.runtime.info().lane.0, "offered"][..], &names].concat(), sparks.lanes.iter().map(lane));
     Some(format!("<div class=\"memory\">{fates}</div>{lanes}"))
 }
 

@@ -132,8 +132,9 @@ fn allocation(screen: &mut Screen, results: &Results) {
     if lanes.len() > LANES_SHOWN {
         lanes.sort_by_key(|lane| (std::cmp::Reverse(lane.allocated_bytes), lane.id));
     }
-    tables::allocation(lanes, |name| short(name, 24)).write(screen, "Allocation", (LANES_SHOWN, "lanes"));
-    screen.entries("Nursery", results.nursery.as_ref().map(further::nursery));
+    let (noun, nouns) = results.runtime.info().lane;
+    tables::allocation(noun, lanes, |name| short(name, 24)).write(screen, "Allocation", (LANES_SHOWN, nouns));
+    screen.entries("Nursery", results.nursery.as_ref().map(|nursery| further::nursery(nursery, noun)));
 }
 
 #[cfg(test)]

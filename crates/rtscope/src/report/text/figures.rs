@@ -129,7 +129,7 @@ fn causes(screen: &mut Screen, results: &Results) {
             rows.push(vec!["other causes".into(), units::duration(ns), units::percent(share)]);
         }
     }
-    screen.table("Why lanes were waited for", &["in all", "of waits"], &rows);
+    screen.table("Why pauses waited", &["in all", "of waits"], &rows);
 }
 
 /// Where the code was: the longest wait, and the places that took most CPU time.
@@ -148,6 +148,12 @@ fn code(screen: &mut Screen, results: &Results) {
     }
 }
 
+/// A noun as the label of a table.
+fn heading(noun: &str) -> String {
+    let (first, rest) = noun.split_at(noun.len().min(1));
+    first.to_uppercase() + rest
+}
+
 /// One row per lane, the ones that made others wait first.
 fn lanes(screen: &mut Screen, results: &Results) {
     let held = |id: u16| results.held_up.iter().find(|held| held.lane == id);
@@ -156,10 +162,11 @@ fn lanes(screen: &mut Screen, results: &Results) {
         lanes.sort_by_key(|lane| (std::cmp::Reverse(held(lane.id).map_or(0, |held| held.sum_ns)), lane.id));
     }
     let table = tables::lanes(results, &lanes, LANES_SHOWN, |name| short(name, 24));
-    table.write(screen, "Lanes", (LANES_SHOWN, "lanes"));
+    let (one, many) = results.runtime.info().lane;
+    table.write(screen, &heading(many), (LANES_SHOWN, many));
     let inferred = |lane: &&Lane| lane.leadership_inferred && lane.leadership_wait_ns > Some(0);
     if lanes.iter().take(LANES_SHOWN).any(inferred) {
-        screen.entry("", "~ inferred from how fast the lane allocates: this runtime does not post it");
+        screen.entry("", &format!("~ inferred from how fast the {one} allocates: this runtime does not post it"));
     }
 }
 

@@ -41,8 +41,7 @@ pub fn first_screen(results: &Results, style: &Style) -> String {
         screen.entries("Not seen", &losses);
     }
     screen.entries("Not checked", words::not_checked(results));
-    let path = clean(&results.source.path);
-    screen.entry("More", &format!("rtscope report -v {path}: every figure; rtscope view: the timeline"));
+    screen.entry("More", &more(results));
     let (mut text, rest) = (head.finish(), screen.finish());
     let used = text.lines().count() + rest.lines().count() + account::least_lines(results);
     let mut tree = Screen::new(style);
@@ -50,6 +49,13 @@ pub fn first_screen(results: &Results, style: &Style) -> String {
     text.push_str(&tree.finish());
     text.push_str(&rest);
     text
+}
+
+/// The commands that go on from here.
+fn more(results: &Results) -> String {
+    let path = clean(&results.source.path);
+    let explain = results.findings.first().map(|finding| format!("rtscope explain {}: what that means; ", finding.id));
+    format!("{}rtscope report -v {path}: every figure; rtscope view {path}: the timeline", explain.unwrap_or_default())
 }
 
 /// The whole report as text for `style`. Ends with a line feed.

@@ -24,7 +24,7 @@ pub(crate) fn section(screen: &mut Screen, found: &Transactions) {
     screen.entry("Transactions", &words::figures(found));
     screen.entries("", words::told(found).into_iter().flatten());
     if found.lanes.len() > 1 && found.outcomes {
-        words::lanes(found).write(screen, "By lane", (LANES_SHOWN, "lanes"));
+        words::lanes(found).write(screen, "By capability", (LANES_SHOWN, "capabilities"));
     }
     words::names(found, |name| short(name, NAME_SHOWN)).write(screen, "By name", (NAMES_SHOWN, "names"));
     screen.entries("", words::left_out(found));

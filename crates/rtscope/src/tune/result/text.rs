@@ -70,7 +70,7 @@ fn recommendation(found: &Document) -> Vec<String> {
         (Word::NoDifference, _) => {
             let zone = units::percent(found.zone);
             let mut out = vec![format!(
-                "No difference: keep {default}. Nothing beats it by {zone}, as far as these trials tell."
+                "No difference: keep {default}. Nothing beats it by {zone}, as far as these trials show."
             )];
             out.extend(over(&found.over_default, &default).map(|gain| format!("The best, {best}: {gain}.")));
             out

@@ -72,7 +72,7 @@ fn missing<W: Write + Send + 'static>(tracks: &Tracks<W>) -> Vec<String> {
     let mut missing = Vec::new();
     if tracks.runtime.posts.runs && tracks.lanes && !tracks.runs {
         missing.push(
-            "the log has no runs of threads: that a lane has nothing to do cannot be told from the program (record with \
+            "the log has no runs of threads: that a lane has nothing to do cannot be distinguished from the program's work (record with \
              --detail full)"
                 .into(),
         );

@@ -60,13 +60,12 @@ fn old_generation(plan: &mut Plan, room: &Room, ghc: &Ghc, given: &Options) {
         return;
     }
     if ghc.threaded != Some(false) && room.spare(plan.workers) >= 1.0 {
-        let why = "Only where collections of the old generation are the pauses that hurt: it marks beside the program, \
-                   which needs a CPU of its own and costs throughput; before GHC 9.12 it is slow to return memory.";
+        let why = "Only where collections of the old generation are the pauses that hurt: it marks concurrently with the program, which needs a CPU of its own and costs throughput; before GHC 9.12 it is slow to return memory.";
         plan.try_out("-xn", vec!["-xn".to_owned()], why);
         return;
     }
     let why = format!(
-        "The non-moving collector marks beside the program and needs a CPU of its own: {} and {} leave none.",
+        "The non-moving collector marks concurrently with the program and needs a CPU of its own: {} and {} leave none.",
         words::count(plan.workers.into(), "worker"),
         match room.quota {
             Some(quota) if quota < f64::from(room.cpus) => format!("a quota of {}", units::of_cpus(quota)),

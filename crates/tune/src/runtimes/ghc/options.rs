@@ -112,7 +112,7 @@ fn dimensions(wish: &Wish<'_>, room: &Room, today: &Words) -> Vec<Dimension> {
     let nursery = of(&NURSERY, "-A", why, sizes(&NURSERIES), sizes(&MORE_NURSERIES));
     let why = "How many threads collect: they wait for each other, and for whoever has lost its CPU. -qg: one.";
     let collectors = product(&COLLECTORS, "-qg, -qn", why, collectors(room));
-    let why = "The old generation marked beside the program: shorter pauses, less throughput.";
+    let why = "The old generation marked concurrently with the program: shorter pauses, less throughput.";
     let nonmoving = product(&OLD_GENERATION, "--nonmoving-gc", why, vec!["--nonmoving-gc".to_owned()]);
     let why = "The old generation compacted in place: less memory, more time.";
     let compaction = product(&COMPACTION, "-c", why, vec!["-c".to_owned()]);

@@ -89,7 +89,7 @@ fn heap_limit(plan: &mut Plan, resources: &Resources) -> Option<Flag> {
     let path = resources.memory_limit_path.as_deref().unwrap_or("a control group");
     let Some(mib) = memory::heap_limit_mib(limit) else {
         plan.notes.push(format!(
-            "The limit of {} in {path} leaves less than 64 MiB beside what is not heap: no -M is planned, and it is \
+            "The limit of {} in {path} leaves less than 64 MiB for the heap after what is not heap: no -M is planned, and it is \
              the kernel that acts when the limit is passed.",
             units::bytes(limit)
         ));
@@ -173,7 +173,7 @@ fn notes(plan: &mut Plan, ghc: &Ghc, options: &Options, given: &Given) {
     if options.automatic {
         note(format!(
             "{LINK} has a bare -N: as many workers as there are CPUs, hyper-threads counted and quotas not. The plan's -N \
-             is that number as it should be; your own -N in GHCRTS or behind +RTS still wins."
+             is that number as it should be; your own -N in GHCRTS or after +RTS still wins."
         ));
     }
     if ghc.rtsopts == Some(Rtsopts::Ignore) && !given.arguments.is_empty() {

@@ -68,7 +68,7 @@ fn chunks(view: &View<'_>, _: &Bounds, _: &Ghc) -> Option<Broken> {
         return view.because(&both, "A chunk as large as the nursery is no chunk.");
     }
     if view.count(&WORKERS) == Some(1) {
-        return view.because(&[&WORKERS, &CHUNK], "Chunks are shared among workers: one has nobody to share with.");
+        return view.because(&[&WORKERS, &CHUNK], "Chunks are shared among workers: one has none to share with.");
     }
     None
 }

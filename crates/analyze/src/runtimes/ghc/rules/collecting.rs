@@ -44,7 +44,7 @@ static LOOKED_AFTER: Work = Work {
     what: "Weak pointers and finalizers took ",
     because: |_| {
         ": each collection visits all of them in the generations that it collects, and the runtime calls C finalizers one by one \
-         while the world stands still."
+         while the program is stopped."
             .to_owned()
     },
     remedies: |_| {

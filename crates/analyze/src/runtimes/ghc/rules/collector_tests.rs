@@ -281,7 +281,7 @@ fn long_collections_of_the_old_generation_are_found() {
     let finding = one(&results, "long-major-gc");
     assert_eq!(finding.cost_ns, 120 * MS);
     assert!(
-        finding.claim.starts_with("3 collections of the old generation stopped the world for 120 ms"),
+        finding.claim.starts_with("3 collections of the old generation stopped the program for 120 ms"),
         "{}",
         finding.claim
     );

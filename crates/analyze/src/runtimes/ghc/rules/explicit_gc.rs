@@ -37,8 +37,8 @@ fn seen(facts: &Facts<'_>, asked: &Early) -> Vec<Evidence> {
         (majors, _) => format!("{majors} of them major"),
     };
     let mut seen = vec![facts.overall(format!(
-        "Before each of the {} ({kind}) all lanes together had allocated {} since the collection before, on average; \
-         the runtime asks for one when a lane has filled its {} (-A).",
+        "Before each of the {} ({kind}) all capabilities together had allocated {} since the collection before, on average; \
+         the runtime asks for one when a capability has filled its {} (-A).",
         asked.waits.count,
         bytes(asked.mean_allocated_bytes()),
         bytes(due)

@@ -31,7 +31,7 @@ static WORK: [Work; 10] = [
     },
     Work {
         ids: &["purpose:exceptions"],
-        asked: "exceptions that are thrown and caught for an ordinary result, and by `timeout`",
+        asked: "exceptions that are thrown and caught for an ordinary result, and `timeout`",
         change: "Return a value (`Maybe`, `Either`) where the other result is no error.",
     },
     Work {

@@ -41,7 +41,7 @@ pub static RULE: Rule = Rule {
     needs: Some(&Need { name: "scheduling events", optional: false, missing: no_waits }),
     yields_to: &["blocked-in-kernel", "host-steal", "explicit-gc", "stacks", "weak-pointers"],
     share_min: 0.05,
-    also: ", and where no samples tell half of the collecting of the young",
+    also: ", and where no samples show it half of the collecting of the young",
     why: "a cold cache makes copying slower, too",
     check,
     ..Rule::BLANK

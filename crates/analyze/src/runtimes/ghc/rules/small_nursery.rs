@@ -149,7 +149,7 @@ fn stops(facts: &Facts<'_>, nursery: u64, fixed: &Fixed, little: bool) -> Verdic
     let each = copied_share(facts).map(|_| bytes(minor.copied_bytes / minor.count.max(1)));
     let each = each.map_or(String::new(), |each| format!(" that copy {each} each"));
     let what = format!(
-        "The allocation area of {} is used up {} times a second: stopping the world for collections{each} took ",
+        "The allocation area of {} is used up {} times a second: stopping the program for collections{each} took ",
         bytes(nursery),
         rate(facts.minors_per_second()),
     );

@@ -60,7 +60,7 @@ fn remedies() -> [Remedy; 2] {
         .falls(PAUSED)
         .shows(verify),
         Remedy::or(
-            "let the collector lag behind more of it, which takes more memory: a ratio of 200 in place of the usual 44 \
+            "let the collector fall further back, which takes more memory: a ratio of 200 in place of the usual 44 \
              per cent of the heap.",
         )
         .option("M=200")

@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let mut seen: Vec<_> = idle.iter().map(took_part).collect();
     if behind_ns > 0 {
         let text = format!(
-            "{} on {} CPUs, of which {}: meanwhile busy ones queued behind the program's own threads during {}.",
+            "{} on {} CPUs, of which {}: meanwhile busy ones competed for a CPU with the program's own threads during {}.",
             counted(facts.lanes as u64, "domain", "domains"),
             more_lanes_than_cpus(facts).unwrap_or(0),
             counted(idle.len() as u64, "is idle", "are idle"),

@@ -52,7 +52,7 @@ fn late(facts: &Facts<'_>) -> Option<Evidence> {
 /// What kept a thread off its CPU, as words after a duration.
 fn off_cpu(cause: Cause, who: Option<&str>) -> String {
     match (cause, who) {
-        (Cause::Oversubscribed, _) => "behind the program's own threads".to_owned(),
+        (Cause::Oversubscribed, _) => "for a CPU that the program's own threads had".to_owned(),
         (Cause::Preempted, Some(who)) if !who.is_empty() => format!("while {who} ran on its CPU"),
         (Cause::Preempted, _) => "while another process ran on its CPU".to_owned(),
         (Cause::Throttled, _) => "throttled by the quota".to_owned(),

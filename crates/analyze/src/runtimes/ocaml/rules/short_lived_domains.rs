@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let (domains, mean) = (counted(ended.count, "domain", "domains"), duration(ended.mean_ns()));
     let what = format!("{domains} lived for {mean} on average, and the end of each stopped all others, for ");
     let seen = format!(
-        "{domains} ended, and the world stopped {}: a domain that ends has every minor heap emptied. That took {} for each.",
+        "{domains} ended, and the program stopped {}: a domain that ends has every minor heap emptied. That took {} for each.",
         counted(facts.sums.count, "time", "times"),
         duration(waited_ns.saturating_add(collected_ns) / ended.count)
     );
@@ -43,5 +43,5 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     );
     let verdict = Verdict::new(Cost::Time(waited_ns.saturating_add(collected_ns)), facts.sure_with_kernel(), what);
     let verdict = verdict.explaining("standing-still", waited_ns).explaining("collecting", collected_ns);
-    Some(verdict.seen([facts.overall(seen)]).remedies([pool.falls(PAUSED).shows("the world stops less often")]))
+    Some(verdict.seen([facts.overall(seen)]).remedies([pool.falls(PAUSED).shows("the program stops less often")]))
 }

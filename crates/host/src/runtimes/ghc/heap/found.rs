@@ -37,7 +37,7 @@ pub enum Refusal {
     #[error("the memory of process {0} may not be read")]
     NotPermitted(u32),
     /// It runs something else, which is given.
-    #[error("{0} is of no GHC program ({1})")]
+    #[error("{0} is not a Haskell program compiled by GHC ({1})")]
     NotGhc(String, String),
     /// Nothing is known of how this version lays out its heap.
     #[error("{0} was built by GHC {major}.{minor}, whose heap this rtscope does not know (8.10 to 9.14)", major = .1.0, minor = .1.1)]

@@ -142,7 +142,7 @@ impl Reader {
     /// on the way to the streams.
     pub fn finish(mut self) -> (Vec<Copied>, Vec<Loss>, u64) {
         if !self.end() {
-            let note = "the thread that copies rings was held up and left behind: their last events are missing";
+            let note = "the thread that copies rings did not end in time: their last events are missing";
             let late = loss("rings", LossKind::RecorderLate, 1, note);
             self.lost(Loss { from: Some(clock::monotonic()), ..late });
         }

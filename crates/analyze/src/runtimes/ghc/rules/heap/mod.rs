@@ -25,7 +25,7 @@ static LOOKS: Need = Need { name: "looks at the heap (`--heap-every`)", optional
 const RSS: Figure = Figure { path: "memory.rss_bytes.mean", shows: "less is resident" };
 
 fn no_looks(facts: &Facts<'_>) -> Option<String> {
-    facts.heaps.is_empty().then(|| "nobody looked at the heap: record with `--heap-every 1s`.".to_owned())
+    facts.heaps.is_empty().then(|| "there are no heap snapshots: record with `--heap-every 1s`.".to_owned())
 }
 
 /// The verdict on `bytes` of a figure that lasted.
