@@ -1,7 +1,7 @@
 //! Any bytes as rings, under every version and under none, read to the end: events in
 //! the order of time, never more than words allow, losses bounded.
 
-use rtscope_decode::ocaml_ring::{PACKED_WORDS_MAX, RingError, Rings, ToldBy, Version};
+use rtscope_decode::ocaml_ring::{PACKED_WORDS_MAX, RingError, Rings, Version, VersionSource};
 use rtscope_model::{Class, Classes, Time};
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub fn check(bytes: &[u8]) {
         match Rings::open(source.clone(), version) {
             Ok(rings) => {
                 let told = rings.version();
-                assert_eq!(told.by == ToldBy::Caller, version.is_some());
+                assert_eq!(told.by == VersionSource::Caller, version.is_some());
                 drain(&rings, Classes::ALL, bytes.len());
                 drain(&rings, pauses, bytes.len());
                 go_on(&rings, bytes);

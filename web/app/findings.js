@@ -18,6 +18,27 @@ export function goTo(state, finding) {
 }
 
 /**
+ * Puts a text where it can be pasted from, and says so on the button.
+ * @param {string} text
+ * @param {HTMLElement} button
+ */
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Not permitted: select it";
+  }
+}
+
+/** @param {import("./types").Change} change */
+function changed(change) {
+  const { paste } = change;
+  return el("li", {}, clean(change.text), paste === null ? null : el("div", { class: "paste" }, el("pre", {}, clean(paste)),
+    el("button", { type: "button", class: "go", onclick: (event) => copy(paste, event.currentTarget) }, "Copy")));
+}
+
+/**
  * @param {HTMLElement} place
  * @param {import("./state.js").State} state
  */
@@ -30,6 +51,9 @@ export function show(place, state) {
   const one = (/** @type {Finding} */ finding) => el("li", { class: `finding ${finding.severity}` },
     el("p", { class: "kind" }, el("span", { class: "mark", "aria-hidden": "true" }), `${finding.severity} · ${clean(finding.id)}`),
     el("p", {}, clean(finding.claim)),
+    finding.changes.length > 0 ? el("h3", {}, "Change") : null,
+    el("ul", { class: "plain" }, ...finding.changes.map(changed)),
+    finding.seen.length > 0 ? el("details", {}, el("summary", {}, "Why we know"), el("ul", { class: "plain" }, ...finding.seen.map((text) => el("li", {}, clean(text))))) : null,
     finding.at_ns === null ? null : el("button", { type: "button", class: "go", onclick: () => goTo(state, finding) },
       `Show it at ${momentIn(finding.at_ns, state.span)}`));
   place.replaceChildren(el("ol", { class: "findings" }, ...findings.map(one)));

@@ -74,7 +74,7 @@ export class Inspector {
       el("p", {}, el("button", { type: "button", class: "go", onclick: () => state.show(around(from, to, state.span)) }, "Show on the timeline"), " ",
         el("button", { type: "button", class: "go", onclick: () => state.select({ from, to }) }, "Select")),
       causes(session, pause),
-      lanes(pause),
+      lanes(session, pause),
     );
   }
 }
@@ -92,7 +92,7 @@ function facts(session, pause) {
   ];
   const held = tell.heldUp(session, pause);
   if (held) rows.push(["held up by", `${held.lane} for ${duration(held.ns)}: ${held.why}`]);
-  if (pause.leader !== null) rows.push(["led by", `lane ${pause.leader}`]);
+  if (pause.leader !== null) rows.push(["led by", `${session.lane} ${pause.leader}`]);
   if (pause.generation !== null) rows.push(["generation", String(pause.generation)]);
   if (pause.copied_bytes !== null) rows.push(["copied", bytes(pause.copied_bytes)]);
   if (pause.gc_threads !== null) rows.push(["threads that collected", String(pause.gc_threads)]);
@@ -118,16 +118,19 @@ function causes(session, pause) {
     el("td", { class: "words" }, el("span", { class: `swatch bg-${tell.causeRole(session, cause)}`, "aria-hidden": "true" }), words),
     el("td", {}, [...of].slice(0, 4).join(", ")), el("td", { class: "figure" }, duration(ns)), el("td", { class: "figure" }, percent(ns / total))));
   return el("table", {}, el("caption", {}, "What was waited for"),
-    el("thead", {}, el("tr", {}, ...["why", "lane", "in all", "of waits"].map((text) => el("th", { scope: "col" }, text)))), el("tbody", {}, ...rows));
+    el("thead", {}, el("tr", {}, ...["why", session.lane, "in all", "of waits"].map((text) => el("th", { scope: "col" }, text)))), el("tbody", {}, ...rows));
 }
 
-/** @param {Pause} pause */
-function lanes(pause) {
+/**
+ * @param {import("./types").Session} session
+ * @param {Pause} pause
+ */
+function lanes(session, pause) {
   const begin = tell.begin(pause);
   const after = (/** @type {number | null} */ at) => (at === null ? "-" : `+${duration(at - begin)}`);
   const rows = pause.lanes.slice(0, 600).map((lane) => el("tr", {},
     el("th", { scope: "row" }, String(lane.lane)), el("td", { class: "figure" }, lane.tid === null ? "-" : String(lane.tid)),
     el("td", { class: "figure" }, after(lane.arrived_ns)), el("td", { class: "figure" }, duration(lane.work_ns)), el("td", { class: "figure" }, after(lane.left_ns))));
-  const names = ["lane", "thread", "stopped", "worked", "back"].map((text) => el("th", { scope: "col" }, clean(text)));
-  return el("table", {}, el("caption", {}, "Lanes"), el("thead", {}, el("tr", {}, ...names)), el("tbody", {}, ...rows));
+  const names = [session.lane, "thread", "stopped", "worked", "back"].map((text) => el("th", { scope: "col" }, clean(text)));
+  return el("table", {}, el("caption", {}, "Who did what"), el("thead", {}, el("tr", {}, ...names)), el("tbody", {}, ...rows));
 }

@@ -97,6 +97,6 @@ export function causeRole(session, id) {
 export function heldUp(session, pause) {
   const held = pause.held_up_by;
   if (!held) return null;
-  const lane = held.lane === null ? "a lane that is not known" : `lane ${held.lane}`;
+  const lane = held.lane === null ? `a ${session.lane} that is not known` : `${session.lane} ${held.lane}`;
   return { lane, why: cause(session, held), ns: held.ns };
 }

@@ -30,9 +30,18 @@ export interface Finding {
   id: string;
   severity: "note" | "warning" | "severe";
   claim: string;
+  /** What it stands on, a sentence each. */
+  seen: string[];
+  changes: Change[];
   at_ns: number | null;
   to_ns: number | null;
   track: number | null;
+}
+
+/** A remedy; `paste` is null where it is words only. */
+export interface Change {
+  text: string;
+  paste: string | null;
 }
 
 export interface Gap {
@@ -59,6 +68,8 @@ export interface Session {
   span_ns: number;
   clock: string;
   runtime: string | null;
+  /** What the runtime calls a lane. */
+  lane: string;
   kinds: Kind[];
   groups: Group[];
   details: string[];

@@ -13,7 +13,7 @@ import * as tell from "./tell.js";
 /** Lanes drawn of one pause: those that tell the story. */
 export const LANES_MAX = 16;
 
-const LEFT = 92, ROW = 20, BAR = 13, STRIP = 11, TOP = 30;
+const LEFT = 118, ROW = 20, BAR = 13, STRIP = 11, TOP = 30;
 
 /**
  * The lanes that are drawn: the straggler, the leader, who left last, then by arrival; in their order.
@@ -54,7 +54,7 @@ export function draw(session, pause, width) {
     const top = places[row];
     drawing.append(...laneBars(pause, lane, top, bar, begin));
     const name = lane.lane === pause.straggler ? "last" : lane.lane === pause.leader ? "led" : "";
-    drawing.append(svg("text", { x: 0, y: top + 11, class: lane.lane === pause.straggler ? "strong" : "" }, `lane ${lane.lane}`),
+    drawing.append(svg("text", { x: 0, y: top + 11, class: lane.lane === pause.straggler ? "strong" : "" }, `${session.lane} ${lane.lane}`),
       svg("text", { x: LEFT - 8, y: top + 11, class: "quiet end" }, name));
     for (const piece of causes) {
       const text = tell.cause(session, piece), role = tell.causeRole(session, piece.cause), from = Math.max(piece.from_ns, begin);

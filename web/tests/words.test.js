@@ -12,14 +12,14 @@ import { tileOf } from "./records.js";
 
 const track = (id, name, form = "spans") => ({ id, name, form, unit: null, top: 3 });
 const session = {
-  schema: "rtscope/view/1", title: "x", from_ns: 1000, span_ns: 10_000_000, clock: "c", runtime: null,
+  schema: "rtscope/view/1", title: "x", from_ns: 1000, span_ns: 10_000_000, clock: "c", runtime: null, lane: "capability",
   kinds: [{ id: 1, name: "program", role: "program" }, { id: 12, name: "wants a CPU", role: "wants-a-cpu" }],
   groups: [
     { name: "Pauses", sub: null, tracks: [track(0, "pauses"), track(1, "RSS", "values")] },
     { name: "capability 0", sub: "thread 41", tracks: [track(10, "lane"), track(11, "thread 41")] },
   ],
   details: ["", "rustc"], gaps: [], missing: [],
-  findings: [{ id: "cpu-throttled", severity: "severe", claim: "The quota ran out.", at_ns: 5, to_ns: 9, track: null }],
+  findings: [{ id: "cpu-throttled", severity: "severe", claim: "The quota ran out.", seen: [], changes: [], at_ns: 5, to_ns: 9, track: null }],
   causes: [{ id: "preempted", words: "preempted by another process", with_who: "preempted by {who}", role: "wants-a-cpu" }, { id: "running", words: "on a CPU", with_who: "on a CPU ({who} was there)", role: "running" }],
 };
 
@@ -53,9 +53,9 @@ const pause = {
 
 test("a pause is told with the cause that cost most", () => {
   assert.equal(tell.lengthOf(pause), 100);
-  assert.deepEqual(tell.heldUp(session, pause), { lane: "lane 0", why: "preempted by rustc", ns: 40 });
+  assert.deepEqual(tell.heldUp(session, pause), { lane: "capability 0", why: "preempted by rustc", ns: 40 });
   assert.equal(tell.heldUp(session, { ...pause, held_up_by: null }), null);
-  assert.equal(words(session, pause), "Pause 7, a major collection of 100 ns; 60 ns until all had stopped; 30 ns collecting; 10 ns until all ran again; held up by lane 0 for 40 ns: preempted by rustc.");
+  assert.equal(words(session, pause), "Pause 7, a major collection of 100 ns; 60 ns until all had stopped; 30 ns collecting; 10 ns until all ran again; held up by capability 0 for 40 ns: preempted by rustc.");
   assert.equal(tell.cause(session, piece("never-heard-of", 0, 1)), "never-heard-of");
 });
 

@@ -9,7 +9,7 @@ use rtscope::kinds::{SpanKind, described};
 use rtscope::view::api::View;
 use rtscope::view::pauses::BookWriter;
 use rtscope::view::server::Server;
-use rtscope::view::session::{Form, Found, Gap, Group, SCHEMA, Session, Track};
+use rtscope::view::session::{Change, Form, Found, Gap, Group, SCHEMA, Session, Track};
 use rtscope_analyze::results::BlamedPause;
 use rtscope_levels::{Point, Reader, Span, Writer};
 use rtscope_model::{
@@ -349,6 +349,7 @@ impl<'s> Made<'s> {
             span_ns: span,
             clock: "CLOCK_MONOTONIC, within 800 ns".into(),
             runtime: (self.of.lanes > 0).then(|| "GHC 9.6.6, threaded".into()),
+            lane: "capability".into(),
             kinds: SpanKind::ALL.iter().map(|kind| described(kind.id())).collect(),
             causes: Session::all_causes(),
             ..Session::default()
@@ -378,6 +379,14 @@ impl<'s> Made<'s> {
             id: id.into(),
             severity: severity.into(),
             claim: claim.into(),
+            seen: vec!["The quota of /bench ran out in 29 of 30 periods.".into(), hostile_if(self.of.hostile, hostile)],
+            changes: vec![
+                Change {
+                    text: "Use fewer capabilities.".into(),
+                    paste: Some(format!("+RTS -N1{}", hostile_if(self.of.hostile, hostile))),
+                },
+                Change { text: "or keep less alive.".into(), paste: None },
+            ],
             at_ns: at,
             to_ns: to,
             track: None,
@@ -458,4 +467,8 @@ impl<'s> Made<'s> {
         .to_string()
         .into_bytes()
     }
+}
+
+fn hostile_if(is: bool, text: &str) -> String {
+    if is { text.into() } else { String::new() }
 }

@@ -118,7 +118,7 @@ pub struct ReportArgs {
     /// Compare: FILE is before, this is after; says which differences are real
     #[arg(long, value_name = "AFTER", conflicts_with = "pauses")]
     pub compare: Option<PathBuf>,
-    /// Exit with 4 when this holds: 'pauses.time_to_stop_ns.p99 > +20%', 'finding cpu-throttled'
+    /// With --compare: exit with 4 when this holds: 'pauses.time_to_stop_ns.p99 > +20%', 'finding cpu-throttled'
     #[arg(long, value_name = "CONDITION", requires = "compare")]
     pub fail_if: Vec<String>,
     /// Also write a page for a browser; it needs no network
@@ -128,11 +128,11 @@ pub struct ReportArgs {
     /// given again
     #[arg(long, value_name = "FILE.svg", requires = "html", conflicts_with = "compare")]
     pub plot: Vec<PathBuf>,
-    /// Requests of a load that ran meanwhile (`rtscope load --requests FILE`): says what the
-    /// slowest of them waited for
+    /// Requests of a load that ran during this recording (`rtscope load --requests FILE`): says what
+    /// the slowest of them waited for
     #[arg(long, value_name = "FILE", conflicts_with = "compare")]
     pub requests: Option<PathBuf>,
-    /// Also write a drawing of latency, requests per second and pauses over time
+    /// With --requests: also write a drawing of latency, requests per second and pauses over time
     #[arg(long, value_name = "OUT.svg", requires = "requests")]
     pub svg: Option<PathBuf>,
     /// Leave this rule out: what is found without it; may be given again

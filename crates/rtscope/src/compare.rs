@@ -5,7 +5,7 @@
 use crate::input::{self, Input};
 use crate::pipeline;
 use crate::report;
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_analyze::compare::condition::{Asks, Bound, Condition, Holds, Values, beyond};
 use rtscope_analyze::compare::judge::Compared as Judged;
 use rtscope_analyze::compare::sample::Samples;
@@ -42,7 +42,7 @@ impl Analysed {
 }
 
 /// Reads and analyses one FILE; `for_page` also what only a page draws.
-pub fn analyse(path: &std::path::Path, options: &pipeline::Options, for_page: bool) -> Result<Analysed, Trouble> {
+pub fn analyse(path: &std::path::Path, options: &pipeline::Options, for_page: bool) -> Result<Analysed, UserError> {
     let input = input::open(path, options.version.as_deref())?;
     let mut samples = Samples::default();
     let analyse = if for_page { pipeline::analyse_for_page } else { pipeline::analyse };
@@ -97,7 +97,7 @@ pub struct Compared {
 
 impl Compared {
     /// Compares, and asks `conditions`. Fails where one names no key.
-    pub fn new(a: Analysed, b: Analysed, conditions: &[Condition]) -> Result<Compared, Trouble> {
+    pub fn new(a: Analysed, b: Analysed, conditions: &[Condition]) -> Result<Compared, UserError> {
         let comparison = compare(&a.side(), &b.side());
         let documents = (report::json::document(&a.results), report::json::document(&b.results));
         let asked = |condition: &Condition| match &condition.asks {
@@ -126,10 +126,10 @@ impl Compared {
 }
 
 /// Reads the conditions of a command line.
-pub fn conditions(texts: &[String]) -> Result<Vec<Condition>, Trouble> {
+pub fn conditions(texts: &[String]) -> Result<Vec<Condition>, UserError> {
     let read = |text: &String| {
         text.parse::<Condition>().map_err(|error| {
-            Trouble::new(format!("cannot read the condition {text:?}"))
+            UserError::new(format!("cannot read the condition {text:?}"))
                 .because(error)
                 .next("write it like 'pauses.time_to_stop_ns.p99 > +20%' or 'finding cpu-throttled'")
         })
@@ -137,10 +137,10 @@ pub fn conditions(texts: &[String]) -> Result<Vec<Condition>, Trouble> {
     texts.iter().map(read).collect()
 }
 
-fn ask_finding(condition: &Condition, id: &str, after: &Results) -> Result<Asked, Trouble> {
+fn ask_finding(condition: &Condition, id: &str, after: &Results) -> Result<Asked, UserError> {
     let Some(rule) = after.checked.iter().find(|checked| checked.id == id) else {
         let known: Vec<&str> = after.checked.iter().map(|checked| checked.id).collect();
-        return Err(Trouble::new(format!("cannot ask {:?}", condition.text))
+        return Err(UserError::new(format!("cannot ask {:?}", condition.text))
             .because(format!("there is no finding {id}"))
             .next(format!("ask for one of {}", known.join(", "))));
     };
@@ -158,9 +158,9 @@ fn ask_figure(
     values: [Option<&Value>; 2],
     (above, bound): (bool, Bound),
     judged: Option<&Judged>,
-) -> Result<Asked, Trouble> {
+) -> Result<Asked, UserError> {
     if values == [None, None] {
-        return Err(Trouble::new(format!("cannot ask {:?}", condition.text))
+        return Err(UserError::new(format!("cannot ask {:?}", condition.text))
             .because(format!("{path} is no figure of `rtscope report --json`"))
             .next("docs/report-json.md names every key"));
     }

@@ -3,7 +3,7 @@
 
 use crate::draw::screen::Screen;
 use crate::style::{Style, Tone, clean};
-use crate::trouble::{Trouble, document};
+use crate::trouble::{UserError, document};
 pub use rtscope_host::doctor::{Check, State};
 
 /// The checks as text: those that found something missing or limited, or `all`.
@@ -48,7 +48,7 @@ fn count(checks: &[Check], state: State) -> usize {
 ///
 /// # Errors
 /// None: its keys are text.
-pub fn json(checks: &[Check]) -> Result<String, Trouble> {
+pub fn json(checks: &[Check]) -> Result<String, UserError> {
     document(&serde_json::json!({ "schema": "rtscope/doctor/1", "checks": checks }), false)
 }
 

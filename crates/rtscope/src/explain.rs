@@ -3,7 +3,7 @@
 
 use crate::draw::markdown;
 use crate::style::{Style, wrap};
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{UserError, WRONG};
 use clap::Args;
 use include_dir::{Dir, include_dir};
 use std::fmt::Write;
@@ -24,17 +24,17 @@ pub struct ExplainArgs {
 ///
 /// # Errors
 /// There is no such finding.
-pub fn text(args: &ExplainArgs, style: &Style) -> Result<String, Trouble> {
+pub fn text(args: &ExplainArgs, style: &Style) -> Result<String, UserError> {
     match &args.id {
         Some(id) => page(id).map(|page| markdown::render(page, style)),
         None => Ok(list(style)),
     }
 }
 
-fn page(id: &str) -> Result<&'static str, Trouble> {
+fn page(id: &str) -> Result<&'static str, UserError> {
     let file = PAGES.get_file(format!("{id}.md")).filter(|file| file.path().as_os_str() != LIST);
     file.and_then(|file| file.contents_utf8()).ok_or_else(|| {
-        Trouble::new(format!("there is no finding `{id}`")).next("`rtscope explain` lists them").ends_with(WRONG)
+        UserError::new(format!("there is no finding `{id}`")).next("`rtscope explain` lists them").ends_with(WRONG)
     })
 }
 

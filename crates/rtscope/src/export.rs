@@ -9,7 +9,7 @@ pub use format::{Format, To};
 
 use crate::input::Recording;
 use crate::log_version::LogVersion;
-use crate::trouble::{Trouble, say};
+use crate::trouble::{UserError, say};
 use crate::{input, pipeline, report};
 use clap::Args;
 use format::table_path;
@@ -49,7 +49,7 @@ pub struct ExportArgs {
     pub version: LogVersion,
 }
 
-pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, UserError> {
     let version = args.version.checked()?;
     let file = args.recording.path()?;
     let input = input::open(&file, version.as_deref())?;
@@ -73,16 +73,16 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
 /// An export that was written, and how many bytes it has.
 type Done = (Exit, u64);
 
-fn cannot(path: &Path, error: &io::Error) -> Trouble {
-    Trouble::unwritable(path, error).next("give another path with -o")
+fn cannot(path: &Path, error: &io::Error) -> UserError {
+    UserError::unwritable(path, error).next("give another path with -o")
 }
 
-fn to_stdout(input: &input::Input, options: &pipeline::Options, format: Format) -> Result<Done, Trouble> {
+fn to_stdout(input: &input::Input, options: &pipeline::Options, format: Format) -> Result<Done, UserError> {
     if format.is_folder() {
-        return Err(Trouble::new("not written: tables are several files").next("name a folder with -o"));
+        return Err(UserError::new("not written: tables are several files").next("name a folder with -o"));
     }
     if !format.is_text() && io::stdout().is_terminal() {
-        return Err(Trouble::new("not written: standard output is a terminal and the format is binary")
+        return Err(UserError::new("not written: standard output is a terminal and the format is binary")
             .next("name a file with -o, or lead it into one"));
     }
     let mut out = Counted { out: BufWriter::new(io::stdout()), bytes: 0 };
@@ -90,7 +90,7 @@ fn to_stdout(input: &input::Input, options: &pipeline::Options, format: Format) 
     Ok((exit, out.bytes))
 }
 
-fn to_file(input: &input::Input, options: &pipeline::Options, format: Format, path: &Path) -> Result<Done, Trouble> {
+fn to_file(input: &input::Input, options: &pipeline::Options, format: Format, path: &Path) -> Result<Done, UserError> {
     let file = File::create(path).map_err(|error| cannot(path, &error))?;
     let mut out = Counted { out: BufWriter::with_capacity(1 << 20, file), bytes: 0 };
     let exit = whole(write(input, options, format, To::Stream(&mut out)), path, || {
@@ -103,7 +103,7 @@ fn to_file(input: &input::Input, options: &pipeline::Options, format: Format, pa
 }
 
 /// An export that was written to `path`; half of one is none, and is removed.
-fn whole(written: Result<io::Result<Exit>, Trouble>, path: &Path, remove: impl FnOnce()) -> Result<Exit, Trouble> {
+fn whole(written: Result<io::Result<Exit>, UserError>, path: &Path, remove: impl FnOnce()) -> Result<Exit, UserError> {
     let done = written.and_then(|done| done.map_err(|error| cannot(path, &error)));
     done.inspect_err(|_| remove())
 }
@@ -114,12 +114,12 @@ fn to_folder(
     options: &pipeline::Options,
     format: Format,
     folder: &Path,
-) -> Result<Done, Trouble> {
+) -> Result<Done, UserError> {
     let made = !folder.exists();
     if made {
         std::fs::create_dir(folder).map_err(|error| cannot(folder, &error))?;
     } else if std::fs::read_dir(folder).map_err(|error| cannot(folder, &error))?.next().is_some() {
-        let trouble = Trouble::unwritable(folder, "the folder is not empty");
+        let trouble = UserError::unwritable(folder, "the folder is not empty");
         return Err(trouble.next("give another path with -o, or empty it"));
     }
     let files = || TABLES.iter().map(|table| table_path(folder, table));
@@ -151,7 +151,7 @@ pub fn write(
     options: &pipeline::Options,
     format: Format,
     to: To<'_>,
-) -> Result<io::Result<Exit>, Trouble> {
+) -> Result<io::Result<Exit>, UserError> {
     let (mut hand, taken) = aside::pair(format);
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("export".into());
@@ -179,11 +179,11 @@ fn default_output(file: &Path, format: Format) -> PathBuf {
     name.into()
 }
 
-fn refuse_itself(file: &Path, output: &Path) -> Result<(), Trouble> {
+fn refuse_itself(file: &Path, output: &Path) -> Result<(), UserError> {
     match (file.canonicalize(), output.canonicalize()) {
         (Ok(one), Ok(other)) if one == other => {
             let what = format!("{} would be written over itself", file.display());
-            Err(Trouble::new(what).next("give another path with -o"))
+            Err(UserError::new(what).next("give another path with -o"))
         }
         _ => Ok(()),
     }

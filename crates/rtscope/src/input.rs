@@ -1,7 +1,7 @@
 //! What a FILE argument is. Told apart by content, never by name. Owns the
 //! words for what cannot be read; refuses to analyse.
 
-use crate::trouble::{Trouble, WRONG, say};
+use crate::trouble::{UserError, WRONG, say};
 use clap::Args;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::formats::{self, Log, Opening};
@@ -26,9 +26,9 @@ impl Recording {
     ///
     /// # Errors
     /// None was named, and there is none.
-    pub fn path(&self) -> Result<PathBuf, Trouble> {
+    pub fn path(&self) -> Result<PathBuf, UserError> {
         self.file.clone().or_else(|| newest(Path::new("."))).ok_or_else(|| {
-            Trouble::new("no FILE was given, and there is no capture in this folder")
+            UserError::new("no FILE was given, and there is no capture in this folder")
                 .next("`rtscope record PROGRAM` makes one")
                 .ends_with(WRONG)
         })
@@ -63,19 +63,19 @@ pub enum Input {
 
 /// Opens `path`: a capture, a log, or `-` (a log on standard input). `version` is the
 /// user's word on which version of its runtime wrote it.
-pub fn open(path: &Path, version: Option<&str>) -> Result<Input, Trouble> {
+pub fn open(path: &Path, version: Option<&str>) -> Result<Input, UserError> {
     if path == Path::new("-") {
         return spooled(path, io::stdin().lock(), version);
     }
     let kind = std::fs::metadata(path).map_err(|error| {
-        Trouble::unreadable(path, error)
+        UserError::unreadable(path, error)
             .next("give a capture (NAME.rtscope), an eventlog or a ring file; `rtscope record PROGRAM` makes a capture")
     })?;
     if kind.is_dir() {
-        let capture = Capture::open(path).map_err(|error| Trouble::unreadable(path, error))?;
+        let capture = Capture::open(path).map_err(|error| UserError::unreadable(path, error))?;
         return Ok(Input::Capture(Box::new(capture)));
     }
-    let file = File::open(path).map_err(|error| Trouble::unreadable(path, error))?;
+    let file = File::open(path).map_err(|error| UserError::unreadable(path, error))?;
     if kind.file_type().is_fifo() || kind.file_type().is_char_device() || kind.file_type().is_socket() {
         return spooled(path, file, version);
     }
@@ -83,9 +83,9 @@ pub fn open(path: &Path, version: Option<&str>) -> Result<Input, Trouble> {
 }
 
 /// A stream that cannot be read twice is copied to a file that has no name.
-fn spooled(path: &Path, from: impl Read, version: Option<&str>) -> Result<Input, Trouble> {
+fn spooled(path: &Path, from: impl Read, version: Option<&str>) -> Result<Input, UserError> {
     let cannot = |error: &io::Error| {
-        Trouble::new("cannot keep the stream in a temporary file")
+        UserError::new("cannot keep the stream in a temporary file")
             .because(error)
             .next("set TMPDIR to a folder with room")
     };
@@ -99,16 +99,16 @@ fn spooled(path: &Path, from: impl Read, version: Option<&str>) -> Result<Input,
     log(path, file, version)
 }
 
-fn log(path: &Path, file: File, version: Option<&str>) -> Result<Input, Trouble> {
+fn log(path: &Path, file: File, version: Option<&str>) -> Result<Input, UserError> {
     let head = formats::head(&file);
     let format = match (formats::find(&head), other_format(&head)) {
-        (None, Some((what, next))) => return Err(Trouble::unreadable(path, what).next(next)),
+        (None, Some((what, next))) => return Err(UserError::unreadable(path, what).next(next)),
         (format, _) => format.unwrap_or(formats::first()),
     };
     let source: Arc<dyn ReadAt> = if format.has_holes(&head) { Arc::new(file) } else { Arc::new(Written::new(file)) };
     let name = path.display().to_string();
     let opened = format.open(Opening { version, ..Opening::new(source, &name) });
-    opened.map(Input::Log).map_err(|error| Trouble::unreadable(path, error))
+    opened.map(Input::Log).map_err(|error| UserError::unreadable(path, error))
 }
 
 /// Formats that people try, and what to do with them.
@@ -120,8 +120,14 @@ fn other_format(head: &[u8]) -> Option<(&'static str, &'static str)> {
         [b'P', b'E', b'R', b'F', b'I', b'L', b'E', b'2', ..] => {
             Some(("it is a perf.data file, which this version does not read", "record with rtscope record"))
         }
-        [0x1f, 0x8b, ..] => Some(("it is compressed (gzip)", "gzip -dc FILE | rtscope report -")),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(("it is compressed (zstd)", "zstd -dc FILE | rtscope report -")),
+        [0x1f, 0x8b, ..] => Some((
+            "it is compressed (gzip)",
+            "unpack a capture with `tar xf FILE`, a log with `gzip -dc FILE | rtscope report -`",
+        )),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some((
+            "it is compressed (zstd)",
+            "unpack a capture with `tar xf FILE`, a log with `zstd -dc FILE | rtscope report -`",
+        )),
         [b'{', ..] => Some(("it looks like JSON, not an eventlog", "give the capture folder or the .eventlog itself")),
         _ => None,
     }

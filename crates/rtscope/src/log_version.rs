@@ -1,7 +1,7 @@
 //! Which version of its runtime wrote a log that does not say so itself: the one option of commands that
 //! read logs which depends on a runtime. Owns the option; which versions there are the formats know.
 
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_decode::formats;
 
 /// The option.
@@ -16,8 +16,8 @@ const OPTION: &str = "ocaml-version";
 
 impl LogVersion {
     /// The version, where the user named one.
-    pub fn checked(&self) -> Result<Option<String>, Trouble> {
-        let wrong = |error| Trouble::new(format!("wrong --{OPTION}")).because(error);
+    pub fn checked(&self) -> Result<Option<String>, UserError> {
+        let wrong = |error| UserError::new(format!("wrong --{OPTION}")).because(error);
         let Some(version) = &self.wrote else { return Ok(None) };
         formats::check_version(version).map_err(wrong)?;
         Ok(Some(version.clone()))

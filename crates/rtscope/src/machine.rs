@@ -8,7 +8,7 @@ mod svg;
 mod text;
 
 use crate::style::Joined;
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_host::procfs::{Host, Process};
 use rtscope_host::resources;
 use rtscope_model::resources::Resources;
@@ -20,29 +20,29 @@ pub use text::text;
 
 /// What the process `pid` (without one, this process) may use of the machine whose
 /// `/proc` and `/sys` lie below `root`.
-pub fn inspect(root: &Path, pid: Option<u32>) -> Result<Resources, Trouble> {
+pub fn inspect(root: &Path, pid: Option<u32>) -> Result<Resources, UserError> {
     let shown = root.display();
     if !root.is_dir() {
         let why = if root.exists() { "it is no folder" } else { "there is nothing of that name" };
-        return Err(Trouble::new(format!("cannot read a machine below {shown}"))
+        return Err(UserError::new(format!("cannot read a machine below {shown}"))
             .because(why)
             .next("give --root a folder that has proc and sys in it"));
     }
     let host = Host::at(root);
     if !host.is_dir("/proc") && !host.is_dir("/sys") {
-        return Err(Trouble::new(format!("cannot read a machine below {shown}"))
+        return Err(UserError::new(format!("cannot read a machine below {shown}"))
             .because("it has neither proc nor sys in it")
             .next("give --root the folder that has them"));
     }
     if let Some(pid) = pid.filter(|pid| !host.is_dir(format!("/proc/{}", Process::Pid(*pid)))) {
         let below = if host.is_live() { String::new() } else { format!(" below {shown}") };
-        return Err(Trouble::new(format!("there is no process {pid}{below}"))
+        return Err(UserError::new(format!("there is no process {pid}{below}"))
             .because(format!("/proc/{pid} is not there"))
             .next("leave --pid out, or give the number of a process that runs"));
     }
     let found = resources::of(&host, pid);
     if found.cpus_allowed.is_empty() {
-        return Err(Trouble::new(format!("no CPU is known below {shown}"))
+        return Err(UserError::new(format!("no CPU is known below {shown}"))
             .because(found.notes.first().map_or("", String::as_str))
             .next("give --root a folder that has proc/self/status and sys/devices/system/cpu in it"));
     }

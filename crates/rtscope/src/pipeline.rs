@@ -8,7 +8,7 @@ use crate::observer::{Observer, OnPause, Pauses};
 use crate::requests;
 use crate::sources::{choose_log, clock_of, describe, of_manifest, open_log, open_sched, stream_bytes, waits};
 use crate::stm;
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_analyze::lanes::timeline::LaneDetail;
 use rtscope_analyze::results::{BlamedPause, LanesOverTime, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
@@ -52,12 +52,16 @@ impl Options {
 }
 
 /// Runs the analysis over `input`.
-pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
+pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), UserError> {
     watch(input, options, &mut Pauses { on_pause, lanes: None })
 }
 
 /// The same for a page, which also draws what lanes did.
-pub fn analyse_for_page(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
+pub fn analyse_for_page(
+    input: &Input,
+    options: &Options,
+    on_pause: OnPause<'_>,
+) -> Result<(Results, Names), UserError> {
     let mut page = Pauses { on_pause, lanes: Some(LanesOverTime::default()) };
     let (mut results, names) = watch(input, options, &mut page)?;
     results.drawing.lanes = page.lanes.filter(|found| !found.lanes.is_empty());
@@ -65,7 +69,7 @@ pub fn analyse_for_page(input: &Input, options: &Options, on_pause: OnPause<'_>)
 }
 
 /// The same for an observer.
-pub fn watch(input: &Input, options: &Options, observer: &mut dyn Observer) -> Result<(Results, Names), Trouble> {
+pub fn watch(input: &Input, options: &Options, observer: &mut dyn Observer) -> Result<(Results, Names), UserError> {
     let opened = open(input, options, observer.classes())?;
     observer.start(&opened.context, opened.manifest.as_ref());
     Ok(run(opened, observer))
@@ -81,11 +85,11 @@ pub(crate) struct Opened {
 }
 
 /// Opens the streams of `input`: of a log the events that the analysis wants, and those of `more`.
-pub(crate) fn open(input: &Input, options: &Options, more: Classes) -> Result<Opened, Trouble> {
+pub(crate) fn open(input: &Input, options: &Options, more: Classes) -> Result<Opened, UserError> {
     let mut opened = match input {
         Input::Log(_) if options.requests.is_some() => {
             let why = "requests can only be joined with a capture, which says on which clock it was made";
-            return Err(Trouble::new(why).next("record with `rtscope record -- PROGRAM`"));
+            return Err(UserError::new(why).next("record with `rtscope record -- PROGRAM`"));
         }
         Input::Log(log) => {
             let facts = log.facts();
@@ -105,7 +109,7 @@ pub(crate) fn open(input: &Input, options: &Options, more: Classes) -> Result<Op
     Ok(opened)
 }
 
-fn open_capture(capture: &Capture, options: &Options, more: Classes) -> Result<Opened, Trouble> {
+fn open_capture(capture: &Capture, options: &Options, more: Classes) -> Result<Opened, UserError> {
     let manifest = capture.manifest();
     let source = Source { kind: "capture", path: options.path.clone(), ..Source::default() };
     let mut context = Context { source, losses: capture.losses(), ..of_manifest(manifest) };

@@ -16,19 +16,19 @@ pub use args::{Format, PlanArgs, goals};
 pub use planned::Planned;
 
 use crate::style::Style;
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_host::procfs::Host;
 
 /// Makes the plan that `args` ask for.
-pub fn make(args: &PlanArgs) -> Result<Planned, Trouble> {
+pub fn make(args: &PlanArgs) -> Result<Planned, UserError> {
     let host = args.root.as_ref().map_or_else(Host::default, Host::at);
     if let Some(pid) = args.pid.filter(|pid| host.process_text(*pid, "status").is_none()) {
-        return Err(Trouble::new(format!("no process {pid}"))
+        return Err(UserError::new(format!("no process {pid}"))
             .because(format!("/proc/{pid}/status cannot be read"))
             .next("look for it with `ps -e`"));
     }
     if let Some(root) = args.root.as_ref().filter(|root| !root.is_dir()) {
-        return Err(Trouble::new(format!("{} is no folder", root.display()))
+        return Err(UserError::new(format!("{} is no folder", root.display()))
             .next("give the folder that holds the proc and sys to read with --root"));
     }
     Ok(Planned::of(&program::find(args, &host)?, &host, args.pid, args.goal))

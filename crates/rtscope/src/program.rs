@@ -4,7 +4,7 @@
 use crate::cli::{Cli, Command, DoctorArgs, MachineArgs, ManArgs, ReportArgs};
 use crate::report::pauses_json;
 use crate::style::{self, Json, Style};
-use crate::trouble::{Trouble, WRONG, printed, say, write_to};
+use crate::trouble::{UserError, WRONG, printed, say, write_to};
 use crate::{
     bench, compare, doctor, explain, export, heap, input, load, machine, pipeline, plan, record, report, run, stm, top,
     tune, view,
@@ -46,10 +46,10 @@ pub fn main() -> ExitCode {
     })
 }
 
-fn options(args: &ReportArgs, file: &Path) -> Result<pipeline::Options, Trouble> {
+fn options(args: &ReportArgs, file: &Path) -> Result<pipeline::Options, UserError> {
     let usual = pipeline::Options::new(file);
     if let Some(unknown) = args.without.iter().find(|id| !rtscope_analyze::runtimes::is_rule(id)) {
-        let trouble = Trouble::new("wrong --without").because(format!("there is no rule `{unknown}`"));
+        let trouble = UserError::new("wrong --without").because(format!("there is no rule `{unknown}`"));
         return Err(trouble.next("`rtscope report --json` lists rules under checked").ends_with(WRONG));
     }
     Ok(pipeline::Options {
@@ -62,7 +62,7 @@ fn options(args: &ReportArgs, file: &Path) -> Result<pipeline::Options, Trouble>
     })
 }
 
-fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
+fn run_report(args: &ReportArgs) -> Result<ExitCode, UserError> {
     if let Some(after) = &args.compare {
         return run_compare(args, after);
     }
@@ -96,8 +96,8 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::from(report::exit_code(&results)))
 }
 
-fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, Trouble> {
-    let wrong = |trouble: Trouble| trouble.ends_with(WRONG);
+fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, UserError> {
+    let wrong = |trouble: UserError| trouble.ends_with(WRONG);
     let conditions = compare::conditions(&args.fail_if).map_err(wrong)?;
     let for_page = args.html.is_some();
     let before = args.recording.path()?;
@@ -128,13 +128,13 @@ fn print_as(
     out.flush()
 }
 
-fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, Trouble> {
+fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, UserError> {
     let checks = rtscope_host::doctor::checks(Path::new("/"));
     print(&if args.json { doctor::json(&checks)? } else { doctor::text(&checks, args.all, &Style::of_stdout()) })?;
     Ok(ExitCode::from(doctor::exit_code(&checks)))
 }
 
-fn run_machine(args: &MachineArgs) -> Result<ExitCode, Trouble> {
+fn run_machine(args: &MachineArgs) -> Result<ExitCode, UserError> {
     let found = machine::inspect(&args.root, args.pid)?;
     let text = |style: &Style| machine::text(&found, style);
     printed_all(print_as(args.json, |out| machine::json(&found, out), text))?;
@@ -144,7 +144,7 @@ fn run_machine(args: &MachineArgs) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn run_plan(args: &plan::PlanArgs) -> Result<ExitCode, Trouble> {
+fn run_plan(args: &plan::PlanArgs) -> Result<ExitCode, UserError> {
     let planned = plan::make(args)?;
     print(&plan::written(&planned, args, &Style::of_stdout()))?;
     if let Some(aside) = plan::aside(&planned, args) {
@@ -153,26 +153,26 @@ fn run_plan(args: &plan::PlanArgs) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::from(plan::exit_code(&planned)))
 }
 
-fn print_completions(shell: Shell) -> Result<ExitCode, Trouble> {
+fn print_completions(shell: Shell) -> Result<ExitCode, UserError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "rtscope", &mut script);
     printed_all(io::stdout().lock().write_all(&script))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_man_pages(args: &ManArgs) -> Result<ExitCode, Trouble> {
-    let cannot = |error| Trouble::unwritable(&args.folder, error).next("name another folder");
+fn write_man_pages(args: &ManArgs) -> Result<ExitCode, UserError> {
+    let cannot = |error| UserError::unwritable(&args.folder, error).next("name another folder");
     std::fs::create_dir_all(&args.folder).map_err(cannot)?;
     clap_mangen::generate_to(Cli::command(), &args.folder).map_err(cannot)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(text: &str) -> Result<(), Trouble> {
+fn print(text: &str) -> Result<(), UserError> {
     printed_all(io::stdout().lock().write_all(text.as_bytes()))
 }
 
-fn printed_all(result: io::Result<()>) -> Result<(), Trouble> {
+fn printed_all(result: io::Result<()>) -> Result<(), UserError> {
     printed(result).map_err(|error| {
-        Trouble::new("cannot print the report").because(error).next("free the disk or print elsewhere")
+        UserError::new("cannot print the report").because(error).next("free the disk or print elsewhere")
     })
 }

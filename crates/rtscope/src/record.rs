@@ -44,7 +44,7 @@ pub struct RecordArgs {
     /// The richest way to record it that is tried.
     #[arg(long, hide = true, value_parser = tier, default_value = "tracepoints")]
     pub tier: Tier,
-    /// How often a second of its CPU time a thread is looked at for where its code is; 0: never.
+    /// Code samples for each second of a thread's CPU time; 0 turns sampling off.
     #[arg(long, value_name = "RATE", default_value_t = 97, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub sample_code: u32,
     /// Do not look at what the program's threads wait for.
@@ -53,12 +53,12 @@ pub struct RecordArgs {
     /// Period of memory and throttle samples.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
     pub sample_every: Duration,
-    /// Keep a snapshot of a GHC program's heap so often; one is followed by none for ten times the CPU time it took.
+    /// Take a snapshot of a GHC program's heap this often; after each, rtscope rests for ten times the CPU time that it cost.
     #[arg(long, value_name = "TIME", value_parser = every)]
     pub heap_every: Option<Duration>,
     /// Keep one when the resident memory first goes over a size ('RSS>1G'), over twice, four times... as much, and
-    /// again after it has been a tenth below; can be given several times, and beside --heap-every.
-    #[arg(long, value_name = "RSS>SIZE", value_parser = rss_over)]
+    /// again after it has been a tenth below; can be given several times, and with --heap-every.
+    #[arg(long, value_name = "CONDITION", value_parser = rss_over)]
     pub heap_at: Vec<u64>,
     /// Period of copying what the program has not written yet.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]

@@ -1,7 +1,7 @@
 //! A file of requests made ready for joining with a capture. Owns the words for what does
 //! not fit together; the format is `decode`'s, the join `analyze`'s.
 
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_analyze::Context;
 use rtscope_analyze::recording::requests::{Join, Requests};
 use rtscope_decode::requests::RequestStream;
@@ -21,11 +21,11 @@ const CLOCKS_APART_NS: u64 = 2_000_000_000;
 ///
 /// # Errors
 /// It cannot be read, or cannot have been sent while this was recorded.
-pub fn load(file: &Path, context: &Context, manifest: &Manifest) -> Result<Join, Trouble> {
-    let trouble = || Trouble::new(format!("cannot join {} with this capture", file.display()));
-    let opened = File::open(file).map_err(|error| Trouble::unreadable(file, error))?;
+pub fn load(file: &Path, context: &Context, manifest: &Manifest) -> Result<Join, UserError> {
+    let trouble = || UserError::new(format!("cannot join {} with this capture", file.display()));
+    let opened = File::open(file).map_err(|error| UserError::unreadable(file, error))?;
     let mut stream = RequestStream::open(BufReader::new(opened))
-        .map_err(|error| Trouble::unreadable(file, error).next("give what `rtscope load --requests FILE` wrote"))?;
+        .map_err(|error| UserError::unreadable(file, error).next("give what `rtscope load --requests FILE` wrote"))?;
     if !context.clock.is_monotonic() {
         let why = "the clock of its log could not be joined to the machine's, so when its pauses were is not known";
         return Err(trouble().because(why).next("record with `rtscope record -- PROGRAM`"));
@@ -41,7 +41,7 @@ pub fn load(file: &Path, context: &Context, manifest: &Manifest) -> Result<Join,
     }
     let mut requests = Requests::new(head.url, (started, ended));
     stream.by_ref().for_each(|request| requests.push(&request));
-    requests.damaged(stream.damaged().map_err(|error| Trouble::unreadable(file, error))?);
+    requests.damaged(stream.damaged().map_err(|error| UserError::unreadable(file, error))?);
     let span = requests.span();
     requests.ready().ok_or_else(|| {
         let why = span.map_or("it holds no request".to_owned(), |span| beside(span, (started, ended)));

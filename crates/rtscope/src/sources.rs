@@ -2,7 +2,7 @@
 //! report is about, the kernel's streams. Owns what of it is a loss, not a failure; refuses to
 //! merge and to analyse.
 
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_analyze::Context;
 use rtscope_analyze::recording::start::Start;
 use rtscope_analyze::recording::stm::Stm;
@@ -80,14 +80,14 @@ pub(crate) fn describe(context: &mut Context, facts: LogFacts) {
 
 /// The log that the report is about: the one asked for, else the program's
 /// own, else the largest.
-pub(crate) fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Option<&manifest::Log>, Trouble> {
+pub(crate) fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Option<&manifest::Log>, UserError> {
     let logs = &capture.manifest().logs;
     if let Some(number) = number {
         let stem = number.to_string();
         let called = |log: &&manifest::Log| Path::new(&log.path).file_stem().is_some_and(|name| name == stem.as_str());
         return logs.iter().find(called).map(Some).ok_or_else(|| {
             let there: Vec<&str> = logs.iter().map(|log| log.path.as_str()).collect();
-            let trouble = Trouble::new(format!("this capture has no log {number}"));
+            let trouble = UserError::new(format!("this capture has no log {number}"));
             match there.as_slice() {
                 [] => trouble.because("it has no log at all"),
                 there => trouble.because(format!("it has {}", there.join(", "))),

@@ -14,7 +14,7 @@ pub const WRONG: u8 = 2;
 
 /// A failure in words.
 #[derive(Clone, Eq, PartialEq, Debug)]
-pub struct Trouble {
+pub struct UserError {
     happened: String,
     why: Option<String>,
     next: Option<String>,
@@ -22,36 +22,36 @@ pub struct Trouble {
     pub status: u8,
 }
 
-impl Trouble {
+impl UserError {
     /// Something happened: "cannot read mill.eventlog".
-    pub fn new(happened: impl Into<String>) -> Trouble {
-        Trouble { happened: happened.into(), why: None, next: None, status: 1 }
+    pub fn new(happened: impl Into<String>) -> UserError {
+        UserError { happened: happened.into(), why: None, next: None, status: 1 }
     }
 
     /// What the user named cannot be read.
-    pub fn unreadable(path: &Path, why: impl fmt::Display) -> Trouble {
-        Trouble::new(format!("cannot read {}", path.display())).because(why)
+    pub fn unreadable(path: &Path, why: impl fmt::Display) -> UserError {
+        UserError::new(format!("cannot read {}", path.display())).because(why)
     }
 
     /// What the user named cannot be written.
-    pub fn unwritable(path: &Path, why: impl fmt::Display) -> Trouble {
-        Trouble::new(format!("cannot write {}", path.display())).because(why)
+    pub fn unwritable(path: &Path, why: impl fmt::Display) -> UserError {
+        UserError::new(format!("cannot write {}", path.display())).because(why)
     }
 
     /// Why: "it does not start with an eventlog header".
-    pub fn because(mut self, why: impl fmt::Display) -> Trouble {
+    pub fn because(mut self, why: impl fmt::Display) -> UserError {
         self.why = Some(why.to_string());
         self
     }
 
     /// What to run next: "record one with `rtscope record -- PROG`".
-    pub fn next(mut self, next: impl Into<String>) -> Trouble {
+    pub fn next(mut self, next: impl Into<String>) -> UserError {
         self.next = Some(next.into());
         self
     }
 
     /// The same with this exit status; it is 1 otherwise.
-    pub fn ends_with(mut self, status: u8) -> Trouble {
+    pub fn ends_with(mut self, status: u8) -> UserError {
         self.status = status;
         self
     }
@@ -63,10 +63,10 @@ pub fn printed(done: io::Result<()>) -> io::Result<()> {
 }
 
 /// A document for a terminal as text, on one line or `pretty`; ends with a line feed.
-pub(crate) fn document(document: &impl Serialize, pretty: bool) -> Result<String, Trouble> {
+pub(crate) fn document(document: &impl Serialize, pretty: bool) -> Result<String, UserError> {
     let json = if pretty { serde_json::to_string_pretty(document) } else { serde_json::to_string(document) };
     let json = json.map(|text| clean_json(&text).into_owned());
-    Ok(json.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n")
+    Ok(json.map_err(|error| UserError::new("cannot write the document").because(error))? + "\n")
 }
 
 /// Says something on standard error, which may be closed: that is no reason to fail.
@@ -89,13 +89,13 @@ fn sentence(text: &str) -> String {
 }
 
 /// Prints the results of an experiment.
-pub(crate) fn print_results(text: &str) -> Result<(), Trouble> {
+pub(crate) fn print_results(text: &str) -> Result<(), UserError> {
     printed(io::stdout().lock().write_all(text.as_bytes())).map_err(|error| {
-        Trouble::new("cannot print the results").because(error).next("free the disk or print elsewhere")
+        UserError::new("cannot print the results").because(error).next("free the disk or print elsewhere")
     })
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for UserError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [Some(&self.happened), self.why.as_ref(), self.next.as_ref()].into_iter().flatten();
         let parts: Vec<&str> = parts.map(String::as_str).collect();
@@ -103,11 +103,11 @@ impl fmt::Display for Trouble {
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for UserError {}
 
-impl From<NoOpener> for Trouble {
-    fn from(none: NoOpener) -> Trouble {
-        Trouble::new(none.to_string())
+impl From<NoOpener> for UserError {
+    fn from(none: NoOpener) -> UserError {
+        UserError::new(none.to_string())
     }
 }
 
@@ -115,28 +115,28 @@ impl From<NoOpener> for Trouble {
 ///
 /// # Errors
 /// It cannot be written; says so with the option that takes another path.
-pub fn write_to(path: &Path, text: &str, option: &str) -> Result<(), Trouble> {
+pub fn write_to(path: &Path, text: &str, option: &str) -> Result<(), UserError> {
     let next = || format!("give another path with {option}");
-    std::fs::write(path, text).map_err(|error| Trouble::unwritable(path, error).next(next()))
+    std::fs::write(path, text).map_err(|error| UserError::unwritable(path, error).next(next()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Trouble;
+    use super::UserError;
     use std::io;
 
     #[test]
     fn one_line_with_what_why_and_next() {
-        let trouble = Trouble::new("cannot read \x1b[31mmill.eventlog")
+        let trouble = UserError::new("cannot read \x1b[31mmill.eventlog")
             .because("it is empty")
             .next("record one with `rtscope record -- PROG`");
         assert_eq!(
             trouble.to_string(),
             "rtscope: cannot read \\u{1b}[31mmill.eventlog; it is empty; record one with `rtscope record -- PROG`"
         );
-        assert_eq!(Trouble::new("no such file").to_string(), "rtscope: no such file");
+        assert_eq!(UserError::new("no such file").to_string(), "rtscope: no such file");
         let numbered =
-            Trouble::new("cannot read x").because(io::Error::from_raw_os_error(2)).next("give y (os error z)");
+            UserError::new("cannot read x").because(io::Error::from_raw_os_error(2)).next("give y (os error z)");
         assert_eq!(numbered.to_string(), "rtscope: cannot read x; No such file or directory; give y (os error z)");
         assert_eq!((trouble.status, trouble.ends_with(2).status), (1, 2));
     }

@@ -1,11 +1,12 @@
 //! `xtask tidy`: what the compiler and clippy do not check. Arrows between rooms and between folders,
-//! circles of files, where a runtime is named, names in ARCHITECTURE.md and SECURITY.md,
+//! circles of files, where a runtime is named, names in documents, words that must not come back,
 //! thresholds in the documentation, licences, sizes of files, where `unsafe` is, that every module says what it owns. Reads the tracked files; refuses to mend
 //! anything.
 
 mod circles;
 mod modules;
 mod runtimes;
+mod words;
 
 use crate::dependencies::{self, output};
 use crate::runner::target_folder;
@@ -118,6 +119,9 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         // What is not text has no lines to check.
         let Ok(text) = fs::read_to_string(&full) else { continue };
         wrong.extend(sizes(path, &text));
+        if is_document(path) {
+            wrong.extend(words::document(path, &text));
+        }
         if path.extension().is_some_and(|ending| ending == "rs") {
             wrong.extend(source(path, &text));
         }
@@ -140,12 +144,18 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     }
     let architecture = fs::read_to_string(root.join("ARCHITECTURE.md")).context("ARCHITECTURE.md")?;
     wrong.extend(runtimes::check(&runtimes(root)?, &architecture));
+    wrong.extend(words::messages(&crates(root)?));
     wrong.extend(dependencies::check(root)?);
     let findings = fs::read_to_string(root.join("docs/findings/README.md")).context("docs/findings/README.md")?;
     if !findings.contains(&thresholds(root)?) {
         wrong.push("docs/findings/README.md has other thresholds than the rules: see `cargo xtask findings`".into());
     }
     Ok(wrong)
+}
+
+/// Whether users read it; the log of changes stays as it was written.
+fn is_document(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "md") && path != Path::new("CHANGELOG.md")
 }
 
 /// The table of thresholds, as the rules in `crates/analyze` print it. They come out of the build that all tiers of

@@ -22,7 +22,7 @@ const HEAD: usize = 8 * HEAD_WORDS;
 pub struct GrowingRings {
     stream: Option<Box<RingStream>>,
     version: Option<Version>,
-    told: Option<String>,
+    known: Option<String>,
     /// A head, and frames of which no events were made.
     pending: Vec<u8>,
     /// It begins in the middle: what was before is not lost.
@@ -63,7 +63,7 @@ impl GrowingRings {
             Some(stream) => stream.go_on(Arc::new(self.pending.clone()))?,
             None => match Rings::open(Arc::new(self.pending.clone()), self.version) {
                 Ok(rings) => {
-                    self.told = Some(rings.version().to_string());
+                    self.known = Some(rings.version().to_string());
                     self.stream = Some(Box::new(rings.stream(classes)));
                 }
                 Err(error) if self.pending.len() > UNTOLD_MAX || self.version.is_some() => return Err(error),
@@ -109,11 +109,11 @@ impl GrowingLog for GrowingRings {
     }
 
     fn facts(&self) -> LogFacts {
-        facts(self.told.clone().or_else(|| self.version.map(|version| version.to_string())))
+        facts(self.known.clone().or_else(|| self.version.map(|version| version.to_string())))
     }
 
     fn tells(&self) -> bool {
-        self.told.is_some()
+        self.known.is_some()
     }
 
     fn failed(&self) -> Option<&str> {

@@ -41,4 +41,4 @@ use stream::RingStream;
 pub(crate) use tables::{COUNTERS, PHASES, phase_name};
 #[cfg(test)]
 use tally::Tally;
-pub use version::{ToldBy, Version};
+pub use version::{Version, VersionSource};

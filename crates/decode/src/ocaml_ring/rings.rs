@@ -7,7 +7,7 @@ use super::layout::{self, Layout};
 use super::slot::Pass;
 use super::stream::RingStream;
 use super::telling;
-use super::version::{Told, Version};
+use super::version::{Version, WrittenBy};
 use crate::source::ReadAt;
 use rtscope_model::runtimes::OCAML;
 use rtscope_model::{Classes, ClockMap, Exported};
@@ -20,7 +20,7 @@ pub(super) const DEFAULT_NAME: &str = "ring";
 pub struct Rings {
     source: Arc<dyn ReadAt>,
     layout: Layout,
-    told: Told,
+    written_by: WrittenBy,
     name: String,
 }
 
@@ -43,8 +43,8 @@ impl Rings {
     /// is not told, or is another one.
     pub fn open(source: Arc<dyn ReadAt>, version: Option<Version>) -> Result<Rings, RingError> {
         let layout = Layout::read(source.as_ref())?;
-        let told = telling::tell(Pass::new(Arc::clone(&source), layout.clone(), telling::filter()), version)?;
-        Ok(Rings { source, layout, told, name: DEFAULT_NAME.to_owned() })
+        let written_by = telling::tell(Pass::new(Arc::clone(&source), layout.clone(), telling::filter()), version)?;
+        Ok(Rings { source, layout, written_by, name: DEFAULT_NAME.to_owned() })
     }
 
     /// The rings under the name that their losses shall carry.
@@ -56,21 +56,21 @@ impl Rings {
     /// The same rings, read from elsewhere.
     #[cfg(test)]
     pub(super) fn with_source(&self, source: Arc<dyn ReadAt>) -> Rings {
-        Rings { source, layout: self.layout.clone(), told: self.told, name: self.name.clone() }
+        Rings { source, layout: self.layout.clone(), written_by: self.written_by, name: self.name.clone() }
     }
 
     /// Which version wrote them, and who said so.
-    pub fn version(&self) -> Told {
-        self.told
+    pub fn version(&self) -> WrittenBy {
+        self.written_by
     }
 
     /// The events of `classes` in time order. Stamps are the trace clock's already
     /// ([`rtscope_model::ClockMap::MONOTONIC`]).
     pub fn stream(&self, classes: Classes) -> RingStream {
         let layout = self.layout.clone();
-        let importer = Importer::new(self.told.newest, classes, layout.rings);
+        let importer = Importer::new(self.written_by.newest, classes, layout.rings);
         let pass = Pass::new(Arc::clone(&self.source), layout, importer.filter());
-        RingStream::new(pass, importer, self.told.newest, self.name.clone())
+        RingStream::new(pass, importer, self.written_by.newest, self.name.clone())
     }
 }
 

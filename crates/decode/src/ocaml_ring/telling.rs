@@ -10,7 +10,7 @@
 use super::error::RingError;
 use super::slot::{Filter, Pass, Raw, Slot, TYPES, What};
 use super::tables::{self, COUNTERS, PHASES, counter, old};
-use super::version::{Told, ToldBy, Version};
+use super::version::{Version, VersionSource, WrittenBy};
 
 /// Events looked at in one ring before the next one's turn.
 const TURN: usize = 1 << 14;
@@ -183,7 +183,7 @@ pub(super) fn filter() -> Filter {
 ///
 /// # Errors
 /// [`RingError::OtherVersion`], [`RingError::NoVersion`], [`RingError::Undecided`].
-pub(super) fn tell(mut pass: Pass, given: Option<Version>) -> Result<Told, RingError> {
+pub(super) fn tell(mut pass: Pass, given: Option<Version>) -> Result<WrittenBy, RingError> {
     let mut seen = Evidence { has_names: pass.layout.has_names, ..Evidence::default() };
     let mut slots: Vec<(Slot, Grammar)> = pass.slots().into_iter().map(|slot| (slot, Grammar::fresh())).collect();
     let mut fits = seen.fits(false);
@@ -200,19 +200,21 @@ pub(super) fn tell(mut pass: Pass, given: Option<Version>) -> Result<Told, RingE
     conclude(&seen, &fits, given, slots.is_empty())
 }
 
-fn conclude(seen: &Evidence, fits: &[Version], given: Option<Version>, all_read: bool) -> Result<Told, RingError> {
+fn conclude(seen: &Evidence, fits: &[Version], given: Option<Version>, all_read: bool) -> Result<WrittenBy, RingError> {
     if let Some(given) = given {
         let against = seen.against(given, all_read);
         return match against {
             Some(why) => Err(RingError::OtherVersion { given: given.as_str(), why }),
-            None => Ok(Told { oldest: given, newest: given, by: ToldBy::Caller }),
+            None => Ok(WrittenBy { oldest: given, newest: given, by: VersionSource::Caller }),
         };
     }
     match fits {
         [] => Err(RingError::NoVersion { why: seen.ruled_out() }),
-        [oldest, ..] if Evidence::decided(fits) => {
-            Ok(Told { oldest: *oldest, newest: fits.last().copied().unwrap_or(*oldest), by: ToldBy::Stream })
-        }
+        [oldest, ..] if Evidence::decided(fits) => Ok(WrittenBy {
+            oldest: *oldest,
+            newest: fits.last().copied().unwrap_or(*oldest),
+            by: VersionSource::Stream,
+        }),
         _ => {
             let names: Vec<String> = fits.iter().map(Version::to_string).collect();
             Err(RingError::Undecided { fits: names.join(", ") })

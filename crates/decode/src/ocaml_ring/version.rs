@@ -46,7 +46,7 @@ impl fmt::Display for Version {
 
 /// Who said which version wrote a ring.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum ToldBy {
+pub enum VersionSource {
     /// Whoever opened it: from the program's file or from the user. The events agree.
     Caller,
     /// The events themselves.
@@ -56,13 +56,13 @@ pub enum ToldBy {
 /// The version of a ring. Where the events leave two open, both number all that they
 /// hold alike.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct Told {
+pub struct WrittenBy {
     pub oldest: Version,
     pub newest: Version,
-    pub by: ToldBy,
+    pub by: VersionSource,
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for WrittenBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.oldest == self.newest {
             true => self.oldest.fmt(f),

@@ -12,7 +12,7 @@ use crate::capture::loss;
 use crate::capture::store::is_disk_full;
 use crate::system::clock;
 use crate::system::ready;
-use crate::system::worker::{Shared, Worker, stand_back};
+use crate::system::worker::{Shared, Worker, use_batch_priority};
 use rtscope_model::{Loss, LossKind, Time};
 use std::fs::File;
 use std::io::{self, Write};
@@ -152,7 +152,7 @@ impl Drain {
             failed: None,
             sleeps,
         };
-        Worker::run(shared, thread, stand_back, move |_| drain.run())
+        Worker::run(shared, thread, use_batch_priority, move |_| drain.run())
     }
 
     /// Drains until told to stop, then takes what is left and syncs the files.

@@ -1,4 +1,4 @@
-//! Counters that nobody logs by himself: resident memory, throttle counters of
+//! Counters that neither the runtime nor the kernel's trace records: resident memory, throttle counters of
 //! every covering group, threads' context switches and faults, steal, pressure;
 //! and counts of transactions, which `stm` reads.
 //! One thread, absolute deadlines, files kept open and read with pread; a late
@@ -13,7 +13,7 @@ use crate::machine::cgroup::Level;
 use crate::runtimes::stm::{self, Watcher};
 use crate::system::clock;
 use crate::system::procfs::{self, Host, Stat};
-use crate::system::worker::{Shared, Worker, stand_back};
+use crate::system::worker::{Shared, Worker, use_batch_priority};
 use crate::target;
 use rtscope_decode::capture::samples::write_line;
 use rtscope_model::{Cpu, GroupId, Pid, Sample, Tid, Time};
@@ -58,9 +58,9 @@ pub struct Config {
     pub transactions: Option<stm::Kept>,
 }
 
-/// What whoever has the sampler tells it, and it them.
+/// Requests to the sampler, and its answers.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Mailbox {
     targets: Vec<u32>,
     fresh_targets: bool,
     more_levels: Vec<(GroupId, Level)>,
@@ -68,22 +68,22 @@ pub(crate) struct Told {
 }
 
 /// A running sampler. It stops writing where the disk is full.
-pub(crate) type Sampler = Worker<Told>;
+pub(crate) type Sampler = Worker<Mailbox>;
 
 impl Sampler {
     /// Starts it; `samples.jsonl` goes into `capture`. Errors: the file cannot be made, no thread to be had.
     pub fn start(capture: &Folder, config: Config) -> io::Result<Sampler> {
-        let shared = Shared::new(Told { targets: vec![config.pid], ..Told::default() })?;
+        let shared = Shared::new(Mailbox { targets: vec![config.pid], ..Mailbox::default() })?;
         let output = capture.create(SAMPLES)?;
         let mut state = State::new(config, Some(Output { file: output, shared: Arc::clone(&shared) }));
-        Worker::run(shared, "sampler", stand_back, move |_| state.run())
+        Worker::run(shared, "sampler", use_batch_priority, move |_| state.run())
     }
 
     /// The processes whose memory and threads are the program's.
     pub fn set_targets(&self, pids: Vec<u32>) {
-        let mut told = self.lock();
-        if told.targets != pids {
-            (told.targets, told.fresh_targets) = (pids, true);
+        let mut mailbox = self.lock();
+        if mailbox.targets != pids {
+            (mailbox.targets, mailbox.fresh_targets) = (pids, true);
         }
     }
 
@@ -167,7 +167,7 @@ struct Process {
 #[derive(Debug)]
 struct Output {
     file: File,
-    shared: Arc<Shared<Told>>,
+    shared: Arc<Shared<Mailbox>>,
 }
 
 #[derive(Debug, Default)]
@@ -258,13 +258,13 @@ impl State {
         self.write();
     }
 
-    fn told(&self) -> Option<MutexGuard<'_, Told>> {
+    fn mailbox(&self) -> Option<MutexGuard<'_, Mailbox>> {
         self.output.as_ref().map(|output| output.shared.lock())
     }
 
     fn note_gap(&self, from: Time, to: Time) {
-        let Some(mut told) = self.told() else { return };
-        let gaps = &mut told.gaps;
+        let Some(mut mailbox) = self.mailbox() else { return };
+        let gaps = &mut mailbox.gaps;
         if gaps.len() < GAPS_MAX {
             gaps.push((from, to));
         } else if let Some(last) = gaps.last_mut() {
@@ -279,7 +279,9 @@ impl State {
         self.transactions.iter_mut().for_each(|transactions| transactions.look(now));
         if now >= self.next_slow {
             self.next_slow = now.plus(SLOW_PERIOD_NS);
-            if now >= self.next_rare || self.told().is_some_and(|mut told| std::mem::take(&mut told.fresh_targets)) {
+            if now >= self.next_rare
+                || self.mailbox().is_some_and(|mut mailbox| std::mem::take(&mut mailbox.fresh_targets))
+            {
                 // A program makes its threads at its start.
                 let starts = now.since(self.started) < STARTING_NS;
                 self.next_rare = now.plus(if starts { SLOW_PERIOD_NS } else { RARE_PERIOD_NS });
@@ -333,8 +335,9 @@ impl State {
     }
 
     fn refresh_targets(&mut self) {
-        let told = self.told().map(|mut told| (std::mem::take(&mut told.more_levels), told.targets.clone()));
-        let (more, targets) = told.unwrap_or_else(|| (Vec::new(), vec![self.config.pid]));
+        let mailbox =
+            self.mailbox().map(|mut mailbox| (std::mem::take(&mut mailbox.more_levels), mailbox.targets.clone()));
+        let (more, targets) = mailbox.unwrap_or_else(|| (Vec::new(), vec![self.config.pid]));
         for (group, level) in more {
             self.open_level(group, level);
         }
@@ -463,7 +466,7 @@ impl State {
             return;
         }
         (thread.last, thread.seen) = (figures, true);
-        let told = text.is_some();
+        let counted = text.is_some();
         // One read each: such a file has no size, and would be read piece by piece.
         let stat = Reread::open(path("stat")).and_then(|file| Stat::parse(file.read(&mut self.buffer)?));
         let Some(stat) = stat else { return };
@@ -476,7 +479,7 @@ impl State {
             involuntary: procfs::number(status, "nonvoluntary_ctxt_switches").unwrap_or(0),
             minor_faults: stat.minor_faults,
             major_faults: stat.major_faults,
-            cpu_ns: if told { cpu_ns } else { stat.cpu_ticks.saturating_mul(self.tick_ns) },
+            cpu_ns: if counted { cpu_ns } else { stat.cpu_ticks.saturating_mul(self.tick_ns) },
             wait_ns,
         };
         write_line(&mut self.lines, now, &sample);

@@ -9,7 +9,7 @@ use crate::capture::store::is_disk_full;
 use crate::runtimes::recorded::{NoHeap, ReadHeap, Then};
 use crate::system::clock;
 use crate::system::procfs::Host;
-use crate::system::worker::{Shared, Worker, stand_back};
+use crate::system::worker::{Shared, Worker, use_batch_priority};
 use rtscope_model::heap::Heap;
 use rtscope_model::{Time, units};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,7 +51,7 @@ impl When {
 
 /// What whoever has the thread tells it, and it them.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Mailbox {
     targets: Vec<u32>,
     cost: Cost,
     notes: Vec<String>,
@@ -68,14 +68,14 @@ pub(super) struct Cost {
 }
 
 /// The running thread. It ends where the disk is full; when it is stopped, no further snapshot is begun.
-pub(super) type Snapshots = Worker<Told>;
+pub(super) type Snapshots = Worker<Mailbox>;
 
 impl Snapshots {
     /// Starts it for the process `pid`, writing into `folder`. Errors: no thread to be had.
     pub(super) fn start(host: Host, pid: u32, when: When, folder: Folder, read: ReadHeap) -> io::Result<Snapshots> {
-        let shared = Shared::new(Told { targets: vec![pid], ..Told::default() })?;
+        let shared = Shared::new(Mailbox { targets: vec![pid], ..Mailbox::default() })?;
         let mut taker = Taker::new(host, when, folder, read, Arc::clone(&shared));
-        Worker::run(shared, "snapshots", stand_back, move |_| taker.run())
+        Worker::run(shared, "snapshots", use_batch_priority, move |_| taker.run())
     }
 
     pub(super) fn set_targets(&self, pids: Vec<u32>) {
@@ -138,21 +138,21 @@ struct Taker {
     when: When,
     folder: Folder,
     read: ReadHeap,
-    shared: Arc<Shared<Told>>,
+    shared: Arc<Shared<Mailbox>>,
     page_bytes: u64,
     processes: BTreeMap<u32, Watched>,
     /// Nothing is begun before.
     rests_until: Time,
     /// Processes that are not tried again.
     refused: BTreeSet<u32>,
-    /// Reasons that were told.
-    told: BTreeSet<String>,
+    /// Reasons that were noted.
+    noted: BTreeSet<String>,
     /// Why the last try came to nothing.
     last: Option<String>,
 }
 
 impl Taker {
-    fn new(host: Host, when: When, folder: Folder, read: ReadHeap, shared: Arc<Shared<Told>>) -> Taker {
+    fn new(host: Host, when: When, folder: Folder, read: ReadHeap, shared: Arc<Shared<Mailbox>>) -> Taker {
         Taker {
             host,
             when,
@@ -163,7 +163,7 @@ impl Taker {
             processes: BTreeMap::new(),
             rests_until: Time(0),
             refused: BTreeSet::new(),
-            told: BTreeSet::new(),
+            noted: BTreeSet::new(),
             last: None,
         }
     }
@@ -194,7 +194,7 @@ impl Taker {
     }
 
     fn tell(&mut self, note: String) {
-        if self.told.insert(note.clone()) {
+        if self.noted.insert(note.clone()) {
             self.shared.lock().notes.push(note);
         }
     }
@@ -334,7 +334,7 @@ mod tests {
     }
 
     fn taker(when: When, folder: &Path) -> Taker {
-        let shared = Shared::new(Told { targets: vec![std::process::id()], ..Told::default() }).unwrap();
+        let shared = Shared::new(Mailbox { targets: vec![std::process::id()], ..Mailbox::default() }).unwrap();
         Taker::new(Host::default(), when, Folder::open(folder).unwrap(), read(), shared)
     }
 

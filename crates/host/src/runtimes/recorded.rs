@@ -38,7 +38,7 @@ pub struct Command<'a> {
     pub wrapper: bool,
     /// The program's file, where it was found.
     pub path: Option<&'a Path>,
-    /// How its programs are told where their logs lie.
+    /// How its programs find out where their logs belong.
     pub route: &'a Route,
     pub directory: &'a Path,
     pub detail: Detail,
@@ -66,7 +66,7 @@ pub enum Then {
     Gone,
     /// It may become such a program yet.
     TryAgain,
-    /// Reading failed: the user is told.
+    /// Reading failed: the user sees it.
     Failed,
     /// It is not tried again; what to do about it.
     Never(&'static str),
@@ -85,7 +85,7 @@ pub trait HostRuntime: RuntimeFiles {
     fn prepare(&self, command: &Command<'_>, launch: &mut Launch) -> Prepared;
 
     /// Logs that a process which runs already writes by itself, if there are some.
-    fn attach(&self, process: &Process, around: &Around<'_>, told: &mut Told) -> Option<Box<dyn RuntimeLogs>>;
+    fn attach(&self, process: &Process, around: &Around<'_>, notices: &mut Notices) -> Option<Box<dyn RuntimeLogs>>;
 
     /// Reads heaps of its programs, or says that nobody does.
     fn heap(&self) -> Result<ReadHeap, &'static str>;
@@ -94,7 +94,7 @@ pub trait HostRuntime: RuntimeFiles {
     fn threads(&self, process: &Process) -> Result<Box<dyn Looks>, NoHeap>;
 
     /// What names of places tell of a thread that waits for `found` as far as its runtime says.
-    fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told;
+    fn interpret(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Interpreted;
 }
 
 /// How the program is to be started so that its runtime logs.
@@ -128,8 +128,9 @@ pub struct Around<'a> {
     pub room: u64,
 }
 
+/// Losses and notes, collected for the manifest and the user.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Notices {
     /// For the manifest.
     pub losses: Vec<Loss>,
     /// For the user and the manifest.
@@ -138,17 +139,17 @@ pub struct Told {
 
 /// The logs that programs of one runtime write during a recording.
 pub trait RuntimeLogs: fmt::Debug {
-    /// Who writes none where there is none: "no GHC program opened the eventlog".
-    fn nothing(&self) -> &'static str;
+    /// For a recording without any: "no GHC program opened the eventlog".
+    fn absence_message(&self) -> &'static str;
 
     /// Readable when a log was opened.
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 
     /// The program is there and has not called exec yet.
-    fn before_exec(&mut self, _around: &Around<'_>, _told: &mut Told) {}
+    fn before_exec(&mut self, _around: &Around<'_>, _notices: &mut Notices) {}
 
     /// Takes in the logs that were opened since; true where there are some.
-    fn take_opened(&mut self, around: &Around<'_>, told: &mut Told) -> bool;
+    fn take_opened(&mut self, around: &Around<'_>, notices: &mut Notices) -> bool;
 
     /// Finds out who writes which log as far as not yet known, among the family, or
     /// `everywhere`.
@@ -190,7 +191,7 @@ pub trait RuntimeLogs: fmt::Debug {
     fn written_bytes(&self) -> u64;
 
     /// Takes what is left at the end; nothing is recorded afterwards.
-    fn end(&mut self, around: &Around<'_>, ended: Time, told: &mut Told);
+    fn end(&mut self, around: &Around<'_>, ended: Time, notices: &mut Notices);
 
     /// Removes what only programs that still ran would have needed.
     fn finish(&mut self, host: &Host);

@@ -12,7 +12,7 @@ pub struct Thread {
     pub id: u64,
     /// Its name, where it has one; not cleaned.
     pub name: Option<String>,
-    /// What it does, as far as can be told without names of places.
+    /// What it does, as far as is known without names of places.
     pub doing: Doing,
     /// Where what it waits for lies.
     pub object: Option<u64>,
@@ -106,7 +106,7 @@ impl Frame<'_> {
 
 /// What names of places tell of a wait.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct Told {
+pub struct Interpreted {
     /// What for.
     pub kind: WaitKind,
     /// Which of the frames says where: its index.

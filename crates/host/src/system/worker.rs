@@ -25,7 +25,7 @@ const SLACK_NS: u64 = 4_000_000;
 /// come to a few milliseconds at most, and neither is passed on to children.
 /// Where it is refused the thread stays what it was, which costs the program a
 /// little more.
-pub fn stand_back() {
+pub fn use_batch_priority() {
     schedule(libc::SCHED_BATCH, 0);
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(SLACK_NS));
 }
@@ -36,9 +36,9 @@ pub fn wake_within(ns: u64) {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(ns.clamp(1, SLACK_NS)));
 }
 
-/// Undoes [`stand_back`], for a thread that came too late: it is an ordinary one again,
+/// Undoes [`use_batch_priority`], for a thread that came too late: it is an ordinary one again,
 /// and goes before the program's where that is permitted.
-pub fn step_forward() {
+pub fn restore_priority() {
     const NICE: i32 = -10;
     schedule(libc::SCHED_OTHER, 0);
     let _ = rustix::process::setpriority_process(None, NICE);
@@ -47,7 +47,7 @@ pub fn step_forward() {
 /// Makes the calling thread one that runs as soon as it wakes, whoever has the CPU
 /// (`SCHED_FIFO`, the lowest of its priorities, not passed on): for one that keeps to a
 /// schedule and needs little time for it. Where it is refused the thread stays what it was.
-pub fn go_before() {
+pub fn use_realtime_priority() {
     schedule(libc::SCHED_FIFO, 1);
 }
 

@@ -6,7 +6,7 @@ mod scaling;
 pub mod stm;
 mod template;
 
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
@@ -27,7 +27,7 @@ pub enum Experiment {
     Stm(stm::StmArgs),
 }
 
-pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, UserError> {
     match &args.experiment {
         Experiment::Scaling(args) => scaling::run(args),
         Experiment::Stm(args) => stm::run(args),

@@ -1,7 +1,7 @@
 //! What experiments print and write, each in the same way.
 
 use crate::style::{Style, Tone, wrap};
-use crate::trouble::{Trouble, print_results};
+use crate::trouble::{UserError, print_results};
 use rtscope_model::units;
 use rtscope_tune::stats::{INTERVAL_FROM, Median};
 use serde::Serialize;
@@ -16,9 +16,9 @@ pub fn show(
     found: &impl Serialize,
     text: impl Fn(&Style) -> String,
     drawn: impl FnOnce() -> Vec<(String, String)>,
-) -> Result<(), Trouble> {
+) -> Result<(), UserError> {
     let document =
-        crate::style::json(found).map_err(|error| Trouble::new("cannot put the results into JSON").because(error))?;
+        crate::style::json(found).map_err(|error| UserError::new("cannot put the results into JSON").because(error))?;
     if let Some(folder) = folder {
         write(folder, format!("{name}.txt"), &text(&Style::plain(100)))?;
         write(folder, format!("{name}.json"), &document)?;
@@ -28,10 +28,10 @@ pub fn show(
 }
 
 /// Writes a file into a folder that is made.
-fn write(folder: &Path, name: String, content: &str) -> Result<(), Trouble> {
+fn write(folder: &Path, name: String, content: &str) -> Result<(), UserError> {
     let path = folder.join(name);
     let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, content));
-    written.map_err(|error| Trouble::unwritable(&path, error).next("give another folder with --output"))
+    written.map_err(|error| UserError::unwritable(&path, error).next("give another folder with --output"))
 }
 
 /// Numbers of workers or threads, each once.

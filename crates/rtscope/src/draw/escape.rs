@@ -23,6 +23,20 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(ENTITIES.iter().fold(shown.into_owned(), |text, (entity, sign)| text.replace(sign, entity)))
 }
 
+/// As [`escape`] for element content, with what stands between backticks as code.
+pub(crate) fn marked(text: &str) -> String {
+    let escaped = escape(text);
+    let parts: Vec<&str> = escaped.split('`').collect();
+    // One too many: they are no pairs.
+    if parts.len().is_multiple_of(2) {
+        return escaped.into_owned();
+    }
+    let part = |(index, part): (usize, &&str)| {
+        if index % 2 == 1 { format!("<code>{part}</code>") } else { (*part).to_owned() }
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
 /// What [`escape`] made of a text, as it was before.
 pub(crate) fn unescape(text: &str) -> String {
     ENTITIES.iter().rev().fold(text.to_owned(), |text, (entity, sign)| text.replace(entity, sign))
@@ -36,6 +50,12 @@ pub(crate) fn json_in_script(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_between_backticks_is_code() {
+        assert_eq!(marked("call `f<x>` or `g`"), "call <code>f&lt;x&gt;</code> or <code>g</code>");
+        assert_eq!(marked("one ` alone"), "one ` alone");
+    }
 
     #[test]
     fn nothing_gets_out() {

@@ -2,7 +2,7 @@
 //! which one is meant by `--at`. What is in them is `decode`'s to read.
 
 use crate::style::clean;
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_analyze::results::heaps::peak;
 use rtscope_decode::capture::Capture;
 use rtscope_model::Loss;
@@ -82,11 +82,11 @@ pub(super) fn at(text: &str) -> Result<At, String> {
 }
 
 /// The snapshot that is meant, and a line that says which it is.
-pub(super) fn choose(capture: &Capture, at: At) -> Result<(Heap, String), Trouble> {
+pub(super) fn choose(capture: &Capture, at: At) -> Result<(Heap, String), UserError> {
     let names = capture.heap_names();
     let path = capture.path().display();
     if names.is_empty() {
-        return Err(Trouble::new(format!("{path} holds no snapshot of a heap"))
+        return Err(UserError::new(format!("{path} holds no snapshot of a heap"))
             .because(none_because(capture))
             .next("`rtscope record --heap-every 1s` keeps one each second"));
     }
@@ -97,12 +97,12 @@ pub(super) fn choose(capture: &Capture, at: At) -> Result<(Heap, String), Troubl
             let wanted = format!("heap/{number}.json");
             let name = names.iter().find(|name| **name == wanted).ok_or_else(|| {
                 let [first, last] = [names.first(), names.last()].map(bare);
-                Trouble::new(format!("{path} has no snapshot {number}")).because(format!("it has {first} to {last}"))
+                UserError::new(format!("{path} has no snapshot {number}")).because(format!("it has {first} to {last}"))
             })?;
             (read(capture, name), format!("number {number}"))
         }
     };
-    let heap = heap.ok_or_else(|| Trouble::new(format!("no snapshot in {path} can be read")))?;
+    let heap = heap.ok_or_else(|| UserError::new(format!("no snapshot in {path} can be read")))?;
     let after = heap.time.map_or(String::new(), |time| {
         let ns = time.since(capture.manifest().started);
         format!(" {} after the start,", rtscope_model::units::duration(ns))

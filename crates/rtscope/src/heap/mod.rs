@@ -10,7 +10,7 @@ pub(crate) mod svg;
 mod text;
 
 use crate::style::{Style, clean};
-use crate::trouble::{Trouble, document, write_to};
+use crate::trouble::{UserError, document, write_to};
 use clap::Args;
 use kept::At;
 use rtscope_decode::capture::{Capture, heaps};
@@ -74,7 +74,7 @@ pub struct HeapArgs {
 ///
 /// # Errors
 /// The process cannot be read, or the output not be written.
-pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
+pub fn run(args: &HeapArgs) -> Result<ExitCode, UserError> {
     let (heap, which) = look(&Host::default(), args)?;
     // Names are the program's, of a process as of a capture.
     let heap = kept::cleaned(heap);
@@ -93,7 +93,7 @@ pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
-        .map_err(|error| Trouble::new("cannot write").because(error))?;
+        .map_err(|error| UserError::new("cannot write").because(error))?;
     Ok(ExitCode::from(if is_sure(&heap) { 0 } else { 3 }))
 }
 
@@ -104,7 +104,7 @@ fn is_sure(heap: &Heap) -> bool {
 }
 
 /// The heap, and which one it is where there are several.
-fn look(host: &Host, args: &HeapArgs) -> Result<(Heap, Option<String>), Trouble> {
+fn look(host: &Host, args: &HeapArgs) -> Result<(Heap, Option<String>), UserError> {
     let Some(of) = &args.of else {
         let core = args.core.as_deref().unwrap_or(Path::new("core"));
         let heap = heap::of_core(core, args.program.as_deref(), objects(args)).map_err(failed)?;
@@ -112,41 +112,41 @@ fn look(host: &Host, args: &HeapArgs) -> Result<(Heap, Option<String>), Trouble>
     };
     match process(of)? {
         Some(_) if args.at.is_some() => {
-            Err(Trouble::new("--at says which snapshot of a capture, and a process has none").next("leave it out"))
+            Err(UserError::new("--at says which snapshot of a capture, and a process has none").next("leave it out"))
         }
         Some(pid) => Ok((of_process(host, pid, args)?, None)),
-        None if args.stop => Err(Trouble::new(format!("{} is no process that could be stopped", of.display()))
+        None if args.stop => Err(UserError::new(format!("{} is no process that could be stopped", of.display()))
             .next("leave --stop out, or give a process id")),
         None => kept_in(of, args.at),
     }
 }
 
 /// A process id, if it is written like one.
-pub(crate) fn process(of: &Path) -> Result<Option<u32>, Trouble> {
+pub(crate) fn process(of: &Path) -> Result<Option<u32>, UserError> {
     let text = of.to_string_lossy();
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(None);
     }
     let next = "`pgrep -a NAME` shows what runs";
-    text.parse().map(Some).map_err(|_| Trouble::new(format!("{text} is too large for a process id")).next(next))
+    text.parse().map(Some).map_err(|_| UserError::new(format!("{text} is too large for a process id")).next(next))
 }
 
 /// A snapshot of a capture, or in a file of its own.
-fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), Trouble> {
-    let cannot = |error| Trouble::unreadable(of, error);
+fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), UserError> {
+    let cannot = |error| UserError::unreadable(of, error);
     let next = "give a process id (`pgrep -a NAME`), a capture or a heap/N.json in one";
     let kind = std::fs::metadata(of).map_err(|error| cannot(error).next(next))?;
     if kind.is_dir() {
-        let capture = Capture::open(of).map_err(|error| Trouble::unreadable(of, error))?;
+        let capture = Capture::open(of).map_err(|error| UserError::unreadable(of, error))?;
         return kept::choose(&capture, at.unwrap_or_default()).map(|(heap, which)| (heap, Some(which)));
     }
     if at.is_some() {
-        return Err(Trouble::new("--at says which snapshot of a capture, and a file is one").next("leave it out"));
+        return Err(UserError::new("--at says which snapshot of a capture, and a file is one").next("leave it out"));
     }
     let mut bytes = Vec::new();
     let read = File::open(of).and_then(|file| file.take(heaps::BYTES_MAX + 1).read_to_end(&mut bytes));
     read.map_err(cannot)?;
-    let heap = heaps::parse(&of.display().to_string(), &bytes).map_err(|loss| Trouble::new(loss.note))?;
+    let heap = heaps::parse(&of.display().to_string(), &bytes).map_err(|loss| UserError::new(loss.note))?;
     Ok((heap, None))
 }
 
@@ -155,7 +155,7 @@ fn objects(args: &HeapArgs) -> Option<usize> {
     (!args.blocks).then(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-fn of_process(host: &Host, pid: u32, args: &HeapArgs) -> Result<Heap, Trouble> {
+fn of_process(host: &Host, pid: u32, args: &HeapArgs) -> Result<Heap, UserError> {
     let ask = Ask { stop: args.stop.then_some(args.max_stop), objects: objects(args) };
     let (heap, _) = heap::take(host, pid, &ask).map_err(failed)?;
     if args.stop {
@@ -167,19 +167,19 @@ fn of_process(host: &Host, pid: u32, args: &HeapArgs) -> Result<Heap, Trouble> {
     Ok(heap)
 }
 
-fn failed(failed: Failed) -> Trouble {
+fn failed(failed: Failed) -> UserError {
     let refusal = match failed {
         Failed::Refused(refusal) => refusal,
         Failed::NotStopped(pid, source) => {
             let trouble = match source.kind() {
-                io::ErrorKind::PermissionDenied => Trouble::new(format!("process {pid} may not be stopped"))
+                io::ErrorKind::PermissionDenied => UserError::new(format!("process {pid} may not be stopped"))
                     .because("it belongs to another user, or a tracer is attached to it"),
-                _ => Trouble::new(format!("process {pid} cannot be stopped")).because(source),
+                _ => UserError::new(format!("process {pid} cannot be stopped")).because(source),
             };
             return trouble.next(format!("`rtscope heap {pid}` reads it without stopping it"));
         }
     };
-    let trouble = Trouble::new(refusal.to_string());
+    let trouble = UserError::new(refusal.to_string());
     match refusal {
         Refusal::Gone(_) => trouble.next("`pgrep -a NAME` shows what runs"),
         Refusal::NotPermitted(pid) => trouble.next(format!(

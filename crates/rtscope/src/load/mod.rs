@@ -8,7 +8,7 @@ use crate::line::Line;
 use crate::record::duration;
 use crate::report::html;
 use crate::style::Style;
-use crate::trouble::{self, Trouble, WRONG, printed, write_to};
+use crate::trouble::{self, UserError, WRONG, printed, write_to};
 use clap::Args;
 use rtscope_load::document::{Document, Second};
 use rtscope_load::limit::Limit;
@@ -107,12 +107,12 @@ pub struct LoadArgs {
     pub quiet: bool,
 }
 
-pub(crate) fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &LoadArgs) -> Result<ExitCode, UserError> {
     let load = load(args)?;
     let document = sent(&load, args)?;
     let text = if args.json { trouble::document(&document, true)? } else { text::text(&document, &Style::of_stdout()) };
     printed(io::stdout().lock().write_all(text.as_bytes()))
-        .map_err(|error| Trouble::new("cannot print the result").because(error))?;
+        .map_err(|error| UserError::new("cannot print the result").because(error))?;
     if let Some(out) = &args.html {
         write_to(out, &html::load(&document), "--html")?;
     }
@@ -127,26 +127,26 @@ pub(crate) fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
 /// # Errors
 /// They contradict themselves, are no URL, header or profile (wrong usage), or a body cannot
 /// be read.
-pub fn load(args: &LoadArgs) -> Result<Load, Trouble> {
+pub fn load(args: &LoadArgs) -> Result<Load, UserError> {
     let load = asked(args).map_err(|trouble| trouble.ends_with(WRONG))?;
     let Some(file) = &args.body else { return Ok(load) };
-    let body = std::fs::read(file).map_err(|error| Trouble::unreadable(file, error))?;
+    let body = std::fs::read(file).map_err(|error| UserError::unreadable(file, error))?;
     Ok(Load { target: load.target.body(body), ..load })
 }
 
-fn asked(args: &LoadArgs) -> Result<Load, Trouble> {
+fn asked(args: &LoadArgs) -> Result<Load, UserError> {
     let protocol = if args.http2 { Protocol::Http2 } else { Protocol::Http1 };
     let target = Target::new(&args.url, protocol).and_then(|target| target.method(&args.method));
     let with_headers = |target: Target| args.header.iter().try_fold(target, |target, header| target.header(header));
-    let target = target.and_then(with_headers).map_err(Trouble::new)?;
+    let target = target.and_then(with_headers).map_err(UserError::new)?;
     let connections = args.connections.unwrap_or(if args.http2 { args.threads } else { CONNECTIONS as u64 });
     if args.threads > connections {
-        return Err(Trouble::new("a thread without a connection could send nothing")
+        return Err(UserError::new("a thread without a connection could send nothing")
             .next("give as many --connections as --threads, or more"));
     }
     Ok(Load {
         target,
-        profile: words::profile(&args.rate, args.lasts).map_err(|why| Trouble::new("--rate").because(why))?,
+        profile: words::profile(&args.rate, args.lasts).map_err(|why| UserError::new("--rate").because(why))?,
         warm_up: args.warm_up.unwrap_or_default(),
         connections: usize::try_from(connections).unwrap_or(usize::MAX),
         streams: usize::try_from(args.streams).unwrap_or(usize::MAX),
@@ -157,9 +157,9 @@ fn asked(args: &LoadArgs) -> Result<Load, Trouble> {
     })
 }
 
-fn sent(load: &Load, args: &LoadArgs) -> Result<Document, Trouble> {
+fn sent(load: &Load, args: &LoadArgs) -> Result<Document, UserError> {
     let cannot =
-        |file: &Path, error: io::Error| Trouble::unwritable(file, error).next("give another path with --requests");
+        |file: &Path, error: io::Error| UserError::unwritable(file, error).next("give another path with --requests");
     let file = args.requests.as_deref().map(|path| File::create(path).map_err(|error| cannot(path, error)));
     let mut file = file.transpose()?.map(BufWriter::new);
     let mut line = Line::new(args.quiet);
@@ -170,11 +170,11 @@ fn sent(load: &Load, args: &LoadArgs) -> Result<Document, Trouble> {
     drop(line);
     done.map_err(|error| match error {
         LoadError::Target(TargetError::Nobody(address, source)) => {
-            Trouble::new(format!("nothing accepts connections at {address}"))
+            UserError::new(format!("nothing accepts connections at {address}"))
                 .because(source)
                 .next("start the server first, or give another URL")
         }
         LoadError::Keep(error) => cannot(args.requests.as_deref().unwrap_or(Path::new("")), error),
-        error => Trouble::new(error.to_string()),
+        error => UserError::new(error.to_string()),
     })
 }

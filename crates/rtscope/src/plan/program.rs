@@ -3,7 +3,7 @@
 //! anything.
 
 use super::PlanArgs;
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_host::binary::link::{self, GhcLink, Link};
 use rtscope_host::procfs::Host;
 use rtscope_host::target::{Process, Refused, What, open_target};
@@ -26,11 +26,11 @@ pub struct Found {
 }
 
 /// The program that `args` name, or any.
-pub fn find(args: &PlanArgs, host: &Host) -> Result<Found, Trouble> {
+pub fn find(args: &PlanArgs, host: &Host) -> Result<Found, UserError> {
     if let Some(name) = &args.program {
         let path = spawn::find_program(name).filter(|path| path.exists());
         let path = path.ok_or_else(|| {
-            Trouble::new(format!("{} cannot be found", name.to_string_lossy()))
+            UserError::new(format!("{} cannot be found", name.to_string_lossy()))
                 .because(if name.to_string_lossy().contains('/') {
                     "there is no such file"
                 } else {

@@ -327,15 +327,15 @@ pub fn limits(comparison: &Comparison) -> Vec<String> {
     )];
     // Where a run varies more than it is long, no change of the sum can show at all.
     let smallest = |path: &str| comparison.figure(path).and_then(|figure| figure.smallest);
-    let told = [
+    let shown = [
         smallest("pauses.total_ns")
             .filter(|ns| *ns < 1e9)
             .map(|ns| units::percent(ns / 1e9) + " of the run in all pauses"),
         smallest("pauses.pause_ns.p50").map(|ns| units::duration(ns as u64) + " in the median pause"),
         smallest("pauses.pause_ns.p99").map(|ns| units::duration(ns as u64) + " in 99 of 100"),
     ];
-    let told = words::all_of(told.into_iter().flatten(), ", ");
-    limits.extend(told.map(|told| format!("changes smaller than {told} could not have shown")));
+    let shown = words::all_of(shown.into_iter().flatten(), ", ");
+    limits.extend(shown.map(|shown| format!("changes smaller than {shown} could not have shown")));
     limits
 }
 

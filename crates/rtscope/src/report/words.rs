@@ -34,7 +34,7 @@ pub fn cause(cause: Cause, who: Option<&str>) -> String {
         Cause::Unknown => "unknown",
     };
     match who {
-        Some(who) => format!("{phrase} ({who} was there)"),
+        Some(who) => format!("{phrase} (while {who} ran)"),
         None => phrase.into(),
     }
 }

@@ -1,7 +1,7 @@
 //! What `rtscope stm` takes and gives: its options, its document, and a refusal of the host's in words.
 
 use crate::report::stm as words;
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use clap::Args;
 use rtscope_analyze::results::stm::Transactions;
 use rtscope_host::stm::Refusal;
@@ -61,8 +61,8 @@ pub struct Document {
 }
 
 /// A refusal in words, with what to do.
-pub(super) fn trouble(refusal: &Refusal) -> Trouble {
-    let trouble = Trouble::new(refusal.to_string());
+pub(super) fn trouble(refusal: &Refusal) -> UserError {
+    let trouble = UserError::new(refusal.to_string());
     match refusal {
         Refusal::Gone(_) => trouble.next("`pgrep -a NAME` shows what runs"),
         Refusal::NotPermitted(_) => {

@@ -6,7 +6,7 @@ use super::document::{Document, SCHEMA, StmArgs, trouble};
 use super::text;
 use crate::line::Line;
 use crate::style::Style;
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_analyze::recording::stm::Stm;
 use rtscope_analyze::results::stm::Transactions;
 use rtscope_host::clock;
@@ -34,7 +34,7 @@ const TRIES: u32 = 3;
 const TRY_AGAIN_NS: u64 = 20_000_000;
 
 /// Looks at process `pid` until it ends, or a signal or the time says so.
-pub(super) fn attached(host: &Host, pid: u32, args: &StmArgs) -> Result<Document, Trouble> {
+pub(super) fn attached(host: &Host, pid: u32, args: &StmArgs) -> Result<Document, UserError> {
     let at = find(host, pid).map_err(|refusal| trouble(&refusal))?;
     let caught = catch()?;
     let mut watched = Watched::new(pid, at, false, clock::monotonic());
@@ -53,7 +53,7 @@ pub(super) fn attached(host: &Host, pid: u32, args: &StmArgs) -> Result<Document
 
 /// Starts the program and looks at it to its end. Gives its status; no document where nothing
 /// could be seen, which has been said then.
-pub(super) fn started(host: &Host, args: &StmArgs) -> Result<(Option<Document>, u8), Trouble> {
+pub(super) fn started(host: &Host, args: &StmArgs) -> Result<(Option<Document>, u8), UserError> {
     let caught = catch()?;
     let mut sight = Sight::new(clock::monotonic());
     let mut child = spawn(args, &caught)?;
@@ -65,7 +65,7 @@ pub(super) fn started(host: &Host, args: &StmArgs) -> Result<(Option<Document>, 
         match child.try_wait() {
             Ok(Some(status)) => break status,
             Ok(None) => {}
-            Err(error) => return Err(Trouble::new("cannot wait for the program").because(error)),
+            Err(error) => return Err(UserError::new("cannot wait for the program").because(error)),
         }
         caught.take().into_iter().for_each(|signal| signals::pass_on(host, pid, signal));
         if !is_over(until) {
@@ -83,7 +83,7 @@ pub(super) fn started(host: &Host, args: &StmArgs) -> Result<(Option<Document>, 
         watched.document()
     });
     if document.is_none() {
-        let ended = || Trouble::new("the program ended before anything of it could be seen");
+        let ended = || UserError::new("the program ended before anything of it could be seen");
         eprintln!("{}", sight.refusal.as_ref().map_or_else(ended, trouble));
     }
     Ok((document, code(status)))
@@ -141,17 +141,17 @@ fn give_up_privileges(host: &Host, pid: u32) {
     }
 }
 
-fn catch() -> Result<Signals, Trouble> {
-    Signals::install().map_err(|error| Trouble::new("cannot wait for signals").because(error))
+fn catch() -> Result<Signals, UserError> {
+    Signals::install().map_err(|error| UserError::new("cannot wait for signals").because(error))
 }
 
-fn spawn(args: &StmArgs, caught: &Signals) -> Result<Child, Trouble> {
+fn spawn(args: &StmArgs, caught: &Signals) -> Result<Child, UserError> {
     let argv = args.command.clone();
     let path = argv.first().and_then(|program| find_program(program));
     let start = Start { argv, path, set: Vec::new(), inherit: Vec::new(), default_signals: caught.installed.clone() };
     hold(start).and_then(rtscope_host::spawn::Held::release).map_err(|error| {
         let status = if let SpawnError::Exec { status, .. } = &error { *status } else { 125 };
-        Trouble::new(error.to_string()).ends_with(status)
+        UserError::new(error.to_string()).ends_with(status)
     })
 }
 

@@ -11,14 +11,14 @@ pub use document::{Document, SCHEMA, StmArgs};
 
 use crate::sources;
 use crate::style::Style;
-use crate::trouble::{self, Trouble, printed, write_to};
+use crate::trouble::{self, UserError, printed, write_to};
 use rtscope_decode::capture::Capture;
 use rtscope_host::privileges;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(crate) fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &StmArgs) -> Result<ExitCode, UserError> {
     let (document, status) = match &args.of {
         None => {
             let (document, status) = live::started(&privileges::host()?, args)?;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
         Some(of) => match crate::heap::process(of)? {
             Some(pid) => (live::attached(&privileges::host()?, pid, args)?, 0),
             None if args.limit.is_some() => {
-                return Err(Trouble::new("--for says how long a process is looked at, and a capture is over")
+                return Err(UserError::new("--for says how long a process is looked at, and a capture is over")
                     .next("leave it out")
                     .ends_with(crate::trouble::WRONG));
             }
@@ -40,22 +40,22 @@ pub(crate) fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::from(status))
 }
 
-fn of_capture(of: &Path) -> Result<Document, Trouble> {
+fn of_capture(of: &Path) -> Result<Document, UserError> {
     std::fs::metadata(of).map_err(|error| {
         let next = "give a process id (`pgrep -a NAME`), a capture, or a program after `--`";
-        Trouble::unreadable(of, error).next(next)
+        UserError::unreadable(of, error).next(next)
     })?;
-    let capture = Capture::open(of).map_err(|error| Trouble::unreadable(of, error))?;
+    let capture = Capture::open(of).map_err(|error| UserError::unreadable(of, error))?;
     let context = sources::of_manifest(capture.manifest());
     let found = kept::load(&capture, None, context.started, &mut Vec::new());
     let transactions = found.and_then(|stm| stm.values(context.ended)).ok_or_else(|| {
-        Trouble::new(format!("{} holds no counts of transactions", of.display()))
+        UserError::new(format!("{} holds no counts of transactions", of.display()))
             .because("nothing that counts them was found in the program (a threaded one of GHC, not stripped, or one with rtscope-stm)")
     })?;
     Ok(Document { schema: SCHEMA, of: of.display().to_string(), transactions })
 }
 
-fn print(document: &Document, args: &StmArgs) -> Result<(), Trouble> {
+fn print(document: &Document, args: &StmArgs) -> Result<(), UserError> {
     let text = if args.json {
         trouble::document(document, true)?
     } else {
@@ -64,7 +64,7 @@ fn print(document: &Document, args: &StmArgs) -> Result<(), Trouble> {
     };
     let Some(output) = &args.output else {
         return printed(io::stdout().lock().write_all(text.as_bytes()))
-            .map_err(|error| Trouble::new("cannot print the result").because(error));
+            .map_err(|error| UserError::new("cannot print the result").because(error));
     };
     write_to(output, &text, "-o")
 }

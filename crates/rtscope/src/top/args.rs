@@ -1,7 +1,7 @@
 //! The options of `rtscope top`. Owns their words; refuses to act on them.
 
 use crate::record::{duration, tier};
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{UserError, WRONG};
 use clap::Args;
 use rtscope_model::manifest::Tier;
 use rtscope_model::runtimes;
@@ -57,11 +57,11 @@ pub struct TopArgs {
 
 impl TopArgs {
     /// Seconds of the window.
-    pub(super) fn seconds(&self) -> Result<usize, Trouble> {
+    pub(super) fn seconds(&self) -> Result<usize, UserError> {
         let seconds = self.over.as_secs_f64().round() as usize;
         if (1..=rtscope_analyze::window::SECONDS_MAX).contains(&seconds) {
             return Ok(seconds);
         }
-        Err(Trouble::new(format!("--over takes 1s to {}s", rtscope_analyze::window::SECONDS_MAX)).ends_with(WRONG))
+        Err(UserError::new(format!("--over takes 1s to {}s", rtscope_analyze::window::SECONDS_MAX)).ends_with(WRONG))
     }
 }

@@ -8,7 +8,7 @@ use super::transactions::Transactions;
 use super::view::Shown;
 use crate::input::{self, Input};
 use crate::pipeline::{self, Opened, Options};
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_analyze::Context;
 use rtscope_decode::capture::Counted;
 use rtscope_host::clock;
@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-pub(super) fn show(of: &Path, seconds: usize, args: &TopArgs) -> Result<ExitCode, Trouble> {
+pub(super) fn show(of: &Path, seconds: usize, args: &TopArgs) -> Result<ExitCode, UserError> {
     let input = input::open(of, None)?;
     let name = of.display().to_string();
     let capture = if let Input::Capture(capture) = &input { Some(capture) } else { None };

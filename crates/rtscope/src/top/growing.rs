@@ -5,7 +5,7 @@
 use super::source::{Live, Looked, MOST, Source};
 use super::transactions::Transactions;
 use crate::sources;
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_analyze::Context;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::formats::GrowingLog;
@@ -91,7 +91,7 @@ pub(super) struct Recording {
 
 impl Recording {
     /// The capture at `path`, from now on; one that has just begun, from its start.
-    pub(super) fn open(path: &Path, now: Time) -> Result<(Recording, Live), Trouble> {
+    pub(super) fn open(path: &Path, now: Time) -> Result<(Recording, Live), UserError> {
         let (capture, log) = with_log(path, now)?;
         let young = is_young(&capture, now);
         let (kernel, threads) = (&capture.manifest().kernel, sources::threads(&capture));
@@ -217,7 +217,7 @@ fn is_young(capture: &Capture, now: Time) -> bool {
 }
 
 /// The capture, as soon as it has a log that can be read; after a while without one, and why.
-fn with_log(path: &Path, now: Time) -> Result<(Capture, Result<Found, String>), Trouble> {
+fn with_log(path: &Path, now: Time) -> Result<(Capture, Result<Found, String>), UserError> {
     let begun = std::time::Instant::now();
     loop {
         let waits = begun.elapsed() < LOG_WAIT;
@@ -229,7 +229,7 @@ fn with_log(path: &Path, now: Time) -> Result<(Capture, Result<Found, String>), 
                     return Ok((capture, log));
                 }
             }
-            Err(error) if !waits => return Err(Trouble::unreadable(path, error)),
+            Err(error) if !waits => return Err(UserError::unreadable(path, error)),
             Err(_) => {}
         }
         std::thread::sleep(LOG_STEP);

@@ -7,7 +7,7 @@ use super::view::{self, Shown, View};
 use crate::observer::Observer;
 use crate::pipeline::{Run, Streams};
 use crate::style::Style;
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_analyze::Context;
 use rtscope_analyze::lanes::timeline::LaneDetail;
 use rtscope_analyze::recording::stm::StmTotals;
@@ -155,9 +155,9 @@ pub(super) fn follow(
     (of, host): (String, &Host),
     seconds: usize,
     args: &TopArgs,
-) -> Result<ExitCode, Trouble> {
-    let signals = Signals::install().map_err(|error| Trouble::new("cannot wait for signals").because(error))?;
-    background::stand_back();
+) -> Result<ExitCode, UserError> {
+    let signals = Signals::install().map_err(|error| UserError::new("cannot wait for signals").because(error))?;
+    background::use_batch_priority();
     let mut followed = Followed::begin(source, live, of, seconds, host);
     let until = args.limit.map(|limit| followed.begun.plus(clock::ns_of(limit)));
     let screen = Screen::open(args);

@@ -14,11 +14,11 @@ mod view;
 pub use args::TopArgs;
 pub use view::{Shown, View, frame, line};
 
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_host::{clock, privileges};
 use std::process::ExitCode;
 
-pub(crate) fn run(args: &TopArgs) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &TopArgs) -> Result<ExitCode, UserError> {
     let seconds = args.seconds()?;
     let now = clock::monotonic();
     match crate::heap::process(&args.of)? {

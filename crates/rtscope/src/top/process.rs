@@ -3,7 +3,7 @@
 
 use super::source::{Live, Looked, MOST, Source};
 use super::transactions::Transactions;
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_analyze::Context;
 use rtscope_analyze::results::Program;
 use rtscope_host::binary::Inspected;
@@ -44,9 +44,9 @@ pub(super) struct Running {
 
 impl Running {
     /// Process `pid`. `tier` is the richest way to see the kernel that is tried; `None`: none.
-    pub(super) fn open(host: &Host, pid: u32, tier: Option<Tier>, now: Time) -> Result<(Running, Live), Trouble> {
+    pub(super) fn open(host: &Host, pid: u32, tier: Option<Tier>, now: Time) -> Result<(Running, Live), UserError> {
         let process = Process::open(host, pid).ok_or_else(|| {
-            Trouble::new(format!("there is no process {pid}")).next("`pgrep -a NAME` shows what runs")
+            UserError::new(format!("there is no process {pid}")).next("`pgrep -a NAME` shows what runs")
         })?;
         let inspected = process.inspect();
         let found = await_log(host, &process, &inspected, now);

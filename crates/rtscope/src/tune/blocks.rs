@@ -11,7 +11,7 @@ use super::program;
 use super::progress::{Extent, Progress};
 use super::space::Gathered;
 use super::subject::Subject;
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{UserError, WRONG};
 use rtscope_host::signals::Signals;
 use rtscope_store::Store;
 use rtscope_tune::jobs;
@@ -26,12 +26,12 @@ use std::time::Duration;
 ///
 /// # Errors
 /// The program does not run, or files cannot be written.
-pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
+pub fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {
     let subject = Subject::of(args)?;
     enough(args)?;
     if args.block.is_some_and(|block| block >= args.blocks) {
         let there = format!("they are 0 to {}", args.blocks - 1);
-        return Err(Trouble::new("there is no such block").because(there).ends_with(WRONG));
+        return Err(UserError::new("there is no such block").because(there).ends_with(WRONG));
     }
     let gathered = super::space::gather(&args.command, subject.goal, args.vary_given)?;
     let kind = match args.block {
@@ -43,9 +43,9 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     description.design.trials = args.blocks as usize * (description.names.len() + 1);
     let space = description
         .space()
-        .map_err(|none| Trouble::new("there is nothing to compare").because(none).next("give another with --try"))?;
+        .map_err(|none| UserError::new("there is nothing to compare").because(none).next("give another with --try"))?;
     let (folder, path) = places(args, &gathered)?;
-    let signals = Signals::install().map_err(|error| Trouble::new("signals cannot be caught").because(error))?;
+    let signals = Signals::install().map_err(|error| UserError::new("signals cannot be caught").because(error))?;
     let mut first = First::new(args, &gathered, &subject, &folder, &signals);
     let goes_on = path.exists();
     if !goes_on {
@@ -80,7 +80,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
         let Some(why) = ended else {
             return show(&format!("block {index} of {} is in {}\n", args.blocks, path.display()));
         };
-        let trouble = Trouble::new(format!("block {index} is not whole")).because(why);
+        let trouble = UserError::new(format!("block {index} is not whole")).because(why);
         return Err(trouble.next("the same command goes on").ends_with(NO_ANSWER));
     }
     if let Some(why) = &ended {
@@ -93,7 +93,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
 }
 
 /// Fewer blocks say nothing.
-fn enough(args: &TuneArgs) -> Result<(), Trouble> {
+fn enough(args: &TuneArgs) -> Result<(), UserError> {
     if args.blocks as usize >= FRESH_FROM {
         return Ok(());
     }
@@ -103,7 +103,7 @@ fn enough(args: &TuneArgs) -> Result<(), Trouble> {
 
 /// A folder for what trials write, and the file of the study. A block has both where its store
 /// is: several of them may share a disk, and have nothing else to write to.
-fn places(args: &TuneArgs, gathered: &Gathered) -> Result<(PathBuf, PathBuf), Trouble> {
+fn places(args: &TuneArgs, gathered: &Gathered) -> Result<(PathBuf, PathBuf), UserError> {
     match (&args.store, args.block) {
         (Some(store), Some(_)) => {
             let mut beside = store.clone().into_os_string();
@@ -130,7 +130,7 @@ fn listed(tries: &[String]) -> Vec<String> {
     listed
 }
 
-pub fn export(args: &TuneArgs, kind: JobArg) -> Result<ExitCode, Trouble> {
+pub fn export(args: &TuneArgs, kind: JobArg) -> Result<ExitCode, UserError> {
     let subject = Subject::of(args)?;
     enough(args)?;
     let gathered = program::gathered(args, &subject)?;
@@ -149,8 +149,8 @@ pub fn export(args: &TuneArgs, kind: JobArg) -> Result<ExitCode, Trouble> {
 }
 
 /// A list over the whole space, with the plan.
-fn spread(args: &TuneArgs, gathered: &Gathered) -> Result<Vec<String>, Trouble> {
-    let space = gathered.offer.space().map_err(|none| Trouble::new("there is nothing to try").because(none))?;
+fn spread(args: &TuneArgs, gathered: &Gathered) -> Result<Vec<String>, UserError> {
+    let space = gathered.offer.space().map_err(|none| UserError::new("there is nothing to try").because(none))?;
     let keep: Vec<usize> = gathered.offer.plan.into_iter().collect();
     let list = jobs::list(&space, &keep, args.configurations as usize, args.seed);
     Ok(list.into_iter().map(|number| space.name(number).to_owned()).collect())
@@ -177,10 +177,10 @@ fn options(args: &TuneArgs, list: &[String]) -> Vec<String> {
     options
 }
 
-pub fn merge(args: &TuneArgs, folder: &Path) -> Result<ExitCode, Trouble> {
+pub fn merge(args: &TuneArgs, folder: &Path) -> Result<ExitCode, UserError> {
     let out = args.store.clone().unwrap_or_else(|| folder.join("merged.sqlite"));
     let merged = rtscope_store::merge(folder, &out).map_err(|error| {
-        Trouble::new(format!("the blocks in {} cannot be taken together", folder.display()))
+        UserError::new(format!("the blocks in {} cannot be taken together", folder.display()))
             .because(error)
             .next("give the folder of one job's shards, and a new file with --store")
     })?;
@@ -193,7 +193,7 @@ pub fn merge(args: &TuneArgs, folder: &Path) -> Result<ExitCode, Trouble> {
         progress.say(&format!("blocks that are missing: {}", missing.join(", ")));
     }
     let description: &Description = &merged.description;
-    let space = description.space().map_err(|none| Trouble::new("there is nothing to compare").because(none))?;
+    let space = description.space().map_err(|none| UserError::new("there is nothing to compare").because(none))?;
     let answer = jobs::answer(&space, &description.design, &merged.rows);
     // What is pasted depends on the program and on how it was linked.
     let gathered = if args.command.is_empty() {

@@ -8,7 +8,7 @@ use super::runtimes::NO_LOG;
 use crate::input;
 use crate::pipeline::{self, Options};
 use crate::report::words::has_runtime;
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_analyze::results::Results;
 use rtscope_host::trial::Job;
 use std::ffi::OsString;
@@ -67,7 +67,7 @@ fn gone(folder: &Path) -> io::Result<()> {
     }
 }
 
-fn analysed(capture: &Path) -> Result<Results, Trouble> {
+fn analysed(capture: &Path) -> Result<Results, UserError> {
     let input = input::open(capture, None)?;
     let options = Options { threads: 1, ..Options::new(capture) };
     let (results, _) = pipeline::analyse(&input, &options, &mut |_, _, _| ())?;

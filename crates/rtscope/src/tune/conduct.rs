@@ -13,7 +13,7 @@ use super::progress::{Extent, Progress};
 use super::runtimes;
 use super::space::Gathered;
 use super::subject::Subject;
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{UserError, WRONG};
 use rtscope_host::signals::Signals;
 use rtscope_host::trial::Job;
 use rtscope_store::Store;
@@ -79,7 +79,7 @@ impl<'a> First<'a> {
     /// Runs it once as it is: its files are in memory from now on, and a program that does not run
     /// at all, or does not print what is asked for, is an error before any trial. How long that
     /// took.
-    pub fn run(&mut self) -> Result<Duration, Trouble> {
+    pub fn run(&mut self) -> Result<Duration, UserError> {
         let First { live, ways, objective, progress } = self;
         progress.say("one run as it is, which does not count");
         let mut began = Instant::now();
@@ -90,17 +90,17 @@ impl<'a> First<'a> {
         let lasted = began.elapsed();
         match tried {
             Tried::Clean(figures) => {
-                let unknown = |why| Trouble::new("this cannot be tuned").because(why).ends_with(WRONG);
+                let unknown = |why| UserError::new("this cannot be tuned").because(why).ends_with(WRONG);
                 objective.measure(&figures).map_err(unknown)?;
                 if let Some(broken) = objective.broken(&figures).map_err(unknown)? {
                     progress.say(&format!("as it is run today, {broken}"));
                 }
                 Ok(lasted)
             }
-            Tried::Failed { why, .. } => Err(Trouble::new("the program fails as it is run today")
+            Tried::Failed { why, .. } => Err(UserError::new("the program fails as it is run today")
                 .because(why)
                 .next("see that it runs by itself, with the same arguments, and that --load fits it")),
-            Tried::Stopped(why) => Err(Trouble::new("there was no trial").because(why).ends_with(NO_ANSWER)),
+            Tried::Stopped(why) => Err(UserError::new("there was no trial").because(why).ends_with(NO_ANSWER)),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::measure::{self, Figures};
 use super::objective::Objective;
 use super::runtimes::{self, OwnFigures};
 use crate::report::words::signal_name;
-use rtscope_host::background::go_before;
+use rtscope_host::background::use_realtime_priority;
 use rtscope_host::clock;
 use rtscope_host::procfs::Host;
 use rtscope_host::signals::Signals;
@@ -281,7 +281,7 @@ impl<'a> Live<'a> {
         let stop = Stop::default();
         let mut gone = false;
         let done = thread::scope(|scope| {
-            let loading = scope.spawn(|| rtscope_load::run(load, &stop, go_before, None, &mut |_| ()));
+            let loading = scope.spawn(|| rtscope_load::run(load, &stop, use_realtime_priority, None, &mut |_| ()));
             while !loading.is_finished() {
                 gone = running.wait(Instant::now() + LOOK, self.wake());
                 if gone || self.interrupted() {

@@ -27,10 +27,10 @@ mod table;
 
 pub use args::{DrawArg, JobArg, ProposerArg, TuneArgs};
 
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use std::process::ExitCode;
 
-pub(crate) fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {
     if let Some(table) = &args.replay {
         return replaying::run(args, table);
     }

@@ -12,7 +12,7 @@ use super::space::{self, Gathered};
 use super::subject::Subject;
 use super::{captures, description};
 use crate::style::Style;
-use crate::trouble::{Trouble, WRONG, document};
+use crate::trouble::{UserError, WRONG, document};
 use rtscope_host::signals::Signals;
 use rtscope_store::{Store, parquet};
 use rtscope_tune::result::Word;
@@ -29,7 +29,7 @@ const PARETO: &str = "pareto.svg";
 const TRIALS: &str = "trials.parquet";
 
 /// Looks at the program, searches, and prints what follows.
-pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
+pub fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {
     let subject = Subject::of(args)?;
     let gathered = gathered(args, &subject)?;
     if args.dry_run {
@@ -41,7 +41,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     enough(args, &description.design, None)?;
     let folder = folder(args, &gathered)?;
     let path = folder.join(STORE);
-    let signals = Signals::install().map_err(|error| Trouble::new("signals cannot be caught").because(error))?;
+    let signals = Signals::install().map_err(|error| UserError::new("signals cannot be caught").because(error))?;
     let mut first = First::new(args, &gathered, &subject, &folder, &signals);
     subject.notes.iter().for_each(|note| first.progress.say(note));
     let began = Instant::now();
@@ -79,7 +79,7 @@ fn begun(
     space: Space,
     description: &mut Description,
     first: &mut First<'_>,
-) -> Result<(Store, Study), Trouble> {
+) -> Result<(Store, Study), UserError> {
     let goes_on = path.exists();
     if !goes_on {
         let once = first.run()?;
@@ -95,10 +95,10 @@ fn begun(
     }
     let store = Store::resume(path, description).map_err(|error| cannot_keep(path, &error))?;
     let rows = store.rows().map_err(|error| cannot_keep(path, &error))?;
-    let small = |small| Trouble::new("the budget is too small").because(small).ends_with(WRONG);
+    let small = |small| UserError::new("the budget is too small").because(small).ends_with(WRONG);
     let study = Study::new(space, description.design, args.proposer.make()).map_err(small)?;
     let mut study = study.beside(description.plan).resume(&told(&rows)).map_err(|other| {
-        Trouble::new(format!("cannot go on with {}", path.display())).because(other).next("give another --output")
+        UserError::new(format!("cannot go on with {}", path.display())).because(other).next("give another --output")
     })?;
     // One that is over runs nothing.
     if let (true, Next::Trial(next)) = (goes_on, study.ask()) {
@@ -109,36 +109,36 @@ fn begun(
 }
 
 /// The program, the machine and the plan looked at, and the runtime asked.
-pub fn gathered(args: &TuneArgs, subject: &Subject) -> Result<Gathered, Trouble> {
+pub fn gathered(args: &TuneArgs, subject: &Subject) -> Result<Gathered, UserError> {
     let mut gathered = space::gather(&args.command, subject.goal, args.vary_given)?;
     gathered.ask()?;
     Ok(gathered)
 }
 
-fn nothing_to_try(gathered: &Gathered, none: impl std::fmt::Display) -> Trouble {
-    let trouble = Trouble::new("there is nothing to try").because(none);
+fn nothing_to_try(gathered: &Gathered, none: impl std::fmt::Display) -> UserError {
+    let trouble = UserError::new("there is nothing to try").because(none);
     match gathered.offer.relink.first() {
         Some(relink) => trouble.next(format!("link it with {}: {}", relink.with, relink.why)),
         None => trouble.next("`rtscope tune --dry-run -- PROG` says what is left out and why"),
     }
 }
 
-pub fn folder(args: &TuneArgs, gathered: &Gathered) -> Result<PathBuf, Trouble> {
+pub fn folder(args: &TuneArgs, gathered: &Gathered) -> Result<PathBuf, UserError> {
     let named = || PathBuf::from(format!("{}.tune", gathered.planned.name()));
     made(&args.output.clone().unwrap_or_else(named))
 }
 
 /// A folder, made if it is not there; its whole path.
-pub fn made(folder: &Path) -> Result<PathBuf, Trouble> {
+pub fn made(folder: &Path) -> Result<PathBuf, UserError> {
     fs::create_dir_all(folder).and_then(|()| folder.canonicalize()).map_err(|error| {
-        Trouble::new(format!("cannot make the folder {}", folder.display()))
+        UserError::new(format!("cannot make the folder {}", folder.display()))
             .because(error)
             .next("give another place with --output or --store")
     })
 }
 
 /// Whether the budget is enough for one comparison; `once`: of `--within`, with trials so long.
-fn enough(args: &TuneArgs, design: &Design, once: Option<Duration>) -> Result<(), Trouble> {
+fn enough(args: &TuneArgs, design: &Design, once: Option<Duration>) -> Result<(), UserError> {
     design.check().map_err(|small| {
         let next = match once.filter(|_| args.trials as usize >= small.fewest) {
             Some(once) => format!("give --within {} or more", live::shown(once.mul_f64(small.fewest as f64))),
@@ -165,9 +165,9 @@ pub fn shown(
     answer: &Answer,
     rows: &[Row],
     same: bool,
-) -> Result<Shown, Trouble> {
+) -> Result<Shown, UserError> {
     let document = rtscope_tune::result::document(description, answer, rows)
-        .map_err(|none| Trouble::new("there is nothing to compare").because(none))?;
+        .map_err(|none| UserError::new("there is nothing to compare").because(none))?;
     let mut shown = Shown::new(document);
     let best = shown.document.recommended.as_ref().filter(|best| !same && !best.name.is_empty());
     if let (Some(gathered), Some(best)) = (gathered, best) {
@@ -188,9 +188,9 @@ fn lines(gathered: &Gathered, words: &str) -> Vec<Line> {
 }
 
 /// The files beside the study.
-pub fn write(folder: &Path, shown: &Shown, description: &Description, rows: &[Row]) -> Result<(), Trouble> {
+pub fn write(folder: &Path, shown: &Shown, description: &Description, rows: &[Row]) -> Result<(), UserError> {
     let cannot = |name: &str, error: &dyn std::fmt::Display| {
-        Trouble::unwritable(&folder.join(name), error)
+        UserError::unwritable(&folder.join(name), error)
             .next("the trials are kept: free the disk, and the same command writes it")
     };
     let json = serde_json::to_string_pretty(shown).map_err(|error| cannot(RESULT, &error))?;
@@ -201,7 +201,7 @@ pub fn write(folder: &Path, shown: &Shown, description: &Description, rows: &[Ro
 }
 
 /// Prints it; the status says whether there is an answer.
-pub fn print(args: &TuneArgs, shown: &Shown) -> Result<ExitCode, Trouble> {
+pub fn print(args: &TuneArgs, shown: &Shown) -> Result<ExitCode, UserError> {
     if args.json {
         show(&document(shown, false)?)?;
     } else {

@@ -6,7 +6,7 @@ use super::args::{TuneArgs, word};
 use super::keeping::{Keeping, unix_ns};
 use super::result::{Shown, text};
 use crate::style::Style;
-use crate::trouble::{Trouble, document};
+use crate::trouble::{UserError, document};
 use rtscope_store::{Store, StoreError};
 use rtscope_tune::result;
 use rtscope_tune::study::replay::Replay;
@@ -42,7 +42,7 @@ impl Trials for Kept<'_> {
 ///
 /// # Errors
 /// The file cannot be written or is of another study, or the output cannot be printed.
-pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> Result<ExitCode, Trouble> {
+pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> Result<ExitCode, UserError> {
     let description = description(args, replay);
     let cannot = |error: StoreError| cannot_keep(path, &error);
     let study = Study::new(space, description.design, args.proposer.make())
@@ -50,7 +50,7 @@ pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> R
     let store = Store::resume(path, &description).map_err(cannot)?;
     let before = store.rows().map_err(cannot)?;
     let mut study = study.resume(&told(&before)).map_err(|error| {
-        Trouble::new(format!("cannot go on with {}", path.display()))
+        UserError::new(format!("cannot go on with {}", path.display()))
             .because(error)
             .next("give another file with --store")
     })?;
@@ -64,7 +64,7 @@ pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> R
     let answer = study::run(&mut study, &mut kept);
     let rows = kept.keeping.end().map_err(cannot)?;
     let found = result::document(&description, &answer, &rows)
-        .map_err(|error| Trouble::new("the table cannot be searched").because(error))?;
+        .map_err(|error| UserError::new("the table cannot be searched").because(error))?;
     let shown = Shown::new(found);
     if !args.json {
         return show(&text::draw(&shown, &Style::of_stdout()));

@@ -6,26 +6,26 @@ use super::answer::{show, too_small};
 use super::args::TuneArgs;
 use super::{replayed, table};
 use crate::style::{Joined, Style, clean};
-use crate::trouble::{Trouble, WRONG, document};
+use crate::trouble::{UserError, WRONG, document};
 use rtscope_tune::study::Design;
 use rtscope_tune::study::replay::{Draw, Replay, Summary, Table};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(crate) fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, Trouble> {
+pub(crate) fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, UserError> {
     let table = table::read(path, &args.metric)?;
     let Some(default) = default(&table, args) else {
         let name = args.default.as_deref().unwrap_or_default();
-        let trouble = Trouble::new(format!("{name} is none of the table's"));
+        let trouble = UserError::new(format!("{name} is none of the table's"));
         return Err(trouble.next("give one of its configurations with --default").ends_with(WRONG));
     };
     let replay = Replay { table: &table, default, draw: args.draw.into(), same: args.same };
-    let space = replay.space().map_err(|no| Trouble::new("the table cannot be searched").because(no))?;
+    let space = replay.space().map_err(|no| UserError::new("the table cannot be searched").because(no))?;
     let design = Design::new(args.trials as usize, args.seed);
     if let Some(store) = &args.store {
         if args.studies != 1 {
-            return Err(Trouble::new("only one study is kept in a file").next("add --studies 1").ends_with(WRONG));
+            return Err(UserError::new("only one study is kept in a file").next("add --studies 1").ends_with(WRONG));
         }
         return replayed::run(args, &replay, space, store);
     }

@@ -7,7 +7,7 @@ use crate::plan::Planned;
 use crate::plan::program::{self, as_text};
 use crate::plan::text::about;
 use crate::style::{Joined, Style, Tone, clean, sentence};
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use indexmap::IndexMap;
 use rtscope_host::probe::{Seen, Start, probe};
 use rtscope_host::procfs::Host;
@@ -49,12 +49,12 @@ pub struct Gathered {
 ///
 /// # Errors
 /// There is no such program.
-pub fn gather(command: &[OsString], goal: Goal, vary_given: bool) -> Result<Gathered, Trouble> {
+pub fn gather(command: &[OsString], goal: Goal, vary_given: bool) -> Result<Gathered, UserError> {
     let words = as_text(command);
     let name = words.first().cloned().unwrap_or_default();
     let path =
         command.first().and_then(|first| find_program(first)).filter(|path| path.is_file()).ok_or_else(|| {
-            Trouble::new(format!("{name} cannot be found"))
+            UserError::new(format!("{name} cannot be found"))
                 .because("neither its path nor PATH leads to a file")
                 .next("give its path, as in `rtscope tune -- ./my-program`")
         })?;
@@ -72,7 +72,7 @@ impl Gathered {
     ///
     /// # Errors
     /// The program does not start, or ends at once as it is run today.
-    pub fn ask(&mut self) -> Result<(), Trouble> {
+    pub fn ask(&mut self) -> Result<(), UserError> {
         let mut asked = 0;
         for words in self.offer.probes(&self.program) {
             let gone = |rejected: &Rejected| rejected.words.iter().all(|word| words.contains(word));
@@ -82,7 +82,7 @@ impl Gathered {
             asked += 1;
             let Some(why) = self.refusal(&words)? else { continue };
             if words.is_empty() {
-                return Err(Trouble::new(format!("{} does not run", self.planned.name()))
+                return Err(UserError::new(format!("{} does not run", self.planned.name()))
                     .because(format!("started as it is, {why}"))
                     .next("start it by hand first, with the same arguments"));
             }
@@ -97,13 +97,13 @@ impl Gathered {
     }
 
     /// Why the program does not run with `words`; `None`: it does.
-    fn refusal(&self, words: &[String]) -> Result<Option<String>, Trouble> {
+    fn refusal(&self, words: &[String]) -> Result<Option<String>, UserError> {
         let setup = self.frame.setup(&words.join(" "));
         let threads = self.program.dialect().is_some_and(|dialect| dialect.probed);
         let patience = if threads { PATIENCE } else { PATIENCE_WITHOUT_THREADS };
         let start = Start { argv: setup.argv, set: setup.set, cpus: setup.cpus, patience };
         let seen = probe(&start).map_err(|error| {
-            Trouble::new("the program cannot be tried").because(error).next("start it by hand first")
+            UserError::new("the program cannot be tried").because(error).next("start it by hand first")
         })?;
         Ok(match seen {
             Seen::Runs => None,

@@ -6,7 +6,7 @@ use super::args::TuneArgs;
 use super::live::{READY, TIMEOUT, Way};
 use super::objective::{Minimize, Objective};
 use crate::load::{self, LoadArgs};
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{UserError, WRONG};
 use crate::words;
 use clap::Parser;
 use rtscope_tune::plan::Goal;
@@ -32,8 +32,8 @@ struct Loaded {
 }
 
 impl Subject {
-    pub fn of(args: &TuneArgs) -> Result<Subject, Trouble> {
-        let wrong = |because: String| Trouble::new("this cannot be tuned").because(because).ends_with(WRONG);
+    pub fn of(args: &TuneArgs) -> Result<Subject, UserError> {
+        let wrong = |because: String| UserError::new("this cannot be tuned").because(because).ends_with(WRONG);
         let server = args.load.is_some();
         let usual = if server { "p99" } else { "time" };
         let minimize: Minimize = args.minimize.as_deref().unwrap_or(usual).parse().map_err(wrong)?;
@@ -58,9 +58,9 @@ impl Subject {
     }
 }
 
-fn loaded(text: &str) -> Result<rtscope_load::Load, Trouble> {
+fn loaded(text: &str) -> Result<rtscope_load::Load, UserError> {
     let wrong = |because: String| {
-        Trouble::new("--load cannot be read")
+        UserError::new("--load cannot be read")
             .because(because)
             .next("write what `rtscope load` takes, in quotes: --load 'http://localhost:8080/ --rate 500 --for 20s'")
             .ends_with(WRONG)

@@ -1,7 +1,7 @@
 //! Reads a recorded table: one JSON document a line. Owns its form; what it has to hold is
 //! `rtscope_tune::study::replay`'s matter.
 
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_tune::study::replay::{Row, Table};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -24,12 +24,13 @@ struct Line {
 ///
 /// # Errors
 /// It cannot be read, a line is none, or the table is not complete.
-pub fn read(path: &Path, metric: &str) -> Result<Table, Trouble> {
+pub fn read(path: &Path, metric: &str) -> Result<Table, UserError> {
     let shown = path.display();
-    let file = File::open(path).map_err(|error| Trouble::unreadable(path, error).next("give a table with --replay"))?;
+    let file =
+        File::open(path).map_err(|error| UserError::unreadable(path, error).next("give a table with --replay"))?;
     let rows = rows(BufReader::new(file), metric)
-        .map_err(|why| Trouble::new(format!("{shown} is no table of {metric}")).because(why))?;
-    Table::new(&rows).map_err(|no| Trouble::new(format!("{shown} is not complete")).because(no))
+        .map_err(|why| UserError::new(format!("{shown} is no table of {metric}")).because(why))?;
+    Table::new(&rows).map_err(|no| UserError::new(format!("{shown} is not complete")).because(no))
 }
 
 fn rows(mut from: impl BufRead, metric: &str) -> Result<Vec<Row>, String> {

@@ -17,7 +17,7 @@ pub mod tracks;
 pub use args::ViewArgs;
 
 use crate::line::Line;
-use crate::trouble::{Trouble, say};
+use crate::trouble::{UserError, say};
 use crate::{input, pipeline, report};
 use api::View;
 use drawing::Drawing;
@@ -32,7 +32,7 @@ use tempfile::NamedTempFile;
 ///
 /// # Errors
 /// What cannot be read or served, in words.
-pub fn run(args: &ViewArgs) -> Result<ExitCode, Trouble> {
+pub fn run(args: &ViewArgs) -> Result<ExitCode, UserError> {
     // A port that is taken is said before hours are read.
     let server = Server::bind(args.port).map_err(|error| cannot_serve(args.port, &error))?;
     let view = open(args, &|name| std::env::var_os(name).map(PathBuf::from))?;
@@ -57,7 +57,7 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode, Trouble> {
 ///
 /// # Errors
 /// It cannot be read, or what is made of it not be written.
-pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<View, Trouble> {
+pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<View, UserError> {
     let file = args.recording.path()?;
     let keep = Keep::of(args, var);
     if let Some(view) = keep.as_ref().and_then(Keep::load) {
@@ -67,17 +67,17 @@ pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Vi
         say(&format!("what the page is drawn from is not kept: {why}; point XDG_CACHE_HOME elsewhere"));
     }
     let mut line = Line::new(false);
-    line.put(&format!("rtscope: {} is read once", crate::style::clean(&file.display().to_string())));
+    line.put(&format!("rtscope: indexing {} (the first time only)", crate::style::clean(&file.display().to_string())));
     make(args, &file, keep)
 }
 
-fn make(args: &ViewArgs, file: &Path, keep: Option<Keep>) -> Result<View, Trouble> {
+fn make(args: &ViewArgs, file: &Path, keep: Option<Keep>) -> Result<View, UserError> {
     let version = args.version.checked()?;
     let input = input::open(file, version.as_deref())?;
     let requests = args.requests.clone();
     let options = pipeline::Options { log: args.log, version, requests, ..pipeline::Options::new(file) };
     let cannot = |error: io::Error| {
-        Trouble::new("cannot keep what the page asks for")
+        UserError::new("cannot keep what the page asks for")
             .because(error)
             .next("free the disk, or point TMPDIR elsewhere")
     };
@@ -90,12 +90,12 @@ fn make(args: &ViewArgs, file: &Path, keep: Option<Keep>) -> Result<View, Troubl
     making.finish(&json).map_err(cannot)
 }
 
-fn cannot_serve(port: u16, error: &io::Error) -> Trouble {
+fn cannot_serve(port: u16, error: &io::Error) -> UserError {
     if error.kind() == io::ErrorKind::AddrInUse {
-        return Trouble::new(format!("port {port} is in use"))
+        return UserError::new(format!("port {port} is in use"))
             .next("give another with --port, or none: then any free one is taken");
     }
-    Trouble::new("cannot serve the page").because(error).next("give another port with --port")
+    UserError::new("cannot serve the page").because(error).next("give another port with --port")
 }
 
 /// Where there is a desktop. All users of the machine can read its browser's command line, so that gets a file which

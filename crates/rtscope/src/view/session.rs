@@ -5,9 +5,13 @@
 use crate::kinds::{self, Kind};
 use crate::report::words;
 use rtscope_analyze::results::Results;
-use rtscope_model::text::word;
-use rtscope_model::{Cause, ClockMap, ClockMethod, Finding, Loss, LossKind, Time, units};
+use rtscope_model::text::{clean, word};
+use rtscope_model::{Cause, ClockMap, ClockMethod, Finding, Loss, LossKind, Remedy, Time, units};
 use serde::{Deserialize, Serialize};
+
+/// Evidence and remedies that a page shows of one finding.
+const EVIDENCE_MAX: usize = 8;
+const REMEDIES_MAX: usize = 4;
 
 /// Schema of [`Session`].
 pub const SCHEMA: &str = "rtscope/view/1";
@@ -27,6 +31,8 @@ pub struct Session {
     pub clock: String,
     /// "GHC 9.0.2, threaded"; null where no runtime was seen.
     pub runtime: Option<String>,
+    /// What the runtime calls a lane: "capability", "domain".
+    pub lane: String,
     /// Kinds of spans.
     pub kinds: Vec<Kind>,
     /// Groups of tracks, from the top.
@@ -90,12 +96,25 @@ pub struct Found {
     pub severity: String,
     /// The sentence.
     pub claim: String,
-    /// Where its evidence begins; null: it is about all of it.
+    /// What it stands on, a sentence each.
+    pub seen: Vec<String>,
+    /// What to change, the best first.
+    pub changes: Vec<Change>,
+    /// Where it shows best: its narrowest evidence, else the worst pause; null: nowhere in particular.
     pub at_ns: Option<u64>,
-    /// Where it ends.
+    /// Where that ends.
     pub to_ns: Option<u64>,
     /// The track that shows it best.
     pub track: Option<u32>,
+}
+
+/// A remedy.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Change {
+    /// In words.
+    pub text: String,
+    /// Ready to paste; null: words only.
+    pub paste: Option<String>,
 }
 
 /// A time of which something was lost.
@@ -130,7 +149,7 @@ impl Session {
         let (start, end) = (results.started.0, results.started.0.saturating_add(results.span_ns));
         let mut missing = words::limits(results);
         if !words::has_runtime(results) {
-            missing.insert(0, "no runtime's log is here: there are no lanes and no pauses to show".into());
+            missing.insert(0, "no runtime's log is here: there are no pauses to show".into());
         } else if missing.is_empty() && !results.kernel.used {
             missing.push(
                 "what the machine did to the program: no kernel events are here (`rtscope record -- PROGRAM`, as root, has \
@@ -146,7 +165,8 @@ impl Session {
             span_ns: results.span_ns,
             clock: clock_words(clock),
             runtime: words::runtime(&results.runtime),
-            findings: results.findings.iter().map(|finding| found(finding, start, end)).collect(),
+            lane: results.runtime.info().lane.0.into(),
+            findings: results.findings.iter().map(|finding| found(finding, results, (start, end))).collect(),
             gaps: results.losses.iter().filter_map(|loss| gap(loss, start, end)).collect(),
             missing,
             causes: Session::all_causes(),
@@ -199,19 +219,30 @@ fn clock_words(clock: ClockMap) -> String {
     }
 }
 
-/// Where its evidence lies: from the first moment that is told to the last.
-fn found(finding: &Finding, start: u64, end: u64) -> Found {
+fn found(finding: &Finding, results: &Results, (start, end): (u64, u64)) -> Found {
     let since = |time: Time| time.0.clamp(start, end) - start;
-    let from = finding.evidence.iter().filter_map(|seen| seen.from).min();
-    let to = finding.evidence.iter().filter_map(|seen| seen.to.or(seen.from)).max();
+    let shows = shows(finding, results);
+    let change =
+        |remedy: &Remedy| Change { text: clean(&remedy.text.to_string()).into_owned(), paste: remedy.flag.clone() };
     Found {
         id: finding.id.clone(),
         severity: word(&finding.severity),
         claim: finding.claim.to_string(),
-        at_ns: from.map(since),
-        to_ns: to.map(since),
+        seen: finding.evidence.iter().take(EVIDENCE_MAX).map(|seen| seen.text.clone()).collect(),
+        changes: finding.remedies.iter().take(REMEDIES_MAX).map(change).collect(),
+        at_ns: shows.map(|(from, _)| since(from)),
+        to_ns: shows.map(|(_, to)| since(to)),
         track: None,
     }
+}
+
+/// Where a finding shows best. Evidence about most of the recording shows nowhere in particular: then it is the worst pause.
+fn shows(finding: &Finding, results: &Results) -> Option<(Time, Time)> {
+    let ranges = finding.evidence.iter().filter_map(|seen| Some((seen.from?, seen.to.or(seen.from)?)));
+    let narrowest = ranges.min_by_key(|(from, to)| to.since(*from));
+    let narrow = narrowest.filter(|(from, to)| to.since(*from).saturating_mul(2) < results.span_ns);
+    let worst = results.drawing.worst.first().map(|worst| (worst.blamed.pause.begin(), worst.blamed.pause.released));
+    narrow.or(worst).or(narrowest)
 }
 
 /// A loss of a runtime's events that says when. What the kernel dropped is no gap of the lanes.

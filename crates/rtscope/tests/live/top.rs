@@ -441,7 +441,7 @@ fn live_whatever_cannot_be_seen_is_said() {
     // No such program at all.
     let program = Started::new(&["sleep".into(), "3".into()], &[]);
     let seen = look(program.pid(), &[]);
-    assert!(notes(&seen[0]).contains("no program of GHC or OCaml"), "{:#}", seen[0]);
+    assert!(notes(&seen[0]).contains("not a program of GHC or OCaml"), "{:#}", seen[0]);
     let last = seen.last().unwrap();
     assert_eq!(last["over"], format!("process {} has ended", program.pid()), "{last:#}");
     drop(program);
@@ -553,7 +553,7 @@ fn live_a_terminal_is_given_back() {
         // A key that is pressed before the terminal is taken is the terminal's: Ctrl-C ends whatever runs.
         let mut seen = Vec::new();
         let out = child.stdout.as_mut().unwrap();
-        while !String::from_utf8_lossy(&seen).contains("no program of GHC or OCaml") {
+        while !String::from_utf8_lossy(&seen).contains("not a program of GHC or OCaml") {
             let mut more = [0; 4096];
             let count = out.read(&mut more).unwrap();
             assert!(count > 0, "it ended: {:?}", String::from_utf8_lossy(&seen));
@@ -570,7 +570,7 @@ fn live_a_terminal_is_given_back() {
         let text = String::from_utf8_lossy(&seen).into_owned();
         let (open, close) = (text.find("\x1b[?1049h").expect("opened"), text.rfind("\x1b[?1049l").expect("closed"));
         assert!(open < close && text[..close].contains("\x1b[?25h"), "{text:?}");
-        assert!(text[open..close].contains("no program of GHC or OCaml"), "{text:?}");
+        assert!(text[open..close].contains("not a program of GHC or OCaml"), "{text:?}");
         // What was seen last stays, below what was there before.
         assert!(text[close..].contains(&format!("process {}", program.pid())), "{text:?}");
         assert_eq!(text.contains("\x1b[1m"), colour, "{text:?}");

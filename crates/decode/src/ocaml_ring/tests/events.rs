@@ -3,7 +3,7 @@
 use super::super::builder::{RingBuilder, capture_of};
 use super::{all, open, short, stream};
 use crate::log::Events as _;
-use crate::ocaml_ring::{Rings, ToldBy, Version, phase_name};
+use crate::ocaml_ring::{Rings, Version, VersionSource, phase_name};
 use rtscope_model::Runtime::*;
 use rtscope_model::{Class, Classes, Counter, LaneId, Phase, Pid, Runtime, Tid, UserEvent};
 
@@ -248,7 +248,7 @@ fn only_what_is_asked_for_is_given_and_everything_is_counted() {
 fn the_caller_or_the_stream_tells_the_version() {
     let rings = RingBuilder::new(V, 2, 1 << 10).minor(100, 1, &[0]);
     let told = open(&rings.file(), None).expect("told").version();
-    assert_eq!((told.to_string().as_str(), told.by), ("5.4 or 5.5", ToldBy::Stream));
+    assert_eq!((told.to_string().as_str(), told.by), ("5.4 or 5.5", VersionSource::Stream));
     let told = open(&rings.file(), Some(V)).expect("told").version();
-    assert_eq!((told.to_string().as_str(), told.by), ("5.4", ToldBy::Caller));
+    assert_eq!((told.to_string().as_str(), told.by), ("5.4", VersionSource::Caller));
 }

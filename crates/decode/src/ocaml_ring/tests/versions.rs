@@ -2,7 +2,7 @@
 
 use super::super::builder::RingBuilder;
 use super::open;
-use crate::ocaml_ring::{RingError, Rings, ToldBy, Version};
+use crate::ocaml_ring::{RingError, Rings, Version, VersionSource};
 
 /// A program in which domains collect, with a major cycle between.
 fn program(version: Version) -> RingBuilder {
@@ -180,7 +180,7 @@ fn telling_reads_no_further_than_it_must() {
         .fold(RingBuilder::new(Version::V5_4, 2, 1 << 22), |rings, round| rings.minor(1_000 * round + 10, 1, &[0]));
     let source = std::sync::Arc::new(Watched(rings.captured(2_000), std::sync::atomic::AtomicU64::new(0)));
     let told = Rings::open(source.clone(), None).expect("opens").version();
-    assert_eq!(told.by, ToldBy::Stream);
+    assert_eq!(told.by, VersionSource::Stream);
     let read = source.1.load(std::sync::atomic::Ordering::Relaxed);
     assert!(read * 4 < source.0.len() as u64, "{read} of {}", source.0.len());
 }

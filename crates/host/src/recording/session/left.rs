@@ -3,8 +3,8 @@
 use super::*;
 use crate::kernel::streams::Streams;
 
-/// Those that run so long after the program's end are told of.
-const TOLD_AFTER_NS: u64 = 200_000_000;
+/// Those that run so long after the program's end are announced.
+const ANNOUNCED_AFTER_NS: u64 = 200_000_000;
 const LOOK_NS: u64 = 100_000_000;
 const LOOK_REST: u64 = 20;
 /// Numbers of processes in a sentence.
@@ -16,7 +16,7 @@ pub(super) struct Left {
     since: Time,
     /// When to look whether they still run.
     pub(super) next: Time,
-    told: bool,
+    announced: bool,
 }
 
 impl Session<'_> {
@@ -65,10 +65,10 @@ impl Session<'_> {
         if run.is_empty() {
             return false;
         }
-        let mut left = self.left.take().unwrap_or(Left { since: now, next: now, told: false });
+        let mut left = self.left.take().unwrap_or(Left { since: now, next: now, announced: false });
         left.next = now.plus(LOOK_NS.max(cost_ns.saturating_mul(LOOK_REST)));
-        if now.since(left.since) >= TOLD_AFTER_NS && !left.told {
-            left.told = true;
+        if now.since(left.since) >= ANNOUNCED_AFTER_NS && !left.announced {
+            left.announced = true;
             self.tell_of_left(&run);
         }
         self.left = Some(left);

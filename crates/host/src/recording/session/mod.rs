@@ -21,7 +21,7 @@ use crate::privileges::{self, Kept};
 use crate::programs::signals::{self, Signals};
 use crate::recording::own_cost;
 use crate::recording::sampler::{self, Sampler};
-use crate::runtimes::recorded::{Around, RuntimeLogs, Told};
+use crate::runtimes::recorded::{Around, Notices, RuntimeLogs};
 use crate::runtimes::{self, stm};
 use crate::symbols::{self, Files};
 use crate::system::clock;
@@ -206,15 +206,16 @@ impl<'a> Session<'a> {
         notes.into_iter().for_each(|note| self.note(note));
         self.hints = hints;
         self.sources = sources;
-        self.each_source(|source, around, told| source.before_exec(around, told));
+        self.each_source(|source, around, notices| source.before_exec(around, notices));
     }
 
     /// Logs that an attached process writes by itself.
     pub(super) fn find_attached_logs(&mut self, process: &Process) {
-        let mut told = Told::default();
-        let found = runtimes::all().filter_map(|runtime| runtime.attach(process, &self.around(), &mut told)).collect();
+        let mut notices = Notices::default();
+        let found =
+            runtimes::all().filter_map(|runtime| runtime.attach(process, &self.around(), &mut notices)).collect();
         self.sources = found;
-        self.tell(told);
+        self.take_notices(notices);
         if self.sources.is_empty() {
             let own = self.runtime();
             let what = runtimes::possible(own).find(|_| own.is_known()).map_or(own.log, |known| known.writes());
@@ -241,19 +242,19 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn tell(&mut self, told: Told) {
-        self.manifest.losses.extend(told.losses);
-        told.notes.into_iter().for_each(|note| self.note(note));
+    fn take_notices(&mut self, notices: Notices) {
+        self.manifest.losses.extend(notices.losses);
+        notices.notes.into_iter().for_each(|note| self.note(note));
     }
 
     /// Lets each source do something that needs the rest of the session.
-    fn each_source(&mut self, mut what: impl FnMut(&mut dyn RuntimeLogs, &Around<'_>, &mut Told)) {
-        let (mut sources, mut told) = (std::mem::take(&mut self.sources), Told::default());
+    fn each_source(&mut self, mut what: impl FnMut(&mut dyn RuntimeLogs, &Around<'_>, &mut Notices)) {
+        let (mut sources, mut notices) = (std::mem::take(&mut self.sources), Notices::default());
         for source in &mut sources {
-            what(source.as_mut(), &self.around(), &mut told);
+            what(source.as_mut(), &self.around(), &mut notices);
         }
         self.sources = sources;
-        self.tell(told);
+        self.take_notices(notices);
     }
 
     fn log_list(&self) -> Vec<Log> {
@@ -498,8 +499,8 @@ impl<'a> Session<'a> {
     }
 
     fn wait(&self, pidfd: Option<&OwnedFd>, signals: &Signals, timeout_ns: u64) {
-        let told = pidfd.is_some() || self.left.is_some();
-        let timeout_ns = if told { timeout_ns } else { timeout_ns.min(clock::ns_of(POLL_FALLBACK)) };
+        let announced = pidfd.is_some() || self.left.is_some();
+        let timeout_ns = if announced { timeout_ns } else { timeout_ns.min(clock::ns_of(POLL_FALLBACK)) };
         let news = self.sources.iter().filter_map(|source| source.descriptor());
         let program = pidfd.map(AsFd::as_fd);
         ready::wait([signals.descriptor()].into_iter().chain(program).chain(news), Some(timeout_ns));
@@ -522,7 +523,7 @@ impl<'a> Session<'a> {
 
     fn take_opened(&mut self) -> bool {
         let mut opened = false;
-        self.each_source(|source, around, told| opened |= source.take_opened(around, told));
+        self.each_source(|source, around, notices| opened |= source.take_opened(around, notices));
         self.identify |= opened;
         opened
     }
@@ -713,7 +714,7 @@ impl<'a> Session<'a> {
         still.sort_unstable();
         still.dedup();
         still.retain(|pid| self.host.runs(*pid));
-        self.each_source(|source, around, told| source.end(around, ended, told));
+        self.each_source(|source, around, notices| source.end(around, ended, notices));
         self.name_the_real_binary();
         if !still.is_empty() {
             let list: Vec<String> = still.iter().map(u32::to_string).collect();
@@ -723,7 +724,7 @@ impl<'a> Session<'a> {
             ));
         }
         if !self.sources.is_empty() && self.log_list().is_empty() {
-            let none: Vec<_> = self.sources.iter().map(|source| source.nothing()).collect();
+            let none: Vec<_> = self.sources.iter().map(|source| source.absence_message()).collect();
             self.note(format!("{}, so only the kernel's side was recorded", none.join(" and ")));
             let failed = self.manifest.exit.is_some_and(|exit| exit.code != Some(0));
             if failed && !self.hints.is_empty() {

@@ -54,10 +54,10 @@ fn named<'n>(thread: &Thread, places: &'n Places, runtime: &dyn HostRuntime) -> 
         })
         .collect();
     let kind = if let Doing::Waits(kind) = thread.doing { kind } else { WaitKind::Unknown };
-    let told = runtime.told(kind, &frames);
+    let interpreted = runtime.interpret(kind, &frames);
     let name = |index: usize| frames.get(index).copied().flatten().map(|frame| frame.name);
-    let (place, callee) = (told.place.and_then(name), told.callee.and_then(name));
-    let doing = if matches!(thread.doing, Doing::Waits(_)) { Doing::Waits(told.kind) } else { thread.doing };
+    let (place, callee) = (interpreted.place.and_then(name), interpreted.callee.and_then(name));
+    let doing = if matches!(thread.doing, Doing::Waits(_)) { Doing::Waits(interpreted.kind) } else { thread.doing };
     Named { doing, place, callee }
 }
 

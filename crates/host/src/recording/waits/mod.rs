@@ -10,7 +10,7 @@ use crate::capture::folder::Folder;
 use crate::capture::store::is_disk_full;
 use crate::system::clock;
 use crate::system::procfs::Host;
-use crate::system::worker::{Shared, Worker, stand_back};
+use crate::system::worker::{Shared, Worker, use_batch_priority};
 use rtscope_decode::capture::waits::write_line;
 use rtscope_model::chance::Chance;
 use rtscope_model::{Time, WaitLine, WaitSeen};
@@ -37,21 +37,21 @@ const BYTES_MAX: u64 = 256 << 20;
 
 /// What whoever has the thread tells it, and it them.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Mailbox {
     targets: Vec<u32>,
     notes: Vec<String>,
     /// CPU time of all looks.
     cpu_ns: u64,
 }
 
-pub(super) type Waits = Worker<Told>;
+pub(super) type Waits = Worker<Mailbox>;
 
 impl Waits {
     /// Starts it for the process `pid`, writing into `capture`. Errors: no thread to be had.
     pub(super) fn start(host: Host, pid: u32, capture: Folder, redact: bool) -> io::Result<Waits> {
-        let shared = Shared::new(Told { targets: vec![pid], ..Told::default() })?;
+        let shared = Shared::new(Mailbox { targets: vec![pid], ..Mailbox::default() })?;
         let mut looker = Looker::new(host, capture, redact, Arc::clone(&shared));
-        Worker::run(shared, "waits", stand_back, move |_| looker.run())
+        Worker::run(shared, "waits", use_batch_priority, move |_| looker.run())
     }
 
     pub(super) fn set_targets(&self, pids: Vec<u32>) {
@@ -67,12 +67,12 @@ impl Waits {
     /// nanoseconds.
     pub(super) fn finish(mut self) -> (Vec<String>, u64, u64) {
         let ended = self.end();
-        let mut told = self.lock();
-        let mut notes = std::mem::take(&mut told.notes);
+        let mut mailbox = self.lock();
+        let mut notes = std::mem::take(&mut mailbox.notes);
         if !ended {
             notes.push("the thread that looks at what threads wait for did not end in time".to_owned());
         }
-        (notes, self.written_bytes(), told.cpu_ns)
+        (notes, self.written_bytes(), mailbox.cpu_ns)
     }
 }
 
@@ -81,7 +81,7 @@ struct Looker {
     host: Host,
     capture: Folder,
     redact: bool,
-    shared: Arc<Shared<Told>>,
+    shared: Arc<Shared<Mailbox>>,
     processes: BTreeMap<u32, Watched>,
     output: Option<File>,
     lines: Vec<u8>,
@@ -90,7 +90,7 @@ struct Looker {
 }
 
 impl Looker {
-    fn new(host: Host, capture: Folder, redact: bool, shared: Arc<Shared<Told>>) -> Looker {
+    fn new(host: Host, capture: Folder, redact: bool, shared: Arc<Shared<Mailbox>>) -> Looker {
         let (processes, lines) = (BTreeMap::new(), Vec::new());
         Looker { host, capture, redact, shared, processes, output: None, lines, chance: Chance::new(1) }
     }
@@ -156,9 +156,9 @@ impl Looker {
     }
 
     fn tell(&self, note: String) {
-        let mut told = self.shared.lock();
-        if !told.notes.contains(&note) {
-            told.notes.push(note);
+        let mut mailbox = self.shared.lock();
+        if !mailbox.notes.contains(&note) {
+            mailbox.notes.push(note);
         }
     }
 

@@ -9,7 +9,7 @@ use super::writers::Sought;
 use crate::binary::inspect_process;
 use crate::capture::folder::Folder;
 use crate::capture::loss;
-use crate::runtimes::recorded::{Around, Command, Launch, RuntimeLogs, Told};
+use crate::runtimes::recorded::{Around, Command, Launch, Notices, RuntimeLogs};
 use crate::system::clock;
 use crate::system::procfs::Host;
 use crate::target::Process;
@@ -76,7 +76,7 @@ impl Eventlogs {
     }
 
     /// Logs that a process has open by itself, if there are some.
-    pub(super) fn of_process(process: &Process, told: &mut Told) -> Option<Eventlogs> {
+    pub(super) fn of_process(process: &Process, notices: &mut Notices) -> Option<Eventlogs> {
         let mut eventlogs = Eventlogs::default();
         let mut known = HashSet::new();
         for (fd, path) in process.descriptors() {
@@ -88,7 +88,7 @@ impl Eventlogs {
             let named = path.display().to_string();
             match LiveLog::of_descriptor(process, fd, path) {
                 Ok(log) => eventlogs.add(log, false),
-                Err(why) => told.notes.push(format!("the log {named} is not recorded: {why}")),
+                Err(why) => notices.notes.push(format!("the log {named} is not recorded: {why}")),
             }
         }
         (!eventlogs.logs.is_empty()).then_some(eventlogs)
@@ -115,19 +115,19 @@ impl Eventlogs {
         }
     }
 
-    fn bring_home(log: &mut LiveLog, capture: &Folder, room: u64, told: &mut Told) {
+    fn bring_home(log: &mut LiveLog, capture: &Folder, room: u64, notices: &mut Notices) {
         if !log.outside || log.path.starts_with(capture.path()) {
             return;
         }
         let free = capture.free_bytes().unwrap_or(0).min(room.saturating_mul(2));
         if let Err(error) = log.bring_home(capture, free) {
-            told.notes.push(format!("the log {} was not copied into the capture: {error}", log.path.display()));
+            notices.notes.push(format!("the log {} was not copied into the capture: {error}", log.path.display()));
         }
     }
 }
 
 impl RuntimeLogs for Eventlogs {
-    fn nothing(&self) -> &'static str {
+    fn absence_message(&self) -> &'static str {
         "no GHC program opened the eventlog"
     }
 
@@ -135,13 +135,13 @@ impl RuntimeLogs for Eventlogs {
         self.minder.as_ref().map(|minder| minder.news.as_fd())
     }
 
-    fn take_opened(&mut self, _around: &Around<'_>, told: &mut Told) -> bool {
+    fn take_opened(&mut self, _around: &Around<'_>, notices: &mut Notices) -> bool {
         let Some(minder) = &self.minder else { return false };
         let (opened, failed) = minder.take_opened();
         if let Some(error) = failed {
             let text = format!("a fresh log file could not be made ({error}): further programs would share one");
             if self.failure.as_ref() != Some(&text) {
-                told.notes.push(text.clone());
+                notices.notes.push(text.clone());
                 self.failure = Some(text);
             }
         }
@@ -150,7 +150,7 @@ impl RuntimeLogs for Eventlogs {
             if open.again && self.ended {
                 continue;
             }
-            told.losses.extend((open.processes > 1).then(|| mixed_loss(&open.name, open.processes)));
+            notices.losses.extend((open.processes > 1).then(|| mixed_loss(&open.name, open.processes)));
             if open.again {
                 continue;
             }
@@ -232,16 +232,16 @@ impl RuntimeLogs for Eventlogs {
         self.written_bytes
     }
 
-    fn end(&mut self, around: &Around<'_>, ended: Time, told: &mut Told) {
-        self.take_opened(around, told);
+    fn end(&mut self, around: &Around<'_>, ended: Time, notices: &mut Notices) {
+        self.take_opened(around, notices);
         self.ended = true;
         for log in &mut self.logs {
             if !log.runs() {
-                told.losses.extend(log.loss_at_end(ended));
+                notices.losses.extend(log.loss_at_end(ended));
             }
-            Eventlogs::bring_home(log, around.capture, around.room, told);
+            Eventlogs::bring_home(log, around.capture, around.room, notices);
         }
-        told.losses.extend((self.left_out > 0).then(|| left_out_loss(self.left_out)));
+        notices.losses.extend((self.left_out > 0).then(|| left_out_loss(self.left_out)));
     }
 
     fn finish(&mut self, _host: &Host) {
@@ -275,7 +275,7 @@ mod tests {
         let open = || std::fs::File::options().read(true).write(true).open(&path).unwrap();
         let _files = [open(), open(), open()];
         let own = Process::open(&Host::default(), std::process::id()).unwrap();
-        let found = Eventlogs::of_process(&own, &mut Told::default()).unwrap();
+        let found = Eventlogs::of_process(&own, &mut Notices::default()).unwrap();
         // Tests beside this one have logs open, too.
         assert_eq!(found.logs.iter().filter(|log| log.path == path).count(), 1);
     }

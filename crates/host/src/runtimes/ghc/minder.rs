@@ -3,7 +3,7 @@
 //! nothing but the link's moving is done there.
 
 use super::handover::{Handover, Opened};
-use crate::system::worker::{Shared, Worker, go_before};
+use crate::system::worker::{Shared, Worker, use_realtime_priority};
 use std::io;
 use std::os::fd::AsFd;
 
@@ -40,7 +40,7 @@ impl Minder {
                 }
             }
         };
-        Worker::run(shared, "logs", go_before, work)
+        Worker::run(shared, "logs", use_realtime_priority, work)
     }
 
     /// Logs that were opened since the last call; none of them is opened once more when this returns.

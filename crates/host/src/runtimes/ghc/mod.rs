@@ -17,7 +17,7 @@ mod writers;
 
 pub use files::Ghc;
 
-use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Prepared, ReadHeap, RuntimeLogs, Told};
+use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Notices, Prepared, ReadHeap, RuntimeLogs};
 use super::waiting::{self, Frame, Looks};
 use crate::target::Process;
 use eventlogs::Eventlogs;
@@ -39,8 +39,8 @@ impl HostRuntime for Ghc {
         Ok(made.map(|made| Box::new(made) as Box<dyn RuntimeLogs>))
     }
 
-    fn attach(&self, process: &Process, _around: &Around<'_>, told: &mut Told) -> Option<Box<dyn RuntimeLogs>> {
-        Some(Box::new(Eventlogs::of_process(process, told)?))
+    fn attach(&self, process: &Process, _around: &Around<'_>, notices: &mut Notices) -> Option<Box<dyn RuntimeLogs>> {
+        Some(Box::new(Eventlogs::of_process(process, notices)?))
     }
 
     fn heap(&self) -> Result<ReadHeap, &'static str> {
@@ -51,7 +51,7 @@ impl HostRuntime for Ghc {
         threads::find(process)
     }
 
-    fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told {
-        threads::told(found, frames)
+    fn interpret(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Interpreted {
+        threads::interpret(found, frames)
     }
 }

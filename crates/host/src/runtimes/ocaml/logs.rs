@@ -6,7 +6,7 @@ use crate::binary;
 use crate::capture::folder::Folder;
 use crate::runtimes::ocaml::rings::parameters::{self, DIRECTORY, PRESERVE, START};
 use crate::runtimes::ocaml::rings::{Config, Copied, Mapped, Place, Reader, mapped_by};
-use crate::runtimes::recorded::{Around, Command, Launch, RuntimeLogs, Told};
+use crate::runtimes::recorded::{Around, Command, Launch, Notices, RuntimeLogs};
 use crate::system::procfs::Host;
 use crate::target::Refused;
 use rtscope_model::manifest::{Binary, Log};
@@ -25,7 +25,7 @@ pub(super) struct Rings {
     reader: Option<Reader>,
     logs: Vec<Log>,
     /// So many of them were given out by [`RuntimeLogs::changed`].
-    told: usize,
+    reported: usize,
     program: Option<Binary>,
     written_bytes: u64,
 }
@@ -81,19 +81,19 @@ impl Rings {
     }
 
     /// Begins to copy the rings of a process that runs already, if it has some.
-    pub(super) fn attach(around: &Around<'_>, told: &mut Told) -> Option<Rings> {
+    pub(super) fn attach(around: &Around<'_>, notices: &mut Notices) -> Option<Rings> {
         let mapped = mapped_by(around.host, around.pid);
         // As its process has it: by its path it could be another one in another root.
         let folder = mapped.first()?.folder();
         for mapped in &mapped {
             if mapped.open().is_none() {
-                told.notes.push(format!(
+                notices.notes.push(format!(
                     "the process writes runtime events to {}, which cannot be opened: record as its user or as root",
                     mapped.path.display()
                 ));
             }
         }
-        let reader = start_reader(around, folder.map(|folder| (folder, false)), mapped, told);
+        let reader = start_reader(around, folder.map(|folder| (folder, false)), mapped, notices);
         Some(Rings { reader, ..Rings::default() })
     }
 
@@ -119,12 +119,12 @@ fn start_reader(
     around: &Around<'_>,
     watched: Option<(Folder, bool)>,
     mapped: Vec<Mapped>,
-    told: &mut Told,
+    notices: &mut Notices,
 ) -> Option<Reader> {
     let (host, pid) = (around.host.clone(), around.pid);
     let folder = around.capture.folder("rings");
     let reader = folder.and_then(|folder| Reader::start(Config { host, pid, folder, watched, mapped }));
-    let refused = |error| told.notes.push(format!("the rings of OCaml programs are not copied: {error}"));
+    let refused = |error| notices.notes.push(format!("the rings of OCaml programs are not copied: {error}"));
     reader.map_err(refused).ok()
 }
 
@@ -215,7 +215,7 @@ fn refusal(command: &Command<'_>) -> Option<String> {
 }
 
 impl RuntimeLogs for Rings {
-    fn nothing(&self) -> &'static str {
+    fn absence_message(&self) -> &'static str {
         "no OCaml 5 program wrote runtime events"
     }
 
@@ -223,17 +223,18 @@ impl RuntimeLogs for Rings {
         self.reader.as_ref().map(|reader| reader.news.as_fd())
     }
 
-    fn before_exec(&mut self, around: &Around<'_>, told: &mut Told) {
+    fn before_exec(&mut self, around: &Around<'_>, notices: &mut Notices) {
         let Some(place) = &mut self.place else { return };
         if let Err(error) = place.assign(around.pid) {
-            told.notes
+            notices
+                .notes
                 .push(format!("no room could be reserved for the rings ({error}): a full disk would kill the program"));
         }
         let watched = (place.folder.clone(), place.own);
-        self.reader = start_reader(around, Some(watched), Vec::new(), told);
+        self.reader = start_reader(around, Some(watched), Vec::new(), notices);
     }
 
-    fn take_opened(&mut self, _around: &Around<'_>, _told: &mut Told) -> bool {
+    fn take_opened(&mut self, _around: &Around<'_>, _notices: &mut Notices) -> bool {
         let fresh = self.reader.as_ref().map(Reader::fresh).unwrap_or_default();
         let some = !fresh.is_empty();
         self.take(fresh);
@@ -241,8 +242,8 @@ impl RuntimeLogs for Rings {
     }
 
     fn changed(&mut self) -> Vec<Log> {
-        let fresh = self.logs.get(self.told..).unwrap_or_default().to_vec();
-        self.told = self.logs.len();
+        let fresh = self.logs.get(self.reported..).unwrap_or_default().to_vec();
+        self.reported = self.logs.len();
         fresh
     }
 
@@ -268,11 +269,11 @@ impl RuntimeLogs for Rings {
         self.reader.as_ref().map_or(self.written_bytes, |reader| reader.written_bytes())
     }
 
-    fn end(&mut self, _around: &Around<'_>, _ended: Time, told: &mut Told) {
+    fn end(&mut self, _around: &Around<'_>, _ended: Time, notices: &mut Notices) {
         let Some(reader) = self.reader.take() else { return };
         let (fresh, losses, written) = reader.finish();
         self.take(fresh);
-        told.losses.extend(losses);
+        notices.losses.extend(losses);
         self.written_bytes = written;
     }
 

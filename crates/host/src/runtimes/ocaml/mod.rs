@@ -9,7 +9,7 @@ pub(crate) mod threads;
 
 pub use files::Ocaml;
 
-use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Prepared, ReadHeap, RuntimeLogs, Told};
+use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Notices, Prepared, ReadHeap, RuntimeLogs};
 use super::waiting::{self, Frame, Looks};
 use crate::target::Process;
 use logs::Rings;
@@ -35,8 +35,8 @@ impl HostRuntime for Ocaml {
         Ok(made.map(|made| Box::new(made) as Box<dyn RuntimeLogs>))
     }
 
-    fn attach(&self, _process: &Process, around: &Around<'_>, told: &mut Told) -> Option<Box<dyn RuntimeLogs>> {
-        Some(Box::new(Rings::attach(around, told)?))
+    fn attach(&self, _process: &Process, around: &Around<'_>, notices: &mut Notices) -> Option<Box<dyn RuntimeLogs>> {
+        Some(Box::new(Rings::attach(around, notices)?))
     }
 
     fn heap(&self) -> Result<ReadHeap, &'static str> {
@@ -47,7 +47,7 @@ impl HostRuntime for Ocaml {
         threads::find(process)
     }
 
-    fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told {
-        threads::told(found, frames)
+    fn interpret(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Interpreted {
+        threads::interpret(found, frames)
     }
 }

@@ -6,7 +6,7 @@ use super::domains::{self, Ends};
 use crate::kernel::asleep::{self, Asleep};
 use crate::runtimes::c_stack::Stacks;
 use crate::runtimes::recorded::NoHeap;
-use crate::runtimes::waiting::{Code, Frame, Look, Looks, Role, Thread, Told};
+use crate::runtimes::waiting::{Code, Frame, Interpreted, Look, Looks, Role, Thread};
 use crate::target::Process;
 use crate::target::mappings;
 use crate::target::memory::{LiveProcess, Memory};
@@ -170,7 +170,7 @@ fn callee(frames: &[Option<Frame<'_>>]) -> Option<usize> {
 }
 
 /// What `frames` say of a thread that waits for `found` as far as its system call says.
-pub fn told(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Told {
+pub fn interpret(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Interpreted {
     let own = |frame: &&Frame<'_>| frame.name.starts_with(|first: char| first.is_ascii_uppercase());
     let by_name = frames.iter().flatten().find_map(|frame| kind(frame.name));
     let left = frames.iter().flatten().find(own).map(|frame| frame.function());
@@ -194,7 +194,7 @@ pub fn told(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Told {
     let passes = |name: &str| name.contains("blocking_section") || name.ends_with("domain_lock");
     let place =
         at(&|frame| own(&frame)).or_else(|| at(&|frame| frame.name.starts_with("caml_") && !passes(frame.name)));
-    Told { kind, place: place.or_else(|| at(&|_| true)), callee }
+    Interpreted { kind, place: place.or_else(|| at(&|_| true)), callee }
 }
 
 #[cfg(test)]
@@ -208,7 +208,7 @@ mod tests {
             Some(named).filter(|frame| !frame.name.is_empty())
         };
         let frames: Vec<Option<Frame<'_>>> = names.iter().map(frame).collect();
-        let told = told(found, &frames);
+        let told = interpret(found, &frames);
         (told.kind, told.place.and_then(|place| names.get(place).copied()))
     }
 

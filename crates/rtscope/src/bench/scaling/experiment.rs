@@ -4,7 +4,7 @@
 
 use super::super::template::Template;
 use super::results::{Line, Point, Run, SCHEMA, Scaling};
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_host::taken::Ticks;
 use rtscope_tune::{stats, trials};
 use std::ffi::OsString;
@@ -29,7 +29,7 @@ pub struct Ran {
 }
 
 pub trait Runs {
-    fn run(&mut self, command: &[OsString]) -> Result<Ran, Trouble>;
+    fn run(&mut self, command: &[OsString]) -> Result<Ran, UserError>;
 }
 
 /// Measures; `progress` hears what is run, as so many of so many.
@@ -37,7 +37,7 @@ pub fn measure(
     plan: &Plan,
     runs: &mut dyn Runs,
     progress: &mut dyn FnMut(usize, usize, &str),
-) -> Result<Scaling, Trouble> {
+) -> Result<Scaling, UserError> {
     let configurations: Vec<(&Template, u32)> =
         plan.series.iter().flat_map(|series| plan.workers.iter().map(move |workers| (series, *workers))).collect();
     let mut found: Vec<Vec<Ran>> = vec![Vec::new(); configurations.len()];
@@ -111,7 +111,7 @@ mod tests {
     }
 
     impl Runs for Fake {
-        fn run(&mut self, command: &[OsString]) -> Result<Ran, Trouble> {
+        fn run(&mut self, command: &[OsString]) -> Result<Ran, UserError> {
             let words: Vec<_> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             self.asked.push(words.join(" "));
             let workers: u64 = words[1].parse().unwrap();
@@ -160,8 +160,8 @@ mod tests {
     fn a_run_that_fails_ends_it() {
         struct Broken;
         impl Runs for Broken {
-            fn run(&mut self, _: &[OsString]) -> Result<Ran, Trouble> {
-                Err(Trouble::new("it does not run"))
+            fn run(&mut self, _: &[OsString]) -> Result<Ran, UserError> {
+                Err(UserError::new("it does not run"))
             }
         }
         assert!(measure(&plan(1), &mut Broken, &mut |_, _, _| ()).is_err());

@@ -11,7 +11,7 @@ mod text;
 use super::template::Template;
 use crate::line::Line;
 use crate::style::{Style, clean};
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{UserError, WRONG};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -60,7 +60,7 @@ pub struct ScalingArgs {
     pub template: Vec<String>,
 }
 
-pub fn run(args: &ScalingArgs) -> Result<ExitCode, Trouble> {
+pub fn run(args: &ScalingArgs) -> Result<ExitCode, UserError> {
     let series = series(args).map_err(|trouble| trouble.ends_with(WRONG))?;
     let workers = super::print::rising(&args.workers);
     let plan = experiment::Plan { series, workers, repeats: args.repeats, seed: args.seed };
@@ -76,16 +76,16 @@ pub fn run(args: &ScalingArgs) -> Result<ExitCode, Trouble> {
 }
 
 /// The lines of the plot: each with a name of its own and a place for the workers.
-fn series(args: &ScalingArgs) -> Result<Vec<Template>, Trouble> {
+fn series(args: &ScalingArgs) -> Result<Vec<Template>, UserError> {
     let single = (!args.template.is_empty()).then(|| Template::unnamed(&args.template));
     let all: Vec<Template> = args.series.iter().cloned().chain(single).collect();
     for (index, series) in all.iter().enumerate() {
         if !series.has(experiment::PLACE) {
-            return Err(Trouble::new(format!("{} has no place for the number of workers", series.name))
+            return Err(UserError::new(format!("{} has no place for the number of workers", series.name))
                 .next("write {workers} where it goes"));
         }
         if all.iter().take(index).any(|other| other.name == series.name) {
-            return Err(Trouble::new(format!("two series are called {}", series.name)).next("give one another name"));
+            return Err(UserError::new(format!("two series are called {}", series.name)).next("give one another name"));
         }
     }
     Ok(all)

@@ -3,7 +3,7 @@
 //! a bounded end.
 
 use super::experiment::{Ran, Runs};
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use rtscope_host::procfs::Host;
 use rtscope_host::taken::Ticks;
 use std::ffi::OsString;
@@ -20,12 +20,12 @@ pub struct Programs {
 }
 
 impl Runs for Programs {
-    fn run(&mut self, command: &[OsString]) -> Result<Ran, Trouble> {
+    fn run(&mut self, command: &[OsString]) -> Result<Ran, UserError> {
         let shown = command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let (program, arguments) = command.split_first().ok_or_else(|| Trouble::new("an empty command"))?;
+        let (program, arguments) = command.split_first().ok_or_else(|| UserError::new("an empty command"))?;
         let before = Ticks::now(&Host::default());
         let start = Instant::now();
-        let failed = |error: io::Error| Trouble::new(format!("cannot run {shown}")).because(error);
+        let failed = |error: io::Error| UserError::new(format!("cannot run {shown}")).because(error);
         let mut child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::null())
@@ -37,11 +37,11 @@ impl Runs for Programs {
         let wall_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1);
         let taken = before.zip(Ticks::now(&Host::default())).map(|(before, after)| after - before);
         if !status.success() {
-            return Err(Trouble::new(format!("{shown} did not end well")).because(status).next("run it by itself"));
+            return Err(UserError::new(format!("{shown} did not end well")).because(status).next("run it by itself"));
         }
         let said = solves(&String::from_utf8_lossy(&end.map_err(failed)?));
         let work = self.work.or(said).ok_or_else(|| {
-            Trouble::new(format!("{shown} does not say how much it did"))
+            UserError::new(format!("{shown} does not say how much it did"))
                 .next("let it print a line `solves N`, or give --work N")
         })?;
         Ok(Ran { work, wall_ns, taken })

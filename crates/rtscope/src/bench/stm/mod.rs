@@ -15,7 +15,7 @@ pub(crate) mod text;
 use crate::record::duration;
 use crate::report::html;
 use crate::style::clean;
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{UserError, WRONG};
 use crate::tune::live::{Live, TIMEOUT, Way as Trial};
 use crate::tune::progress::Progress;
 use benchmarks::{Benchmark, Operations};
@@ -107,14 +107,14 @@ pub struct StmArgs {
     pub template: Vec<String>,
 }
 
-pub(super) fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
+pub(super) fn run(args: &StmArgs) -> Result<ExitCode, UserError> {
     let cpus = std::thread::available_parallelism().ok().map(usize::from);
     let all = args.capabilities.unwrap_or_else(|| cpus.and_then(|cpus| u32::try_from(cpus).ok()).unwrap_or(1));
     let cores = Cores { all, few: args.cores.unwrap_or((all / 2).max(1)) };
     let plan = plan(args, cores)?;
-    let signals = Signals::install().map_err(|error| Trouble::new("signals cannot be caught").because(error))?;
+    let signals = Signals::install().map_err(|error| UserError::new("signals cannot be caught").because(error))?;
     let (found, end) = measured(args, plan, (cpus, cores), &signals);
-    let trouble = |what: &str, end: &End| Trouble::new(what).because(end.why()).ends_with(end.status());
+    let trouble = |what: &str, end: &End| UserError::new(what).because(end.why()).ends_with(end.status());
     if let Some(end) = end.as_ref().filter(|_| found.points().next().is_none()) {
         return Err(trouble("nothing was measured", end));
     }
@@ -126,8 +126,8 @@ pub(super) fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
 }
 
 /// What is asked for, where that makes sense.
-fn plan(args: &StmArgs, cores: Cores) -> Result<Plan, Trouble> {
-    let wrong = |what: &str, next: &str| Trouble::new(what).next(next).ends_with(WRONG);
+fn plan(args: &StmArgs, cores: Cores) -> Result<Plan, UserError> {
+    let wrong = |what: &str, next: &str| UserError::new(what).next(next).ends_with(WRONG);
     let linked = args.scheduled.is_some();
     let ways = if args.configurations.is_empty() { Way::usual(linked) } else { args.configurations.clone() };
     if let Some(way) = ways.iter().find(|way| way.is_linked() && !linked) {
@@ -136,7 +136,7 @@ fn plan(args: &StmArgs, cores: Cores) -> Result<Plan, Trouble> {
     }
     let benchmarks = match &args.program {
         Some(program) => {
-            benchmarks::of(program, &args.only, &args.operations).map_err(|why| Trouble::new(why).ends_with(WRONG))?
+            benchmarks::of(program, &args.only, &args.operations).map_err(|why| UserError::new(why).ends_with(WRONG))?
         }
         None => vec![Benchmark::own(&args.template)],
     };
@@ -200,7 +200,7 @@ fn live<'a>(args: &StmArgs, signals: &'a Signals) -> Live<'a> {
 }
 
 /// Writes what is asked for, and prints.
-fn show(args: &StmArgs, found: &Found) -> Result<(), Trouble> {
+fn show(args: &StmArgs, found: &Found) -> Result<(), UserError> {
     let drawn = || {
         let page = ("stm.html".to_owned(), html::stm_bench(found));
         let drawings = found.benchmarks.iter().map(|one| (drawing(&one.name), svg::document(found, one)));

@@ -4,7 +4,7 @@
 
 use super::frame::figure;
 use crate::draw::escape::{escape, unescape};
-use crate::trouble::Trouble;
+use crate::trouble::UserError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::fs::File;
@@ -22,9 +22,9 @@ pub struct Plot {
 
 impl Plot {
     /// A drawing of `svg`, called `name` where it does not say what it shows.
-    fn new(svg: String, name: &str) -> Result<Plot, Trouble> {
+    fn new(svg: String, name: &str) -> Result<Plot, UserError> {
         let Some(at) = svg.find("<svg").filter(|at| *at < 1000 && svg.contains("</svg>")) else {
-            let trouble = Trouble::new(format!("cannot put {name} on the page")).because("it is no SVG drawing");
+            let trouble = UserError::new(format!("cannot put {name} on the page")).because("it is no SVG drawing");
             return Err(trouble.next("give a drawing that rtscope tune, bench, load, heap or machine wrote"));
         };
         let begin = svg.get(at..).unwrap_or_default().split('>').next().unwrap_or_default();
@@ -38,13 +38,13 @@ impl Plot {
 ///
 /// # Errors
 /// A file cannot be read, is no SVG, or together they are more than [`PLOTS_MAX`].
-pub fn read(paths: &[impl AsRef<Path>]) -> Result<Vec<Plot>, Trouble> {
+pub fn read(paths: &[impl AsRef<Path>]) -> Result<Vec<Plot>, UserError> {
     let mut room = PLOTS_MAX as u64;
     let mut plots = Vec::new();
     for path in paths {
         let path = path.as_ref();
         let name = path.display().to_string();
-        let trouble = || Trouble::new(format!("cannot put {name} on the page"));
+        let trouble = || UserError::new(format!("cannot put {name} on the page"));
         let mut svg = String::new();
         let file = File::open(path).map_err(|error| trouble().because(error))?;
         file.take(room + 1).read_to_string(&mut svg).map_err(|error| trouble().because(error))?;

@@ -1,7 +1,7 @@
 //! The verdict on the page: findings with evidence and remedy, or what
 //! "nothing found" stands on.
 
-use crate::draw::escape::escape;
+use crate::draw::escape::{escape, marked};
 use crate::report::{no_findings, units, words};
 use rtscope_analyze::results::Results;
 use rtscope_model::text::word;
@@ -32,12 +32,12 @@ fn article(results: &Results, finding: &Finding) -> String {
     let mut out = format!(
         "<article class=\"finding {severity}\"><h3>{}</h3><p class=\"faint\"><strong>costs {cost}, {} {of}</strong> \
          &middot; {severity} &middot; confidence {} &middot; <code>{}</code></p>",
-        escape(&finding.claim),
+        marked(&finding.claim),
         escape(&units::percent(finding.share)),
         finding.confidence.word(),
         escape(&finding.id),
     );
-    let seen = |evidence: &Evidence| format!("{}{}", escape(&evidence.text), range(results, evidence));
+    let seen = |evidence: &Evidence| format!("{}{}", marked(&evidence.text), range(results, evidence));
     out += &titled("Seen", finding.evidence.iter().take(EVIDENCE_MAX).map(seen));
     out += &titled("Change", finding.remedies.iter().take(REMEDIES_MAX).map(item));
     out + "</article>"
@@ -50,7 +50,7 @@ fn titled(title: &str, items: impl Iterator<Item = String>) -> String {
 }
 
 fn item(remedy: &Remedy) -> String {
-    let mut out = escape(&remedy.text.to_string()).into_owned();
+    let mut out = marked(&remedy.text.to_string());
     if let Some(flag) = &remedy.flag {
         let lines: Vec<_> = flag.lines().take(40).map(escape).collect();
         let _ = write!(out, "<pre><code>{}</code></pre>", lines.join("\n"));

@@ -112,7 +112,7 @@ impl Watcher {
         let tries = same.map_or(0, |known| known.tries) + 1;
         let host = self.host.clone();
         let finding = std::thread::Builder::new().name("transactions".into()).spawn(move || {
-            crate::system::worker::stand_back();
+            crate::system::worker::use_batch_priority();
             find(&host, pid)
         });
         let whole = self.host.stat(pid).is_some_and(|stat| stat.start_ticks >= self.own_start);

@@ -14,7 +14,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use names::told;
+pub use names::interpret;
 
 use super::heap::{Sampled, Target};
 use crate::kernel::asleep::Asleep;

@@ -3,7 +3,7 @@
 //! that the manager fills. Owns the names of these functions (`GHC.Event.Thread` of base, in
 //! `GHC.Internal` since 9.10) and of the manager's own loops; refuses to go by anything else.
 
-use crate::runtimes::waiting::{Frame, Role, Told, first_outside};
+use crate::runtimes::waiting::{Frame, Interpreted, Role, first_outside};
 use rtscope_model::WaitKind;
 
 /// Module and item of a name such as `GHC.Internal.Event.Thread.threadDelay1`, without where base keeps it.
@@ -44,7 +44,7 @@ fn runs_an_action(name: &str) -> bool {
 }
 
 /// What `frames`, from the top on, say of a thread that waits for `found`.
-pub fn told(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Told {
+pub fn interpret(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Interpreted {
     // A delay leaves no frame of its own but what is called on an exception: that forgets the timer.
     let own = |frame: &Frame<'_>| frame.role != Role::Foreign && !frame.runtime;
     let first = frames.iter().flatten().find(|frame| own(frame));
@@ -57,13 +57,13 @@ pub fn told(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Told {
         .or_else(|| frames.iter().position(|frame| frame.is_some_and(|frame| own(&frame))));
     match (found, by_name) {
         (WaitKind::Lock | WaitKind::Transaction, Some(kind @ (WaitKind::Time | WaitKind::InputOutput))) => {
-            Told { kind, place: asks(frames).or(outside), callee: None }
+            Interpreted { kind, place: asks(frames).or(outside), callee: None }
         }
         (WaitKind::ForeignCall | WaitKind::Lock, Some(WaitKind::NoWork)) => {
-            Told { kind: WaitKind::NoWork, place: outside, callee: None }
+            Interpreted { kind: WaitKind::NoWork, place: outside, callee: None }
         }
-        (WaitKind::ForeignCall, _) => Told { kind: found, place: outside, callee: callee(frames) },
-        _ => Told { kind: found, place: outside, callee: None },
+        (WaitKind::ForeignCall, _) => Interpreted { kind: found, place: outside, callee: callee(frames) },
+        _ => Interpreted { kind: found, place: outside, callee: None },
     }
 }
 

@@ -3,7 +3,7 @@
 use super::list::Place;
 use super::testing::Image;
 use super::*;
-use crate::runtimes::waiting::{Code, Frame, Role, Told};
+use crate::runtimes::waiting::{Code, Frame, Interpreted, Role};
 use std::cell::Cell;
 
 const CODE: u64 = 0x40_0000;
@@ -203,42 +203,45 @@ fn delays_and_input_are_told_from_locks_by_the_event_manager() {
     for base in ["GHC.Event", "GHC.Internal.Event"] {
         let name = |item: &str| format!("{base}.{item}");
         let (delay, wait, poll) = (name("Thread.threadDelay1"), name("Thread.threadWaitRead1"), name("EPoll.new10"));
-        let told_of = |frames: &[Option<Frame<'_>>]| told(WaitKind::Lock, frames);
-        let of = |kind, place| Told { kind, place, callee: None };
-        assert_eq!(told_of(&[block, frame(&delay, true), frame("Main.nap", false)]), of(WaitKind::Time, Some(2)));
+        let interpreted = |frames: &[Option<Frame<'_>>]| interpret(WaitKind::Lock, frames);
+        let of = |kind, place| Interpreted { kind, place, callee: None };
+        assert_eq!(interpreted(&[block, frame(&delay, true), frame("Main.nap", false)]), of(WaitKind::Time, Some(2)));
         assert_eq!(
-            told_of(&[block, frame(&wait, false), frame("Main.read", false)]),
+            interpreted(&[block, frame(&wait, false), frame("Main.read", false)]),
             of(WaitKind::InputOutput, Some(2))
         );
         let checks = frame("Foreign.C.Error.throwErrnoIfMinus1RetryMayBlock2", false);
         assert_eq!(
-            told_of(&[block, frame(&wait, false), checks, frame("GHC.IO.FD.$wwriteRawBufferPtr", false)]),
+            interpreted(&[block, frame(&wait, false), checks, frame("GHC.IO.FD.$wwriteRawBufferPtr", false)]),
             of(WaitKind::InputOutput, Some(3)),
             "a function that checks a call makes it for its caller"
         );
-        assert_eq!(told(WaitKind::ForeignCall, &[frame(&poll, false)]), of(WaitKind::NoWork, Some(0)));
+        assert_eq!(interpret(WaitKind::ForeignCall, &[frame(&poll, false)]), of(WaitKind::NoWork, Some(0)));
         // Whoever is called by a function that sleeps elsewhere on its stack waits for a lock.
-        assert_eq!(told_of(&[block, frame("Main.take", false), frame(&delay, true)]), of(WaitKind::Lock, Some(1)));
+        assert_eq!(interpreted(&[block, frame("Main.take", false), frame(&delay, true)]), of(WaitKind::Lock, Some(1)));
     }
-    assert_eq!(told(WaitKind::Lock, &[None, block]), Told { kind: WaitKind::Lock, place: None, callee: None });
+    assert_eq!(
+        interpret(WaitKind::Lock, &[None, block]),
+        Interpreted { kind: WaitKind::Lock, place: None, callee: None }
+    );
 }
 
 #[test]
 fn the_c_function_that_was_called_is_the_last_before_haskell_code() {
     let foreign = |name| Some(Frame { role: Role::Foreign, ..frame(name, false).unwrap() });
     let caller = frame("Main.call", false);
-    let told_of = |names: &[&'static str]| {
+    let interpreted = |names: &[&'static str]| {
         let frames: Vec<_> = std::iter::once(caller).chain(names.iter().map(|name| foreign(name))).collect();
-        told(WaitKind::ForeignCall, &frames)
+        interpret(WaitKind::ForeignCall, &frames)
     };
-    let of = |callee| Told { kind: WaitKind::ForeignCall, place: Some(0), callee };
-    assert_eq!(told_of(&["clock_nanosleep", "usleep", "Main.call", "old"]), of(Some(2)));
+    let of = |callee| Interpreted { kind: WaitKind::ForeignCall, place: Some(0), callee };
+    assert_eq!(interpreted(&["clock_nanosleep", "usleep", "Main.call", "old"]), of(Some(2)));
     // What the runtime left on the stack before.
-    assert_eq!(told_of(&["clock_nanosleep", "stg_old", "own_call", "stg_old", "Main.call"]), of(Some(3)));
-    assert_eq!(told_of(&["clock_nanosleep", "own_call", "stg_run", "main"]), of(Some(2)));
-    assert_eq!(told_of(&[]), of(None));
+    assert_eq!(interpreted(&["clock_nanosleep", "stg_old", "own_call", "stg_old", "Main.call"]), of(Some(3)));
+    assert_eq!(interpreted(&["clock_nanosleep", "own_call", "stg_run", "main"]), of(Some(2)));
+    assert_eq!(interpreted(&[]), of(None));
     let unnamed = [caller, foreign("poll"), None, foreign("Main.call")];
-    assert_eq!(told(WaitKind::ForeignCall, &unnamed), of(Some(1)));
+    assert_eq!(interpret(WaitKind::ForeignCall, &unnamed), of(Some(1)));
 }
 
 #[test]

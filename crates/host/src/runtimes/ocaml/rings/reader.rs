@@ -124,7 +124,7 @@ impl Reader {
         let told = Arc::clone(&shared);
         let pen = Pen::start(move |name, error| told.failed(name, error))?;
         let mut state = State::new(config, Arc::clone(&shared), pen)?;
-        Worker::run(shared, "rings", background::stand_back, move |_| state.run())
+        Worker::run(shared, "rings", background::use_batch_priority, move |_| state.run())
     }
 
     /// Rings that were found since the last call.
@@ -456,7 +456,7 @@ impl State {
         }
         if late && !self.in_front {
             self.in_front = true;
-            background::step_forward();
+            background::restore_priority();
         }
         // Quick to look more often, slow to look less often.
         let period = period.min(self.period_ns.saturating_mul(2)).clamp(PERIOD_MIN_NS, PERIOD_MAX_NS);
