@@ -63,6 +63,18 @@ export function byId(id, type) {
 }
 
 /**
+ * Text whose parts between backticks are code.
+ * @param {string} text
+ * @returns {Child[]}
+ */
+export function marked(text) {
+  const parts = clean(text).split("`");
+  // One too many: they are no pairs.
+  if (parts.length % 2 === 0) return [clean(text)];
+  return parts.map((part, index) => (index % 2 === 1 ? el("code", {}, part) : part));
+}
+
+/**
  * Text without characters that act instead of showing.
  * @param {string} text
  */

@@ -1,6 +1,6 @@
 // The list of findings: what the marks on the axis say, in words; each goes to its evidence.
 
-import { clean, el } from "./dom.js";
+import { clean, el, marked } from "./dom.js";
 import { momentIn } from "./time.js";
 import { around } from "./view.js";
 
@@ -34,7 +34,7 @@ async function copy(text, button) {
 /** @param {import("./types").Change} change */
 function changed(change) {
   const { paste } = change;
-  return el("li", {}, clean(change.text), paste === null ? null : el("div", { class: "paste" }, el("pre", {}, clean(paste)),
+  return el("li", {}, ...marked(change.text), paste === null ? null : el("div", { class: "paste" }, el("pre", {}, clean(paste)),
     el("button", { type: "button", class: "go", onclick: (event) => copy(paste, event.currentTarget) }, "Copy")));
 }
 
@@ -50,10 +50,10 @@ export function show(place, state) {
   }
   const one = (/** @type {Finding} */ finding) => el("li", { class: `finding ${finding.severity}` },
     el("p", { class: "kind" }, el("span", { class: "mark", "aria-hidden": "true" }), `${finding.severity} · ${clean(finding.id)}`),
-    el("p", {}, clean(finding.claim)),
+    el("p", {}, ...marked(finding.claim)),
     finding.changes.length > 0 ? el("h3", {}, "Change") : null,
     el("ul", { class: "plain" }, ...finding.changes.map(changed)),
-    finding.seen.length > 0 ? el("details", {}, el("summary", {}, "Why we know"), el("ul", { class: "plain" }, ...finding.seen.map((text) => el("li", {}, clean(text))))) : null,
+    finding.seen.length > 0 ? el("details", {}, el("summary", {}, "Why we know"), el("ul", { class: "plain" }, ...finding.seen.map((text) => el("li", {}, ...marked(text))))) : null,
     finding.at_ns === null ? null : el("button", { type: "button", class: "go", onclick: () => goTo(state, finding) },
       `Show it at ${momentIn(finding.at_ns, state.span)}`));
   place.replaceChildren(el("ol", { class: "findings" }, ...findings.map(one)));

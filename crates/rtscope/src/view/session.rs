@@ -236,13 +236,15 @@ fn found(finding: &Finding, results: &Results, (start, end): (u64, u64)) -> Foun
     }
 }
 
-/// Where a finding shows best. Evidence about most of the recording shows nowhere in particular: then it is the worst pause.
+/// Where a finding shows best. Evidence about most of the recording shows nowhere in particular: then it is the worst pause,
+/// if the cost fits into pauses at all.
 fn shows(finding: &Finding, results: &Results) -> Option<(Time, Time)> {
     let ranges = finding.evidence.iter().filter_map(|seen| Some((seen.from?, seen.to.or(seen.from)?)));
     let narrowest = ranges.min_by_key(|(from, to)| to.since(*from));
     let narrow = narrowest.filter(|(from, to)| to.since(*from).saturating_mul(2) < results.span_ns);
-    let worst = results.drawing.worst.first().map(|worst| (worst.blamed.pause.begin(), worst.blamed.pause.released));
-    narrow.or(worst).or(narrowest)
+    let fits = (1..=results.pauses.total_ns).contains(&finding.cost_ns);
+    let worst = results.drawing.worst.first().filter(|_| fits).map(|worst| &worst.blamed.pause);
+    narrow.or(worst.map(|pause| (pause.begin(), pause.released))).or(narrowest)
 }
 
 /// A loss of a runtime's events that says when. What the kernel dropped is no gap of the lanes.
