@@ -7,7 +7,7 @@ demo:
 	@echo "demo: building rtscope (release: some minutes the first time)"
 	@cargo build --quiet --release -p rtscope
 	@echo "demo: building what compiles and runs the workload"
-	@cargo xtask demo
+	@cargo run --quiet --release --package xtask -- demo
 
 test:
 	@scripts/test

@@ -8,7 +8,7 @@ use rtscope_decode::formats::{self, Log, Opening};
 use rtscope_decode::{ReadAt, Written, spool};
 use std::fs::{DirEntry, File};
 use std::io::{self, Read, Seek};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,14 +41,15 @@ impl From<PathBuf> for Recording {
     }
 }
 
-/// The capture in `folder` that was written to last.
+/// The capture of this user's in `folder` that was written to last: others could put one of any date there.
 fn newest(folder: &Path) -> Option<PathBuf> {
+    let own = rustix::process::geteuid().as_raw();
     let written = |entry: io::Result<DirEntry>| {
         let entry = entry.ok()?;
         let name = PathBuf::from(entry.file_name());
         let named = name.extension().is_some_and(|ending| ending == "rtscope");
-        let manifest = named.then(|| entry.path().join("manifest.json").metadata().ok()).flatten()?;
-        Some((manifest.modified().ok()?, name))
+        let manifest = named.then(|| entry.path().join("manifest.json").symlink_metadata().ok()).flatten()?;
+        (entry.metadata().ok()?.uid() == own).then_some((manifest.modified().ok()?, name))
     };
     std::fs::read_dir(folder).ok()?.filter_map(written).max().map(|(_, name)| name)
 }
@@ -170,6 +171,7 @@ mod tests {
             manifest.set_modified(UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
         }
         std::fs::create_dir(at.join("empty.rtscope")).unwrap();
+        std::os::unix::fs::symlink("new.rtscope", at.join("link.rtscope")).unwrap();
         assert_eq!(newest(at), Some("new.rtscope".into()));
         assert_eq!(Recording::from(PathBuf::from("x")).path().unwrap(), Path::new("x"));
     }

@@ -182,10 +182,15 @@ impl Style {
     }
 }
 
+/// A text with a capital.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A sentence with a capital and a full stop, which notes lack.
 pub(crate) fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let mut out: String = letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect());
+    let mut out = capitalised(text);
     if !out.ends_with('.') {
         out.push('.');
     }

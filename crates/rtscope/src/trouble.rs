@@ -71,21 +71,21 @@ pub(crate) fn document(document: &impl Serialize, pretty: bool) -> Result<String
 
 /// Says something on standard error, which may be closed: that is no reason to fail.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "rtscope: {}", sentence(text));
+    let _ = writeln!(io::stderr(), "rtscope: {}", without_numbers(text));
 }
 
 /// `text` cleaned, without the number that the standard library puts after the words of an error of the system.
-fn sentence(text: &str) -> String {
+fn without_numbers(text: &str) -> String {
     let cleaned = crate::style::clean(text);
     let mut parts = cleaned.split(" (os error ");
-    let mut sentence = parts.next().unwrap_or_default().to_owned();
+    let mut words = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         match part.split_once(')') {
-            Some((number, rest)) if number.parse::<i32>().is_ok() => sentence.push_str(rest),
-            _ => sentence.extend([" (os error ", part]),
+            Some((number, rest)) if number.parse::<i32>().is_ok() => words.push_str(rest),
+            _ => words.extend([" (os error ", part]),
         }
     }
-    sentence
+    words
 }
 
 /// Prints the results of an experiment.
@@ -99,7 +99,7 @@ impl fmt::Display for UserError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [Some(&self.happened), self.why.as_ref(), self.next.as_ref()].into_iter().flatten();
         let parts: Vec<&str> = parts.map(String::as_str).collect();
-        write!(f, "rtscope: {}", sentence(&parts.join("; ")))
+        write!(f, "rtscope: {}", without_numbers(&parts.join("; ")))
     }
 }
 

@@ -26,9 +26,8 @@ const NOISE_MAX: f64 = 0.05;
 const DIRTY_MAX: usize = 3;
 
 /// Of which nothing else is found without its rule: with sparks that no lane runs, one lane at a time has work, as in a program
-/// that is sequential on purpose; and where none has work for long, only who has the lock tells that this is no rest. Writing
-/// the log is in the account, as a part of the program's time, but no other rule names it.
-const UNNAMED: [&str; 4] = ["sparks-lazy", "sparks-fizzle", "lock-asleep", "traced"];
+/// that is sequential on purpose; and where none has work for long, only who has the lock tells that this is no rest.
+const UNNAMED: [&str; 3] = ["sparks-lazy", "sparks-fizzle", "lock-asleep"];
 
 /// Others' work and a host's come in spells: so long before a dirty run is repeated.
 const SPELL: Duration = Duration::from_secs(5);

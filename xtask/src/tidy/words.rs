@@ -13,9 +13,6 @@ const WORDS: [(&str, &str); 6] = [
     ("onlooker", "observer"),
     ("mends", "fixes"),
 ];
-/// After these words it is good English: "cannot be told apart".
-const FINE_BEFORE: [&str; 2] = ["apart", "from"];
-
 /// One sentence for each message of `crates` that has such a word.
 pub(super) fn messages(crates: &[Crate]) -> BTreeSet<String> {
     let all = crates.iter().flat_map(Crate::words);
@@ -37,13 +34,8 @@ fn sentence(file: &Path, text: &str) -> Option<String> {
 }
 
 fn unwanted(text: &str) -> Option<(&'static str, &'static str)> {
-    let words: Vec<&str> =
-        text.split(|c: char| !c.is_alphanumeric() && c != '`').filter(|word| !word.is_empty()).collect();
-    let is = |at: usize, word: &str| {
-        let fine = words.get(at + 1).is_some_and(|next| FINE_BEFORE.contains(next));
-        words[at].eq_ignore_ascii_case(word) && !fine
-    };
-    WORDS.into_iter().find(|(word, _)| (0..words.len()).any(|at| is(at, word)))
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '`');
+    words.find_map(|said| WORDS.into_iter().find(|(word, _)| said.eq_ignore_ascii_case(word)))
 }
 
 #[cfg(test)]
@@ -54,7 +46,7 @@ mod tests {
     fn people_are_not_blamed_for_what_machines_do() {
         assert_eq!(unwanted("Nobody looked at the heap.").map(|(word, _)| word), Some("nobody"));
         assert_eq!(unwanted("its lane is not told.").map(|(word, _)| word), Some("told"));
-        for fine in ["cannot be told apart", "`told` by the library", "a thread ran there"] {
+        for fine in ["`told` by the library", "a thread ran there", "untold"] {
             assert_eq!(unwanted(fine), None, "{fine}");
         }
         assert_eq!(document(Path::new("a.md"), "one\nsomebody did\n").len(), 1);

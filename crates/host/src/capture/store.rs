@@ -48,25 +48,36 @@ impl Store {
     /// `force`.
     pub fn create(path: &Path, force: bool) -> Result<Store, StoreError> {
         let unusable = |error| StoreError::Unusable(path.to_owned(), error);
-        let store = match path.file_name() {
-            Some(name) => {
-                let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-                let parent = Folder::reach(parent).map_err(unusable)?;
-                match parent.make_folder(name, 0o700) {
-                    Ok(folder) => Store { made_in: Some((parent, name.to_owned())), folder },
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                        let folder = parent.folder(name).map_err(|error| unusable(no_folder(error)))?;
-                        Store::take(path, folder, force)?
-                    }
-                    Err(error) => return Err(unusable(error)),
-                }
-            }
-            None => Store::take(path, Folder::open(path).map_err(unusable)?, force)?,
-        };
-        for folder in FOLDERS {
-            store.folder.make_folder(folder, 0o700).map_err(unusable)?;
+        if let Some(made) = Store::create_new(path)? {
+            return Ok(made);
         }
-        Ok(store)
+        let folder = match (parent(path), path.file_name()) {
+            (parent, Some(name)) => {
+                parent.and_then(|parent| parent.folder(name)).map_err(|error| unusable(no_folder(error)))?
+            }
+            (_, None) => Folder::open(path).map_err(unusable)?,
+        };
+        Store::take(path, folder, force)?.laid_out(path)
+    }
+
+    /// Makes the folder where nothing has its name; `None`: something has it.
+    pub fn create_new(path: &Path) -> Result<Option<Store>, StoreError> {
+        let unusable = |error| StoreError::Unusable(path.to_owned(), error);
+        let Some(name) = path.file_name() else { return Ok(None) };
+        let parent = parent(path).map_err(unusable)?;
+        match parent.make_folder(name, 0o700) {
+            Ok(folder) => Store { made_in: Some((parent, name.to_owned())), folder }.laid_out(path).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(unusable(error)),
+        }
+    }
+
+    fn laid_out(self, path: &Path) -> Result<Store, StoreError> {
+        for folder in FOLDERS {
+            let made = self.folder.make_folder(folder, 0o700);
+            made.map_err(|error| StoreError::Unusable(path.to_owned(), error))?;
+        }
+        Ok(self)
     }
 
     /// Takes a folder that is there.
@@ -122,6 +133,11 @@ impl Store {
             let _ = self.folder.remove_folder(folder);
         }
     }
+}
+
+/// The folder that `path` is in.
+fn parent(path: &Path) -> io::Result<Folder> {
+    Folder::reach(path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new(".")))
 }
 
 /// What it means that a name leads to no folder.

@@ -33,11 +33,6 @@ pub const WIDER: &str = "run rtscope as root, or let one group use it with the c
 pub const GROUP_COMMANDS: &str = "P=\"$(command -v rtscope)\"; sudo groupadd -f rtscope && sudo chgrp rtscope \"$P\" && \
     sudo chmod 750 \"$P\" && sudo setcap cap_perfmon+ep \"$P\"; then sudo usermod -aG rtscope USER for each who may";
 
-/// What `kernel.perf_event_paranoid` permits.
-fn level() -> Option<i32> {
-    std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
-}
-
 /// How to get `tier`, which was refused with `error`: more rights do not help where there is too little of something.
 pub fn remedy(tier: Tier, error: &io::Error) -> &'static str {
     match error.raw_os_error() {
@@ -53,11 +48,9 @@ pub fn remedy(tier: Tier, error: &io::Error) -> &'static str {
     match tier {
         Tier::Tracepoints => "run rtscope as root",
         Tier::CpuWideSwitches => WIDER,
-        Tier::OwnSwitches if level().is_some_and(|level| level <= 2) => {
-            "record as the user of the process, or as root; in a container, allow perf_event_open in its seccomp profile"
-        }
         Tier::OwnSwitches => {
-            "`sudo sysctl kernel.perf_event_paranoid=2`; in a container, allow perf_event_open in its seccomp profile"
+            "`sudo sysctl kernel.perf_event_paranoid=2` where it is higher; record another user's process as that user or as \
+             root; in a container, allow perf_event_open in its seccomp profile"
         }
         Tier::Polling => "mount /proc",
     }

@@ -111,6 +111,9 @@ fn room(options: &Options, store: &Store) -> Result<(Room, Option<String>), Reco
     })
 }
 
+/// Captures of one program in one folder whose names are tried.
+const NUMBERS: std::ops::Range<u32> = 1..100_000;
+
 /// The capture folder: where `-o` says, else the first of `PROGRAM.rtscope`, `PROGRAM.1.rtscope`, `PROGRAM.2.rtscope`... here
 /// that does not exist yet.
 fn store(options: &Options, program: &str) -> Result<Store, StoreError> {
@@ -120,20 +123,10 @@ fn store(options: &Options, program: &str) -> Result<Store, StoreError> {
     // A program calls itself what it likes.
     let name = Path::new(program).file_name().map_or("program".into(), |name| name.to_string_lossy());
     let name = text::name(&name);
-    let mut number = 0_u64;
-    loop {
-        let path =
-            PathBuf::from(if number == 0 { format!("{name}.rtscope") } else { format!("{name}.{number}.rtscope") });
-        number += 1;
-        if path.symlink_metadata().is_ok() {
-            continue;
-        }
-        match Store::create(&path, options.force) {
-            // Another recording was faster.
-            Err(StoreError::Occupied(_)) => {}
-            made => return made,
-        }
-    }
+    let first = PathBuf::from(format!("{name}.rtscope"));
+    let numbered = NUMBERS.map(|number| PathBuf::from(format!("{name}.{number}.rtscope")));
+    let made = std::iter::once(first.clone()).chain(numbered).find_map(|path| Store::create_new(&path).transpose());
+    made.unwrap_or(Err(StoreError::Occupied(first)))
 }
 
 /// What the command's program accepts. For a wrapper: the first program of GHC

@@ -26,10 +26,14 @@ pub fn render(planned: &Planned, explain: bool, style: &Style) -> String {
     }
     what_next(plan, &mut page);
     page.blank();
-    if explain {
-        reasons(plan, &mut page);
-    } else {
-        in_short(plan, &mut page);
+    for Decision { word, tone, what, why, source } in decisions(plan, style) {
+        if explain {
+            page.row(word, tone, &what, why);
+            source.iter().for_each(|source| page.below(Some(Tone::Faint), source));
+        } else {
+            let first = why.split_once(". ").map_or(why, |(first, _)| first).trim_end_matches('.');
+            page.brief(word, tone, (&what, FLAG), first);
+        }
     }
     for note in &plan.notes {
         page.note("note", Tone::Faint, &sentence(note));
@@ -40,62 +44,41 @@ pub fn render(planned: &Planned, explain: bool, style: &Style) -> String {
     page.finish()
 }
 
-/// A line for each decision: the flag and the first sentence of its reason.
-fn in_short(plan: &Plan, page: &mut Screen<'_>) {
-    let mut line = |word: &str, tone: Tone, flag: &str, why: &str| {
-        let first = why.split_once(". ").map_or(why, |(first, _)| first).trim_end_matches('.');
-        page.brief(word, tone, (flag, FLAG), first);
-    };
-    for flag in &plan.flags {
-        line("set", Tone::Good, &plan.word(&flag.flag, flag.value.as_deref()), &flag.reason);
-    }
-    for kept in &plan.kept {
-        line("kept", Tone::Good, &kept.option, &kept.means);
-    }
-    if let Some(cpus) = &plan.cpus {
-        line("set", Tone::Good, &format!("CPUs {}", rtscope_host::cpu_list::show(cpus)), ONE_OF_A_CORE);
-    }
-    for refused in &plan.refused {
-        line("not", Tone::Warn, &plan.word(&refused.flag, refused.value.as_deref()), &refused.why);
-    }
-    for relink in &plan.relink {
-        line("relink", Tone::Calm, &relink.with, &relink.why);
-    }
-    for measure in &plan.measure {
-        line("measure", Tone::Calm, &measure.candidates.join(", "), &measure.why);
-    }
+/// What a plan came to about one thing.
+struct Decision<'p> {
+    word: &'static str,
+    tone: Tone,
+    /// The flag, or what else it is about.
+    what: String,
+    why: &'p str,
+    /// Where the reason comes from, and how sure it is.
+    source: Option<String>,
 }
 
-const ONE_OF_A_CORE: &str =
-    "`rtscope run` keeps the program to one CPU of each core, so that no two workers share one.";
-
-/// Each decision with the whole of its reason and where that comes from.
-fn reasons(plan: &Plan, page: &mut Screen<'_>) {
-    let dot = page.style().dot();
-    for flag in &plan.flags {
-        let written = plan.word(&flag.flag, flag.value.as_deref());
-        page.row("set", Tone::Good, &written, &flag.reason);
-        let source = format!("{}{}confidence {}", flag.source, dot, flag.confidence.word());
-        page.below(Some(Tone::Faint), &source);
-    }
-    for kept in &plan.kept {
-        page.row("kept", Tone::Good, &format!("{} from {}", clean(&kept.option), kept.from), &kept.means);
-    }
-    if let Some(cpus) = &plan.cpus {
-        let list = rtscope_host::cpu_list::show(cpus);
-        page.row("set", Tone::Good, &format!("CPUs {list}"), ONE_OF_A_CORE);
-    }
-    for refused in &plan.refused {
-        let written = plan.word(&refused.flag, refused.value.as_deref());
-        page.row("not", Tone::Warn, &written, &refused.why);
-    }
-    for relink in &plan.relink {
-        page.row("relink", Tone::Calm, &clean(&relink.with), &relink.why);
-    }
-    for measure in &plan.measure {
-        let candidates = measure.candidates.join(", ");
-        page.row("measure", Tone::Calm, &candidates, &measure.why);
-    }
+fn decisions<'p>(plan: &'p Plan, style: &Style) -> Vec<Decision<'p>> {
+    let one = |word, tone, what: String, why: &'p str| Decision { word, tone, what, why, source: None };
+    let set = plan.flags.iter().map(|flag| {
+        let source = format!("{}{}confidence {}", flag.source, style.dot(), flag.confidence.word());
+        let what = plan.word(&flag.flag, flag.value.as_deref());
+        Decision { source: Some(source), ..one("set", Tone::Good, what, &flag.reason) }
+    });
+    let kept = plan
+        .kept
+        .iter()
+        .map(|kept| one("kept", Tone::Good, format!("{} from {}", clean(&kept.option), kept.from), &kept.means));
+    let cpus = plan.cpus.iter().map(|cpus| {
+        let why = "`rtscope run` keeps the program to one CPU of each core, so that no two workers share one.";
+        one("set", Tone::Good, format!("CPUs {}", rtscope_host::cpu_list::show(cpus)), why)
+    });
+    let refused = plan
+        .refused
+        .iter()
+        .map(|refused| one("not", Tone::Warn, plan.word(&refused.flag, refused.value.as_deref()), &refused.why));
+    let relink =
+        plan.relink.iter().map(|relink| one("relink", Tone::Calm, clean(&relink.with).into_owned(), &relink.why));
+    let measure =
+        plan.measure.iter().map(|measure| one("measure", Tone::Calm, measure.candidates.join(", "), &measure.why));
+    set.chain(kept).chain(cpus).chain(refused).chain(relink).chain(measure).collect()
 }
 
 fn what_next(plan: &Plan, page: &mut Screen<'_>) {

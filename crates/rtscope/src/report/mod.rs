@@ -16,5 +16,9 @@ pub mod text;
 pub mod waits;
 pub mod words;
 
+/// Evidence and remedies that a page shows of one finding.
+pub(crate) const EVIDENCE_MAX: usize = 8;
+pub(crate) const REMEDIES_MAX: usize = 4;
+
 pub use rtscope_model::units;
 pub use seen::exit_code;

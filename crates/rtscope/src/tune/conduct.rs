@@ -64,7 +64,7 @@ impl<'a> First<'a> {
         let own = runtimes::own_figures(&gathered.program);
         let live = Live::new(subject.way.clone(), own, scratch.to_owned(), Some(signals));
         First {
-            live: live.bearing(args.noisy, args.patience.min(args.within.unwrap_or(Duration::MAX))),
+            live: live.with_noise(args.noisy, args.patience.min(args.within.unwrap_or(Duration::MAX))),
             ways: Ways { frame: gathered.frame.clone(), same: args.same },
             objective: &subject.objective,
             progress: Progress::new(args.quiet),

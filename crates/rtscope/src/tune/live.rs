@@ -137,7 +137,7 @@ impl<'a> Live<'a> {
 
     /// Waits for a quiet machine before each trial, `patience` long, and counts none that others disturb; or, `noisy`, counts
     /// trials whatever others do to the CPUs meanwhile.
-    pub fn bearing(self, noisy: bool, patience: Duration) -> Live<'a> {
+    pub fn with_noise(self, noisy: bool, patience: Duration) -> Live<'a> {
         let (gate, bounds) = if noisy {
             (Gate { quiet: Duration::ZERO, foreign: 1.0, patience }, Bounds { foreign: 1.0, steal: 1.0 })
         } else {

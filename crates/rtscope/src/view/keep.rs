@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// Grows when the same recording is drawn in another way.
-const DRAWN: u32 = 3;
+const DRAWN: u32 = 4;
 /// Files of a capture that its key tells of, at most; one with more is drawn each time.
 const FILES_MAX: usize = 10_000;
 /// Recordings whose levels are kept in the cache.

@@ -3,15 +3,11 @@
 //! refuses to compute any of it.
 
 use crate::kinds::{self, Kind};
-use crate::report::words;
+use crate::report::{EVIDENCE_MAX, REMEDIES_MAX, words};
 use rtscope_analyze::results::Results;
 use rtscope_model::text::{clean, word};
 use rtscope_model::{Cause, ClockMap, ClockMethod, Finding, Loss, LossKind, Remedy, Time, units};
 use serde::{Deserialize, Serialize};
-
-/// Evidence and remedies that a page shows of one finding.
-const EVIDENCE_MAX: usize = 8;
-const REMEDIES_MAX: usize = 4;
 
 /// Schema of [`Session`].
 pub const SCHEMA: &str = "rtscope/view/1";

@@ -499,8 +499,8 @@ impl<'a> Session<'a> {
     }
 
     fn wait(&self, pidfd: Option<&OwnedFd>, signals: &Signals, timeout_ns: u64) {
-        let announced = pidfd.is_some() || self.left.is_some();
-        let timeout_ns = if announced { timeout_ns } else { timeout_ns.min(clock::ns_of(POLL_FALLBACK)) };
+        let notified = pidfd.is_some() || self.left.is_some();
+        let timeout_ns = if notified { timeout_ns } else { timeout_ns.min(clock::ns_of(POLL_FALLBACK)) };
         let news = self.sources.iter().filter_map(|source| source.descriptor());
         let program = pidfd.map(AsFd::as_fd);
         ready::wait([signals.descriptor()].into_iter().chain(program).chain(news), Some(timeout_ns));

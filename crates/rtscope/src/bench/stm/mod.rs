@@ -195,7 +195,7 @@ fn begins(told: &mut Progress<Option<usize>>, blocks: u32, now: &experiment::Pro
 /// Trials of programs that say their own time.
 fn live<'a>(args: &StmArgs, signals: &'a Signals) -> Live<'a> {
     let way = Trial::Batch { timeout: args.timeout.unwrap_or(TIMEOUT) };
-    let live = Live::new(way, None, std::env::temp_dir(), Some(signals)).bearing(args.noisy, args.patience);
+    let live = Live::new(way, None, std::env::temp_dir(), Some(signals)).with_noise(args.noisy, args.patience);
     Live { says: Some(program::says), ..live }
 }
 

@@ -2,15 +2,13 @@
 //! "nothing found" stands on.
 
 use crate::draw::escape::{escape, marked};
-use crate::report::{no_findings, units, words};
+use crate::report::{EVIDENCE_MAX, REMEDIES_MAX, no_findings, units, words};
 use rtscope_analyze::results::Results;
 use rtscope_model::text::word;
 use rtscope_model::{Evidence, Finding, Remedy};
 use std::fmt::Write as _;
 
 const FINDINGS_MAX: usize = 20;
-const EVIDENCE_MAX: usize = 8;
-const REMEDIES_MAX: usize = 4;
 
 pub(super) fn verdict(results: &Results) -> String {
     let mut out = String::new();

@@ -4,7 +4,7 @@
 use crate::draw::screen::{LABEL, Screen};
 use crate::report::words::{self, CauseGroup, Part, wall_clock};
 use crate::report::{code, tables, units};
-use crate::style::{Tone, clean, short, shorten};
+use crate::style::{Tone, capitalised, clean, short, shorten};
 use rtscope_analyze::results::{Generation, Lane, Level, Place, Results};
 use rtscope_model::Cause;
 use rtscope_model::text::word;
@@ -148,12 +148,6 @@ fn code(screen: &mut Screen, results: &Results) {
     }
 }
 
-/// A noun as the label of a table.
-fn heading(noun: &str) -> String {
-    let (first, rest) = noun.split_at(noun.len().min(1));
-    first.to_uppercase() + rest
-}
-
 /// One row per lane, the ones that made others wait first.
 fn lanes(screen: &mut Screen, results: &Results) {
     let held = |id: u16| results.held_up.iter().find(|held| held.lane == id);
@@ -163,7 +157,7 @@ fn lanes(screen: &mut Screen, results: &Results) {
     }
     let table = tables::lanes(results, &lanes, LANES_SHOWN, |name| short(name, 24));
     let (one, many) = results.runtime.info().lane;
-    table.write(screen, &heading(many), (LANES_SHOWN, many));
+    table.write(screen, &capitalised(many), (LANES_SHOWN, many));
     let inferred = |lane: &&Lane| lane.leadership_inferred && lane.leadership_wait_ns > Some(0);
     if lanes.iter().take(LANES_SHOWN).any(inferred) {
         screen.entry("", &format!("~ inferred from how fast the {one} allocates: this runtime does not post it"));

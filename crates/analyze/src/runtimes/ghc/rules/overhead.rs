@@ -5,7 +5,12 @@ use crate::findings::overhead::{self, Work};
 
 pub static RULE: Rule = Rule { check: |facts| overhead::check(facts, &WORK), ..overhead::BASE };
 
-static WORK: [Work; 10] = [
+static WORK: [Work; 11] = [
+    Work {
+        ids: &["purpose:log-writing"],
+        asked: "thread switches and other events of every class that is logged",
+        change: "Log fewer classes: `+RTS -l-ag` is enough for collections.",
+    },
     Work {
         // What wakes a capability's thread wakes it through the kernel.
         ids: &["purpose:scheduling", "kernel:futex"],
