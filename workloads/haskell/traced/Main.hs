@@ -14,7 +14,7 @@ main = do
     there <- newEmptyMVar
     back <- newEmptyMVar
     _ <- forkOn lane (forever (takeMVar there >>= putMVar back . (+ 1)))
-    forkOn lane (handOver there back (start + 1) 0 >>= putMVar ended)
+    forkOn lane (handOver there back (start + 0.5) 0 >>= putMVar ended)
   counts <- replicateM 2 (takeMVar ended)
   print (sum counts)
 
