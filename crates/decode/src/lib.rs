@@ -10,6 +10,7 @@
 pub mod capture;
 pub mod code;
 pub mod formats;
+pub mod frames;
 pub mod fxt;
 pub mod ghc_eventlog;
 pub mod ghc_statistics;

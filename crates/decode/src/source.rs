@@ -5,6 +5,7 @@
 use rustix::fs::{SeekFrom, seek};
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Random access to bytes that may still grow or shrink.
@@ -115,22 +116,27 @@ impl Written {
     }
 }
 
-/// [`Written`], read from its front to its end.
-#[derive(Debug)]
+/// What is stored, read from its front to its end.
 pub struct FromFront {
-    written: Written,
+    stored: Arc<dyn ReadAt>,
     at: u64,
 }
 
-impl From<Written> for FromFront {
-    fn from(written: Written) -> FromFront {
-        FromFront { written, at: 0 }
+impl std::fmt::Debug for FromFront {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("FromFront").field("at", &self.at).finish_non_exhaustive()
+    }
+}
+
+impl From<Arc<dyn ReadAt>> for FromFront {
+    fn from(stored: Arc<dyn ReadAt>) -> FromFront {
+        FromFront { stored, at: 0 }
     }
 }
 
 impl Read for FromFront {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.written.read_at(buffer, self.at)?;
+        let count = self.stored.read_at(buffer, self.at)?;
         self.at += count as u64;
         Ok(count)
     }

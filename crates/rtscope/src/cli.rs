@@ -8,6 +8,7 @@ use crate::heap::HeapArgs;
 use crate::input::Recording;
 use crate::load::LoadArgs;
 use crate::log_version::LogVersion;
+use crate::pack::PackArgs;
 use crate::plan::PlanArgs;
 use crate::record::RecordArgs;
 use crate::run::RunArgs;
@@ -53,6 +54,8 @@ pub enum Command {
     View(ViewArgs),
     /// Hand a recording over to other tools
     Export(ExportArgs),
+    /// Put a capture into one file, to be kept or sent
+    Pack(PackArgs),
     /// Say where the memory of a Haskell program is, or was when it was recorded
     Heap(HeapArgs),
     /// Count the transactions (STM) of a Haskell program: how many, what became of them, by name

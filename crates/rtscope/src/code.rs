@@ -23,11 +23,14 @@ pub fn open(capture: &Capture, log: Option<&dyn Log>, losses: &mut Vec<Loss>) ->
         Names::default()
     });
     let ipe = log.map_or(Vec::new(), |log| log.code_names(&names.ranges()));
-    let open = || -> Result<CodeStream, String> {
-        let sources = streams(capture, &code.streams)?;
+    let mut cut = Vec::new();
+    let mut open = || -> Result<CodeStream, String> {
+        let sources = streams(capture, &code.streams, &mut cut)?;
         CodeStream::open(code, sources, &names, &ipe).map_err(|error| error.to_string())
     };
-    open().map_err(|error| losses.push(missing("code", error))).ok()
+    let opened = open();
+    losses.extend(cut);
+    opened.map_err(|error| losses.push(missing("code", error))).ok()
 }
 
 /// The recorder's names; those of the files where it was killed before it wrote them.
@@ -41,7 +44,7 @@ fn names(capture: &Capture, code: &Code) -> Result<Names, String> {
         damaged => {
             let files = Files::new(Host::default());
             let offset = capture.manifest().realtime_offset_ns;
-            let sources = streams(capture, &code.streams);
+            let sources = streams(capture, &code.streams, &mut Vec::new());
             let found = sources.and_then(|sources| symbols::names_in(sources, code, &files, offset));
             found.map_err(|why| damaged.and_then(Result::err).unwrap_or(why))
         }

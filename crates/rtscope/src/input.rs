@@ -3,10 +3,10 @@
 
 use crate::trouble::{UserError, WRONG, say};
 use clap::Args;
-use rtscope_decode::capture::Capture;
+use rtscope_decode::capture::{Capture, pack};
 use rtscope_decode::formats::{self, Log, Opening};
 use rtscope_decode::{ReadAt, Written, spool};
-use std::fs::{DirEntry, File};
+use std::fs::{DirEntry, File, Metadata};
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The recording that a command reads.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Recording {
-    /// A capture (NAME.rtscope), an eventlog, an OCaml ring (PID.events), a Fuchsia trace (.fxt), or `-` for a log on
+    /// A capture (NAME.rtscope, NAME.rtscope.zst), an eventlog, an OCaml ring (PID.events), a Fuchsia trace (.fxt), or `-` for a log on
     /// standard input [default: the newest capture in this folder]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
@@ -47,9 +47,14 @@ fn newest(folder: &Path) -> Option<PathBuf> {
     let written = |entry: io::Result<DirEntry>| {
         let entry = entry.ok()?;
         let name = PathBuf::from(entry.file_name());
-        let named = name.extension().is_some_and(|ending| ending == "rtscope");
-        let manifest = named.then(|| entry.path().join("manifest.json").symlink_metadata().ok()).flatten()?;
-        (entry.metadata().ok()?.uid() == own).then_some((manifest.modified().ok()?, name))
+        let ends = |ending: &str| entry.file_name().as_encoded_bytes().ends_with(ending.as_bytes());
+        let found = entry.metadata().ok()?;
+        let at = match () {
+            () if ends(".rtscope") => entry.path().join("manifest.json").symlink_metadata().ok()?.modified(),
+            () if ends(pack::ENDING) && found.is_file() => found.modified(),
+            () => return None,
+        };
+        (found.uid() == own).then_some((at.ok()?, name))
     };
     std::fs::read_dir(folder).ok()?.filter_map(written).max().map(|(_, name)| name)
 }
@@ -72,7 +77,7 @@ pub fn open(path: &Path, version: Option<&str>) -> Result<Input, UserError> {
         UserError::unreadable(path, error)
             .next("give a capture (NAME.rtscope), an eventlog or a ring file; `rtscope record PROGRAM` makes a capture")
     })?;
-    if kind.is_dir() {
+    if is_capture(path, &kind) {
         let capture = Capture::open(path).map_err(|error| UserError::unreadable(path, error))?;
         return Ok(Input::Capture(Box::new(capture)));
     }
@@ -81,6 +86,12 @@ pub fn open(path: &Path, version: Option<&str>) -> Result<Input, UserError> {
         return spooled(path, file, version);
     }
     log(path, file, version)
+}
+
+/// Whether `path` is a capture: a folder, or the file that one was packed into.
+pub(crate) fn is_capture(path: &Path, found: &Metadata) -> bool {
+    let packed = || File::open(path).is_ok_and(|file| pack::is_packed(&formats::head(&file)));
+    found.is_dir() || (found.is_file() && packed())
 }
 
 /// A stream that cannot be read twice is copied to a file that has no name.

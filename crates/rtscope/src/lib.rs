@@ -22,6 +22,7 @@ mod load;
 mod log_version;
 pub mod machine;
 pub mod observer;
+mod pack;
 pub mod pipeline;
 pub mod plan;
 pub mod program;

@@ -6,8 +6,8 @@ use crate::report::pauses_json;
 use crate::style::{self, Json, Style};
 use crate::trouble::{UserError, WRONG, printed, say, write_to};
 use crate::{
-    bench, compare, doctor, explain, export, heap, input, load, machine, pipeline, plan, record, report, run, stm, top,
-    tune, view,
+    bench, compare, doctor, explain, export, heap, input, load, machine, pack, pipeline, plan, record, report, run,
+    stm, top, tune, view,
 };
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
@@ -27,6 +27,10 @@ pub fn main() -> ExitCode {
         }
         Command::View(args) => view::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Pack(args) => pack::run(&args).map(|line| {
+            say(&line);
+            ExitCode::SUCCESS
+        }),
         Command::Heap(args) => heap::run(&args),
         Command::Stm(args) => stm::run(&args),
         Command::Top(args) => top::run(&args),

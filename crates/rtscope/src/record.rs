@@ -1,8 +1,10 @@
 //! The command `record`: its options, its messages, its exit status. What a
 //! recording does is `rtscope_host::recording`'s matter.
 
-use crate::trouble::say;
+use crate::pack::pack;
+use crate::trouble::{UserError, say};
 use clap::{Args, ValueEnum};
+use rtscope_decode::capture::pack::ENDING;
 use rtscope_host::kernel;
 use rtscope_host::options::Detail;
 use rtscope_host::recording::{self, Bounds, Options, Target, When};
@@ -13,6 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// The exit status of a failure to record.
+const FAILED: u8 = 125;
 /// Shortest period of heap snapshots.
 const HEAP_EVERY_MIN: Duration = Duration::from_millis(10);
 
@@ -22,7 +26,8 @@ const HEAP_EVERY_MIN: Duration = Duration::from_millis(10);
     after_help = "Processes that the program leaves running when it ends are recorded until they end or Ctrl-C.\n\nThe exit status is the program's own, 128 + N after signal N; 125 to 127 are failures to record or to start it."
 )]
 pub struct RecordArgs {
-    /// Folder for the capture (default: PROGRAM.rtscope here, PROGRAM.1.rtscope where that exists).
+    /// Folder for the capture (default: PROGRAM.rtscope here, PROGRAM.1.rtscope where that exists); a name that ends with
+    /// .rtscope.zst packs it into one file at the end.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Take a folder for the capture that other users can write to, and make it private; it must be empty and one's
@@ -97,7 +102,15 @@ pub enum DetailArg {
 }
 
 /// Records as `args` say and returns the program's own status.
-pub fn run(args: RecordArgs) -> ExitCode {
+pub fn run(mut args: RecordArgs) -> ExitCode {
+    let packed = args.output.take_if(|name| name.as_os_str().as_encoded_bytes().ends_with(ENDING.as_bytes()));
+    if let Some(file) = &packed {
+        if file.symlink_metadata().is_ok() {
+            say(&format!("{} exists already; name another file with -o", file.display()));
+            return ExitCode::from(FAILED);
+        }
+        args.output = Some(file.with_extension(""));
+    }
     let quiet = args.quiet;
     let mut tell = |text: &str| {
         if !quiet {
@@ -106,10 +119,19 @@ pub fn run(args: RecordArgs) -> ExitCode {
     };
     match recording::record(options(args), &mut tell) {
         Ok(outcome) => {
+            let (bytes, capture) = match packed.map(|file| pack_up(&outcome.capture, file)) {
+                None => (outcome.bytes, outcome.capture.clone()),
+                Some(Ok(packed)) => packed,
+                Some(Err(trouble)) => {
+                    say(&format!("the capture stays in {}", outcome.capture.display()));
+                    eprintln!("{trouble}");
+                    return ExitCode::from(FAILED);
+                }
+            };
             tell(&format!(
                 "recorded {} into {1}; explain it with `rtscope report {1}`",
-                units::bytes(outcome.bytes),
-                shown(&outcome.capture).display()
+                units::bytes(bytes),
+                shown(&capture).display()
             ));
             ExitCode::from(outcome.status())
         }
@@ -118,6 +140,15 @@ pub fn run(args: RecordArgs) -> ExitCode {
             ExitCode::from(error.status())
         }
     }
+}
+
+/// Packs a capture into `file`, and removes the folder.
+fn pack_up(capture: &Path, file: PathBuf) -> Result<(u64, PathBuf), UserError> {
+    let bytes = pack(capture, &file)?;
+    std::fs::remove_dir_all(capture).map_err(|error| {
+        UserError::new(format!("{} was packed, and cannot be removed", capture.display())).because(error)
+    })?;
+    Ok((bytes, file))
 }
 
 /// The path from here, where that is shorter.

@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 /// A recorder writes one for each CPU, and the kernel knows no more CPUs than that.
 const STREAMS_MAX: usize = 1 << 13;
+const CUT: &str = "The stream ends inside a frame: the recorder was ended while it wrote.";
 /// A recorder uses a handful of tracepoints, each described on less than a page.
 const TRACEPOINTS_MAX: usize = 64;
 const FORMAT_MAX: u64 = 64 << 10;
@@ -122,10 +123,10 @@ pub(crate) fn opening<'a>(
     entry: &'a manifest::Log,
     version: Option<&'a str>,
 ) -> std::io::Result<(&'static dyn LogFormat, Opening<'a>)> {
-    let file = capture.folder().written(&entry.path)?;
-    let format = formats::find(&formats::head(&file)).filter(|format| format.is_recorded());
+    let file = capture.folder().written(&entry.path)?.content();
+    let format = formats::find(&formats::head(&*file)).filter(|format| format.is_recorded());
     let version = version.or(entry.version.as_deref());
-    Ok((format.unwrap_or(formats::first()), Opening { version, ..Opening::new(Arc::new(file), &entry.path) }))
+    Ok((format.unwrap_or(formats::first()), Opening { version, ..Opening::new(file, &entry.path) }))
 }
 
 /// The clock of a capture's log: the log's own where that is the machine's, else as the recorder
@@ -158,20 +159,31 @@ pub(crate) fn open_sched(capture: &Capture, losses: &mut Vec<Loss>) -> Option<Sc
     if kernel.tier == Tier::Polling || kernel.streams.is_empty() {
         return None;
     }
-    let open = || -> Result<SchedStream, String> {
-        let sources = streams(capture, &kernel.streams)?;
+    let mut cut = Vec::new();
+    let mut open = || -> Result<SchedStream, String> {
+        let sources = streams(capture, &kernel.streams, &mut cut)?;
         let formats = formats(capture);
         let threads = threads(capture);
         SchedStream::open(kernel, sources, &formats, threads.as_deref()).map_err(|error| error.to_string())
     };
-    open().map_err(|error| losses.push(missing("sched", error))).ok()
+    let opened = open();
+    losses.extend(cut);
+    opened.map_err(|error| losses.push(missing("sched", error))).ok()
 }
 
 /// Opens the kernel's streams that a manifest names.
-pub(crate) fn streams(capture: &Capture, names: &[String]) -> Result<Vec<Arc<dyn ReadAt>>, String> {
+pub(crate) fn streams(
+    capture: &Capture,
+    names: &[String],
+    losses: &mut Vec<Loss>,
+) -> Result<Vec<Arc<dyn ReadAt>>, String> {
     let open = |name: &String| {
-        let file = capture.folder().written(name).map_err(|error| format!("{name}: {error}"))?;
-        Ok(Arc::new(file) as Arc<dyn ReadAt>)
+        let stored = capture.folder().written(name).map_err(|error| format!("{name}: {error}"))?;
+        let cut = stored.left_over();
+        if cut > 0 {
+            losses.push(Loss::new(name, LossKind::Truncated, cut, CUT));
+        }
+        Ok(stored.content())
     };
     names.iter().take(STREAMS_MAX).map(open).collect()
 }

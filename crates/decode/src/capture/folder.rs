@@ -1,14 +1,20 @@
-//! The folder of a capture, held by its descriptor. Owns how anything in it is opened: below the folder, through
-//! no link, regular files only, never waiting for another process. Whoever made the capture may be hostile, so
-//! names out of its manifest are refused where they lead elsewhere.
+//! The folder of a capture, held by its descriptor, or the file that it was packed into. Owns how anything in it is
+//! opened: below the folder, through no link, regular files only, never waiting for another process. Whoever made the
+//! capture may be hostile, so names out of its manifest are refused where they lead elsewhere.
 
-use crate::Written;
+use super::pack::Pack;
+use crate::frames::Frames;
+use crate::{ReadAt, Written};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path};
 use std::sync::Arc;
+use std::time::SystemTime;
+
+/// How the names of a folder's streams in [frames](crate::frames) end.
+pub const IN_FRAMES: &str = ".zst";
 
 /// Why something in a capture is not opened.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, thiserror::Error)]
@@ -32,97 +38,175 @@ impl From<Refused> for io::Error {
 
 /// A folder that stays the one that was opened, whatever its path leads to later.
 #[derive(Clone, Debug)]
-pub struct Folder(Arc<OwnedFd>);
+pub struct Folder(Held);
 
-impl Folder {
-    /// The folder at `path`, which the user gave: links in it are followed.
-    ///
-    /// # Errors
-    /// There is none, or it cannot be read.
-    pub fn open(path: &Path) -> io::Result<Folder> {
-        let folder = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Folder(Arc::new(folder)))
+#[derive(Clone, Debug)]
+enum Held {
+    Folder(Arc<OwnedFd>),
+    Pack(Arc<Pack>),
+}
+
+/// A file in a capture, as it is stored: what is in frames is read through them.
+#[derive(Clone)]
+pub struct Stored {
+    content: Arc<dyn ReadAt>,
+    frames: Option<Arc<Frames>>,
+}
+
+impl Stored {
+    fn whole(content: Arc<dyn ReadAt>) -> Stored {
+        Stored { content, frames: None }
     }
 
-    /// The regular file `name` below it, `eventlog/0.eventlog`.
+    fn in_frames(source: Arc<dyn ReadAt>) -> io::Result<Stored> {
+        let frames = Arc::new(Frames::new(source)?);
+        Ok(Stored { content: Arc::clone(&frames) as Arc<dyn ReadAt>, frames: Some(frames) })
+    }
+
+    /// What is in it.
+    pub fn content(&self) -> Arc<dyn ReadAt> {
+        Arc::clone(&self.content)
+    }
+
+    /// Bytes at its end that are no whole frame.
+    pub fn left_over(&self) -> u64 {
+        self.frames.as_ref().map_or(0, |frames| frames.left_over().unwrap_or(0))
+    }
+}
+
+impl Folder {
+    /// The folder at `path`, or the file that one was packed into, which the user gave: links in it are followed.
+    ///
+    /// # Errors
+    /// There is none, it cannot be read, or is a file that holds no capture.
+    pub fn open(path: &Path) -> io::Result<Folder> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let found = rustix::fs::open(path, flags, Mode::empty())?;
+        if FileType::from_raw_mode(fstat(&found)?.st_mode) == FileType::Directory {
+            return Ok(Folder(Held::Folder(Arc::new(found))));
+        }
+        regular(&found)?;
+        Ok(Folder(Held::Pack(Arc::new(Pack::open(found.into())?))))
+    }
+
+    /// A file below it, `eventlog/0.eventlog`, to be read as far as it is written: from its front on, as logs and streams are.
     ///
     /// # Errors
     /// It cannot be opened, or is refused: no regular file.
-    pub fn file(&self, name: &str) -> io::Result<File> {
-        // A look first: opening a device may already do something.
-        regular(&self.below(name, OFlags::PATH)?)?;
-        let file = self.below(name, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
-        regular(&file)?;
-        Ok(file.into())
-    }
-
-    /// What is written of a file that was written from its front on, as logs and streams are.
-    ///
-    /// # Errors
-    /// As [`Folder::file`].
-    pub fn written(&self, name: &str) -> io::Result<Written> {
-        Ok(Written::new(self.file(name)?))
+    pub fn written(&self, name: &str) -> io::Result<Stored> {
+        let source = match &self.0 {
+            Held::Folder(folder) => Arc::new(Written::new(file(folder, name)?)),
+            Held::Pack(pack) => return Ok(Stored::whole(Arc::new(pack.content(name)?))),
+        };
+        if name.ends_with(IN_FRAMES) { Stored::in_frames(source) } else { Ok(Stored::whole(source)) }
     }
 
     /// All of a small file, of at most `most` bytes.
     ///
     /// # Errors
-    /// As [`Folder::file`]; or it is larger.
+    /// As [`Folder::written`]; or it is larger.
     pub fn read(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
-        let file = self.file(name)?;
-        let size = file.metadata()?.len();
-        if size > most {
+        let content = self.written(name)?.content();
+        if content.size()? > most {
             return Err(Refused::TooLarge(most).into());
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        // One that grows meanwhile is taken as it was.
-        file.take(size).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        start_of(&*content, most)
     }
 
-    /// Size and times of a regular file, which is not opened for that.
+    /// The first bytes of a file, at most so many.
     ///
     /// # Errors
-    /// As [`Folder::file`].
-    pub fn metadata(&self, name: &str) -> io::Result<std::fs::Metadata> {
-        let file = self.below(name, OFlags::PATH)?;
-        regular(&file)?;
-        File::from(file).metadata()
+    /// As [`Folder::written`].
+    pub fn start_of(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
+        start_of(&*self.written(name)?.content(), most)
     }
 
-    /// Size of a file; 0 where there is none.
-    pub fn size(&self, name: &str) -> u64 {
-        self.metadata(name).map_or(0, |file| file.len())
-    }
-
-    /// Names and sizes of the regular files in the folder `name` below it; none where that cannot be read.
-    pub fn files(&self, name: &str) -> Vec<(String, u64)> {
-        let listed = || -> io::Result<Vec<(String, u64)>> {
-            let folder = self.below(name, OFlags::RDONLY | OFlags::DIRECTORY)?;
-            let sized = |entry: rustix::fs::DirEntry| {
-                let stat = statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
-                let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-                let name = entry.file_name().to_str().ok().filter(|_| regular)?;
-                Some((name.to_owned(), u64::try_from(stat.st_size).unwrap_or(0)))
-            };
-            Ok(Dir::read_from(&folder)?.filter_map(|entry| sized(entry.ok()?)).collect())
-        };
-        listed().unwrap_or_default()
-    }
-
-    /// Opens component after component, each in the one before and none of them a link: as `openat2` with
-    /// `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`, on every kernel.
-    fn below(&self, name: &str, how: OFlags) -> io::Result<OwnedFd> {
-        let mut parts = Path::new(name).components().peekable();
-        let mut above: Option<OwnedFd> = None;
-        while let Some(part) = parts.next() {
-            let Component::Normal(part) = part else { return Err(Refused::Outside.into()) };
-            let how = if parts.peek().is_some() { OFlags::PATH | OFlags::DIRECTORY } else { how };
-            let at: BorrowedFd<'_> = above.as_ref().map_or(self.0.as_fd(), AsFd::as_fd);
-            above = Some(openat(at, part, how | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?);
+    /// When a file was written to last; `None`: there is none, or that is not known.
+    pub fn modified(&self, name: &str) -> Option<SystemTime> {
+        match &self.0 {
+            Held::Folder(folder) => metadata(folder, name).ok()?.modified().ok(),
+            Held::Pack(_) => None,
         }
-        above.ok_or_else(|| Refused::Outside.into())
     }
+
+    /// Bytes that a file takes; 0 where there is none.
+    pub fn size(&self, name: &str) -> u64 {
+        match &self.0 {
+            Held::Folder(folder) => metadata(folder, name).map_or(0, |file| file.len()),
+            Held::Pack(pack) => pack.size(name),
+        }
+    }
+
+    /// Whether it is a regular file.
+    pub fn has(&self, name: &str) -> bool {
+        match &self.0 {
+            Held::Folder(folder) => metadata(folder, name).is_ok(),
+            Held::Pack(pack) => pack.has(name),
+        }
+    }
+
+    /// Names and sizes of the regular files in the folder `name` below it, in itself where that is empty; none where it
+    /// cannot be read.
+    pub fn files(&self, name: &str) -> Vec<(String, u64)> {
+        match &self.0 {
+            Held::Folder(folder) => files(folder, name).unwrap_or_default(),
+            Held::Pack(pack) => pack.files(name),
+        }
+    }
+}
+
+fn start_of(content: &dyn ReadAt, most: u64) -> io::Result<Vec<u8>> {
+    // One that grows meanwhile is taken as it was.
+    let mut bytes = vec![0; usize::try_from(content.size()?.min(most)).unwrap_or(0)];
+    let count = content.read_full(&mut bytes, 0)?;
+    bytes.truncate(count);
+    Ok(bytes)
+}
+
+/// The regular file `name` below `folder`.
+fn file(folder: &OwnedFd, name: &str) -> io::Result<File> {
+    // A look first: opening a device may already do something.
+    regular(&below(folder, name, OFlags::PATH)?)?;
+    let file = below(folder, name, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+    regular(&file)?;
+    Ok(file.into())
+}
+
+/// Size and times of a regular file, which is not opened for that.
+fn metadata(folder: &OwnedFd, name: &str) -> io::Result<std::fs::Metadata> {
+    let file = below(folder, name, OFlags::PATH)?;
+    regular(&file)?;
+    File::from(file).metadata()
+}
+
+fn files(folder: &OwnedFd, name: &str) -> io::Result<Vec<(String, u64)>> {
+    let how = OFlags::RDONLY | OFlags::DIRECTORY;
+    let folder = if name.is_empty() {
+        openat(folder, ".", how | OFlags::CLOEXEC, Mode::empty())?
+    } else {
+        below(folder, name, how)?
+    };
+    let sized = |entry: rustix::fs::DirEntry| {
+        let stat = statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let name = entry.file_name().to_str().ok().filter(|_| regular)?;
+        Some((name.to_owned(), u64::try_from(stat.st_size).unwrap_or(0)))
+    };
+    Ok(Dir::read_from(&folder)?.filter_map(|entry| sized(entry.ok()?)).collect())
+}
+
+/// Opens component after component, each in the one before and none of them a link: as `openat2` with
+/// `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`, on every kernel.
+fn below(folder: &OwnedFd, name: &str, how: OFlags) -> io::Result<OwnedFd> {
+    let mut parts = Path::new(name).components().peekable();
+    let mut above: Option<OwnedFd> = None;
+    while let Some(part) = parts.next() {
+        let Component::Normal(part) = part else { return Err(Refused::Outside.into()) };
+        let how = if parts.peek().is_some() { OFlags::PATH | OFlags::DIRECTORY } else { how };
+        let at: BorrowedFd<'_> = above.as_ref().map_or(folder.as_fd(), AsFd::as_fd);
+        above = Some(openat(at, part, how | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?);
+    }
+    above.ok_or_else(|| Refused::Outside.into())
 }
 
 fn regular(file: &OwnedFd) -> io::Result<()> {
@@ -173,9 +257,9 @@ mod tests {
             ("", "outside"),
             ("nothing", "No such file"),
         ] {
-            let why = folder.file(name).unwrap_err().to_string();
+            let why = folder.read(name, 9).unwrap_err().to_string();
             assert!(why.contains(says), "{name}: {why}");
-            assert!(folder.metadata(name).is_err() && folder.size(name) == 0, "{name}");
+            assert!(!folder.has(name) && folder.size(name) == 0 && folder.modified(name).is_none(), "{name}");
         }
         assert_eq!(folder.files("sub"), [("a".to_owned(), 6)]);
         assert!(folder.files("same").is_empty() && folder.files("..").is_empty());

@@ -7,12 +7,14 @@ mod folder;
 pub mod heaps;
 pub mod journal;
 mod lines;
+pub mod pack;
+pub mod packing;
 pub mod samples;
 pub mod stm;
 mod unflushed;
 pub mod waits;
 
-pub use folder::Folder;
+pub use folder::{Folder, IN_FRAMES, Stored};
 pub use samples::SampleStream;
 pub use stm::StmStream;
 pub use unflushed::UnflushedBlock;
@@ -24,11 +26,15 @@ use rtscope_model::manifest::{self, Log, Manifest, Status};
 use rtscope_model::{ClockMap, Loss, LossKind};
 use serde::Deserialize;
 use std::collections::HashSet;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// Larger manifests are not ours; in memory one is up to eight times as large.
 const MANIFEST_MAX: u64 = 16 << 20;
+/// A recorder writes its manifest every two seconds: what is older was left by one that was
+/// killed.
+const ALIVE: Duration = Duration::from_secs(10);
 
 /// Why a folder cannot be opened as a capture.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +67,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Opens the folder `path`. A missing or damaged manifest is made anew from
+    /// Opens the folder `path`, or the file that it was packed into. A missing or damaged manifest is made anew from
     /// the files that are there, with a loss that says so.
     pub fn open(path: &Path) -> Result<Capture, CaptureError> {
         let unreadable = |error| CaptureError::Unreadable { path: path.to_owned(), error };
@@ -78,8 +84,8 @@ impl Capture {
         };
         let mut capture = Capture { path: path.to_owned(), folder, losses, manifest };
         if capture.manifest.status == Status::Recording {
-            if let Ok(file) = capture.folder.file(journal::NAME) {
-                journal::apply(&mut capture.manifest, BufReader::new(file.take(MANIFEST_MAX)));
+            if let Ok(lines) = capture.folder.start_of(journal::NAME, MANIFEST_MAX) {
+                journal::apply(&mut capture.manifest, &lines[..]);
             }
             capture.complete_from_files();
         }
@@ -89,6 +95,12 @@ impl Capture {
     /// The folder, in words: what is in it is opened through [`Capture::folder`].
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether a recorder still writes it.
+    pub fn is_written(&self) -> bool {
+        let fresh = |at: SystemTime| at.elapsed().is_ok_and(|ago| ago < ALIVE);
+        self.manifest.status == Status::Recording && self.folder.modified("manifest.json").is_some_and(fresh)
     }
 
     /// The folder as it was opened.
@@ -134,7 +146,7 @@ impl Capture {
     }
 
     fn lines_of(&self, name: &str) -> Option<BufReader<FromFront>> {
-        Some(BufReader::with_capacity(1 << 16, self.folder.written(name).ok()?.into()))
+        Some(BufReader::with_capacity(1 << 16, self.folder.written(name).ok()?.content().into()))
     }
 
     /// Its snapshots of heaps, `heap/0.json`, in the order of their numbers.
@@ -196,8 +208,7 @@ impl Capture {
 
 /// The process that a stream of rings is of, as it calls itself.
 fn ring_pid(folder: &Folder, name: &str) -> Option<u32> {
-    let mut head = [0; 40];
-    folder.file(name).ok()?.read_exact(&mut head).ok()?;
+    let head = folder.start_of(name, 40).ok()?;
     u32::try_from(u64::from_le_bytes(head.last_chunk::<8>().copied()?)).ok()
 }
 
@@ -222,17 +233,18 @@ fn read_manifest(path: &Path, folder: &Folder) -> Result<Option<Manifest>, Captu
 }
 
 fn has_streams(folder: &Folder) -> bool {
-    folder.metadata("samples.jsonl").is_ok()
+    folder.has("samples.jsonl")
         || !stream_names(folder, "eventlog", ".eventlog").is_empty()
         || !stream_names(folder, "rings", ".ring").is_empty()
         || !stream_names(folder, "sched", ".perf").is_empty()
 }
 
-/// Files of `within` with this ending that hold something, in the order of
+/// Files of `within` with this ending that hold something, in frames or not, in the order of
 /// their numbers, as `within/name`.
 fn stream_names(folder: &Folder, within: &str, ending: &str) -> Vec<String> {
     let numbered = |(name, size): (String, u64)| {
-        let number = name.strip_suffix(ending)?.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+        let number = name.strip_suffix(IN_FRAMES).unwrap_or(&name).strip_suffix(ending)?;
+        let number = number.trim_start_matches(|letter: char| !letter.is_ascii_digit());
         (size > 0).then(|| (number.parse().unwrap_or(u64::MAX), format!("{within}/{name}")))
     };
     let mut names: Vec<(u64, String)> = folder.files(within).into_iter().filter_map(numbered).collect();

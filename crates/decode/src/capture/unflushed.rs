@@ -5,7 +5,6 @@
 
 use super::Folder;
 use rtscope_model::LogTime;
-use std::io::Read;
 
 /// Where they are.
 const WITHIN: &str = "unflushed";
@@ -61,8 +60,7 @@ pub(super) fn blocks(folder: &Folder, pid: u32) -> Vec<UnflushedBlock> {
 }
 
 fn block(folder: &Folder, name: &str, capability: u16) -> Option<UnflushedBlock> {
-    let mut bytes = Vec::new();
-    folder.file(name).ok()?.take(BLOCK_MAX).read_to_end(&mut bytes).ok()?;
+    let bytes = folder.start_of(name, BLOCK_MAX).ok()?;
     let marker = bytes.get(..MARKER_BYTES)?;
     let opened = u64::from_be_bytes(marker.get(2..10)?.try_into().ok()?);
     (marker.get(..2)? == [0, 18]).then_some(UnflushedBlock { capability, opened: LogTime(opened), bytes })

@@ -8,7 +8,10 @@ pub mod losses;
 pub mod record;
 pub mod stream;
 
-/// 3 for `sched/cpu3.perf`.
+use crate::capture::IN_FRAMES;
+
+/// 3 for `sched/cpu3.perf`, also in frames.
 pub fn cpu_of(stream: &str) -> Option<u16> {
-    stream.rsplit('/').next()?.strip_prefix("cpu")?.strip_suffix(".perf")?.parse().ok()
+    let name = stream.rsplit('/').next()?;
+    name.strip_suffix(IN_FRAMES).unwrap_or(name).strip_prefix("cpu")?.strip_suffix(".perf")?.parse().ok()
 }

@@ -17,6 +17,7 @@ use crate::ReadAt;
 use crate::perf::cpu_of;
 use crate::perf::stream::{CpuStream, Stamped};
 use error::SchedError;
+pub use format::{Format, Integer};
 use interpret::{Interpreter, Item, Reader};
 use name_table::NameTable;
 use rtscope_model::manifest::Kernel;

@@ -9,6 +9,8 @@ use std::sync::Arc;
 mod capture;
 #[path = "../../../../fuzz/checks/code.rs"]
 mod code;
+#[path = "../../../../fuzz/checks/frames.rs"]
+mod frames;
 #[path = "../../../../fuzz/checks/fxt.rs"]
 mod fxt;
 #[path = "../../../../fuzz/checks/ghc_eventlog.rs"]
@@ -21,6 +23,8 @@ mod heap_snapshot;
 mod inputs;
 #[path = "../../../../fuzz/checks/ocaml_ring.rs"]
 mod ocaml_ring;
+#[path = "../../../../fuzz/checks/pack.rs"]
+mod pack;
 #[path = "../../../../fuzz/checks/requests.rs"]
 mod requests;
 #[path = "../../../../fuzz/checks/sched.rs"]
@@ -48,6 +52,8 @@ fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
         ("sched", sched::check as Check),
         ("code", code::check as Check),
         ("capture", capture::check as Check),
+        ("frames", frames::check as Check),
+        ("pack", pack::check as Check),
         ("fxt", fxt::check as Check),
         ("ghc_statistics", ghc_statistics::check as Check),
         ("heap_snapshot", heap_snapshot::check as Check),

@@ -9,6 +9,7 @@
 //! there are no samples at all.
 
 use super::callers::{Callers, SharedFiles};
+use super::drain::Reading;
 use super::perf::{self, What};
 use super::streams::{Kind, Streams};
 use super::tiers::{self, CpuRing};
@@ -89,7 +90,8 @@ fn begin(
     if let Some(callers) = &mut callers {
         callers.learn(&records);
     }
-    Streams::start(STREAMS, opened.rings, folder, callers, |lanes| match lanes.first_mut() {
+    let reading = callers.map_or(Reading::Plain, Reading::Callers);
+    Streams::start(STREAMS, opened.rings, folder, reading, |lanes| match lanes.first_mut() {
         Some(first) if !records.is_empty() => first.append(&records),
         _ => Ok(()),
     })

@@ -3,6 +3,7 @@
 //! its count of losses: what is in a copy of a stack is for `callers`.
 
 use super::callers::Callers;
+use super::concern::Concern;
 use super::forks::{self, Forks, Task};
 use super::perf::{Event, What};
 use super::records::{SAMPLE, header, long, split};
@@ -13,11 +14,14 @@ use crate::capture::store::is_disk_full;
 use crate::system::clock;
 use crate::system::ready;
 use crate::system::worker::{Shared, Worker, use_batch_priority};
+use rtscope_decode::frames::Packer;
+use rtscope_decode::sched::ThreadName;
 use rtscope_model::{Loss, LossKind, Time};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Longest time that a record waits in a ring, in nanoseconds: what a recorder
 /// that is killed loses. Before that, a ring that is an eighth full wakes us.
@@ -42,6 +46,8 @@ pub struct Counts {
     pub rounds: u64,
     /// Processes that come of the program.
     pub forks: Forks,
+    /// Threads that there are, not taken note of yet.
+    pub threads: Vec<ThreadName>,
     /// What was lost on the way to the streams (not: in the kernel's rings).
     pub losses: Vec<Loss>,
     /// What is not found in records, and why.
@@ -62,11 +68,11 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Creates the stream `name` (`sched/cpu0.perf`) as a file in `folder`, which is
-    /// the capture's folder of that name.
-    pub fn create(ring: CpuRing, folder: &Folder, name: &str) -> io::Result<Lane> {
+    /// Creates the stream `name` (`sched/cpu0.perf.zst`) as a file in `folder`, which is
+    /// the capture's folder of that name. All of a recording's share one `packer`.
+    pub fn create(ring: CpuRing, folder: &Folder, name: &str, packer: Arc<Mutex<Packer>>) -> io::Result<Lane> {
         let file = folder.create_to_append(name.rsplit('/').next().unwrap_or(name))?;
-        let stream = Stream { name: name.to_owned(), file, whole: 0 };
+        let stream = Stream { name: name.to_owned(), file, whole: 0, packer };
         let mut lane = Lane { ring, stream, wakes: true, sleeps: Vec::new(), dumped: Vec::new() };
         lane.sleeps = lane.interruptible().filter_map(|event| event.id().ok()).collect();
         let dumped = |what: &What| matches!(what, What::Clock { stack_bytes: 1.., .. });
@@ -84,7 +90,7 @@ impl Lane {
 
     /// Appends records that were not in the ring.
     pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
-        self.stream.append(records)
+        self.stream.append(records).map(drop)
     }
 
     pub fn enable(&self) -> io::Result<()> {
@@ -96,18 +102,32 @@ impl Lane {
 struct Stream {
     name: String,
     file: File,
-    /// Size up to the last whole record.
+    /// Size up to the last whole frame.
     whole: u64,
+    packer: Arc<Mutex<Packer>>,
 }
 
 impl Stream {
-    /// Appends whole records, or nothing.
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // Best effort: a cut record is what the decoder expects anyway.
-        self.file.write_all(bytes).inspect_err(|_| _ = self.file.set_len(self.whole))?;
-        self.whole += bytes.len() as u64;
-        Ok(())
+    /// Appends whole records in frames, or nothing; how many bytes that were.
+    fn append(&mut self, records: &[u8]) -> io::Result<u64> {
+        let mut packer = self.packer.lock().unwrap_or_else(PoisonError::into_inner);
+        let frames = packer.pack(records)?;
+        // Best effort: a cut frame is what the decoder expects anyway.
+        self.file.write_all(frames).inspect_err(|_| _ = self.file.set_len(self.whole))?;
+        self.whole += frames.len() as u64;
+        Ok(frames.len() as u64)
     }
+}
+
+/// What is done with records before they are kept.
+#[derive(Debug)]
+pub enum Reading {
+    /// Callers are found in copies of stacks.
+    Callers(Callers),
+    /// What concerns other programs alone is left out.
+    Concern(Concern),
+    /// Nothing.
+    Plain,
 }
 
 #[derive(Debug)]
@@ -118,8 +138,7 @@ pub struct Drain {
     /// What losses are said to be of.
     source: &'static str,
     buffer: Vec<u8>,
-    /// Finds callers in copies of stacks; `None`: records are kept as they come.
-    callers: Option<Callers>,
+    reading: Reading,
     /// What is kept of the buffer.
     kept: Vec<u8>,
     /// Processes that began or ended, of this round.
@@ -133,12 +152,7 @@ pub struct Drain {
 impl Drain {
     /// Drains `lanes` in a thread of the given name until that is ended. `source` names what the kernel drops
     /// without telling when.
-    pub fn start(
-        lanes: Vec<Lane>,
-        callers: Option<Callers>,
-        source: &'static str,
-        thread: &str,
-    ) -> io::Result<Worker<Counts>> {
+    pub fn start(lanes: Vec<Lane>, reading: Reading, source: &'static str, thread: &str) -> io::Result<Worker<Counts>> {
         let shared = Shared::new(Counts::default())?;
         let sleeps = Some((0, clock::monotonic()));
         let drain = Drain {
@@ -146,7 +160,7 @@ impl Drain {
             shared: Arc::clone(&shared),
             source,
             buffer: Vec::new(),
-            callers,
+            reading,
             kept: Vec::new(),
             tasks: Vec::new(),
             failed: None,
@@ -186,13 +200,11 @@ impl Drain {
     }
 
     fn drain_all(&mut self) {
-        if let Some(callers) = &mut self.callers {
-            callers.begin_round();
-        }
+        let family = self.begin_round();
         for index in 0..self.lanes.len() {
-            self.drain_one(index);
+            self.drain_one(index, &family);
         }
-        let missing = self.callers.as_mut().map_or(Vec::new(), Callers::take_missing);
+        let missing = self.end_round();
         let mut counts = self.shared.lock();
         counts.missing.extend(missing);
         counts.forks.take_round(&self.tasks);
@@ -200,21 +212,49 @@ impl Drain {
         self.tasks.clear();
     }
 
-    fn drain_one(&mut self, index: usize) {
+    /// The processes of the program as they were known before this round, where that matters.
+    fn begin_round(&mut self) -> HashSet<u32> {
+        match &mut self.reading {
+            Reading::Callers(callers) => callers.begin_round(),
+            Reading::Concern(concern) => {
+                let mut counts = self.shared.lock();
+                concern.know(&std::mem::take(&mut counts.threads));
+                return counts.forks.family();
+            }
+            Reading::Plain => {}
+        }
+        HashSet::new()
+    }
+
+    /// What callers were not found of, and why.
+    fn end_round(&mut self) -> Vec<String> {
+        match &mut self.reading {
+            Reading::Callers(callers) => return callers.take_missing(),
+            Reading::Concern(concern) => concern.end_round(),
+            Reading::Plain => {}
+        }
+        Vec::new()
+    }
+
+    fn drain_one(&mut self, index: usize, family: &HashSet<u32>) {
         let Some(lane) = self.lanes.get_mut(index) else { return };
         self.buffer.clear();
         if lane.ring.ring.drain(&mut self.buffer) == 0 {
             return;
         }
-        if let Some(callers) = &mut self.callers {
-            self.kept.clear();
-            let mut rest = &self.buffer[..];
-            while let Some((record, behind)) = split(rest) {
-                callers.keep(record, &lane.dumped, &mut self.kept);
-                rest = behind;
+        self.kept.clear();
+        match &mut self.reading {
+            Reading::Callers(callers) => {
+                let mut rest = &self.buffer[..];
+                while let Some((record, after)) = split(rest) {
+                    callers.keep(record, &lane.dumped, &mut self.kept);
+                    rest = after;
+                }
             }
-            std::mem::swap(&mut self.buffer, &mut self.kept);
+            Reading::Concern(concern) => concern.keep(&self.buffer, family, &mut self.kept),
+            Reading::Plain => std::mem::swap(&mut self.buffer, &mut self.kept),
         }
+        std::mem::swap(&mut self.buffer, &mut self.kept);
         let tally = tally(&self.buffer, &lane.sleeps, &mut self.tasks);
         if let Some((sleeps, _)) = &mut self.sleeps {
             *sleeps += tally.sleeps;
@@ -230,9 +270,9 @@ impl Drain {
         let mut counts = self.shared.lock();
         counts.lost += tally.lost;
         match appended {
-            Some(Ok(())) => {
+            Some(Ok(written)) => {
                 counts.records += tally.records;
-                self.shared.add_written(self.buffer.len() as u64);
+                self.shared.add_written(written);
             }
             Some(Err(error)) => {
                 self.failed = Some(tally.records);
@@ -367,12 +407,13 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_keeps_whole_records_only() {
+    fn a_full_disk_keeps_whole_frames_only() {
         let Ok(file) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
             eprintln!("not run: this machine has no /dev/full");
             return;
         };
-        let mut stream = Stream { name: "sched/cpu0.perf".into(), file, whole: 0 };
+        let packer = Arc::new(Mutex::new(Packer::new(1).unwrap()));
+        let mut stream = Stream { name: "sched/cpu0.perf.zst".into(), file, whole: 0, packer };
         let error = stream.append(&record(9, &[1])).unwrap_err();
         let loss = write_failed(&stream.name, &error);
         assert_eq!((loss.kind, stream.whole), (LossKind::DiskFull, 0));

@@ -1,8 +1,8 @@
 //! The kernel side of a recording: who ran, waited and woke whom, as perf
 //! records, in the richest tier that is permitted.
 //!
-//! Owns the choice of the tier, the rings and the streams `sched/cpuN.perf`
-//! (records exactly as the rings held them). Refuses to decode them: that is
+//! Owns the choice of the tier, the rings and the streams `sched/cpuN.perf.zst`
+//! (records as the rings held them, without what concerns other programs alone). Refuses to decode them: that is
 //! `rtscope_decode::sched`. Nothing here can make a recording fail; what cannot
 //! be had is said in [`rtscope_model::manifest::Kernel::missing`].
 
@@ -10,6 +10,7 @@ pub(crate) mod asleep;
 mod by_hand;
 pub(crate) mod callers;
 pub(crate) mod code;
+mod concern;
 mod drain;
 mod forks;
 mod mapped;
@@ -27,6 +28,9 @@ use crate::system::procfs::Host;
 pub use by_hand::ByHand;
 pub(crate) use callers::SharedFiles;
 pub(crate) use code::CodeRecorder;
+use concern::Concern;
+use drain::Reading;
+use rtscope_decode::sched::ThreadName;
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};
 use std::io;
 use std::path::Path;
@@ -60,7 +64,12 @@ impl KernelRecorder {
             }
         }
         // Last, so that no thread can be made between the list and the events.
-        if let Err(error) = write_threads(root, folder, &options) {
+        let mut threads = threads::list(&Host::at(root));
+        recorder.streams.know(threads.clone());
+        if let Some(redactor) = &options.redactor {
+            threads.iter_mut().for_each(|thread| thread.comm = redactor.hide(&thread.comm));
+        }
+        if let Err(error) = write_threads(folder, &threads) {
             recorder.kernel.missing.push(format!("Names of threads could not be written ({error})."));
         }
         recorder
@@ -90,7 +99,10 @@ fn begin(opened: Opened, folder: &Folder) -> io::Result<Streams> {
     for point in &opened.tracepoints {
         folder.write(&format!("{}.format", point.name), point.format.as_bytes())?;
     }
-    Streams::start(STREAMS, opened.rings, folder, None, |_| Ok(()))
+    let concern = Concern::new(&opened.tracepoints);
+    // Without tracepoints there is nothing that others do to others.
+    let reading = if opened.tracepoints.is_empty() { Reading::Plain } else { Reading::Concern(concern) };
+    Streams::start(STREAMS, opened.rings, folder, reading, |_| Ok(()))
 }
 
 fn describe(opened: &Opened) -> Kernel {
@@ -111,10 +123,6 @@ fn describe(opened: &Opened) -> Kernel {
     }
 }
 
-fn write_threads(root: &Path, folder: &Folder, options: &Options) -> io::Result<()> {
-    let mut threads = threads::list(&Host::at(root));
-    if let Some(redactor) = &options.redactor {
-        threads.iter_mut().for_each(|thread| thread.comm = redactor.hide(&thread.comm));
-    }
-    folder.write("threads.json", &serde_json::to_vec(&threads)?)
+fn write_threads(folder: &Folder, threads: &[ThreadName]) -> io::Result<()> {
+    folder.write("threads.json", &serde_json::to_vec(threads)?)
 }

@@ -2,16 +2,21 @@
 //! ring, the thread that fills them, and what it counts. The recorders differ in
 //! what they open and in what they say about it.
 
-use super::callers::Callers;
-use super::drain::{Counts, Drain, Lane};
+use super::drain::{Counts, Drain, Lane, Reading};
 use super::tiers::CpuRing;
 use crate::capture::folder::Folder;
 use crate::system::worker::Worker;
+use rtscope_decode::capture::IN_FRAMES;
+use rtscope_decode::frames::Packer;
+use rtscope_decode::sched::ThreadName;
 use rtscope_model::Loss;
 use std::collections::HashSet;
 use std::io;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+/// Of compression, the fastest of zstd's ordinary ones: it is done while the program runs.
+const LEVEL: i32 = 1;
 /// Longest time that reading the rings once is waited for.
 const CATCH_UP: Duration = Duration::from_millis(500);
 
@@ -27,7 +32,7 @@ pub struct Kind {
 impl Kind {
     /// Where the stream of a CPU is, as the manifest says it.
     pub fn path(self, cpu: u16) -> String {
-        format!("{}/cpu{cpu}.perf", self.folder)
+        format!("{}/cpu{cpu}.perf{IN_FRAMES}", self.folder)
     }
 }
 
@@ -41,26 +46,32 @@ pub struct Streams {
 impl Streams {
     /// Makes the files in `folder` (the capture's folder of that kind), switches
     /// the events on, lets `begin` write what is to stand first, and starts the
-    /// thread. `callers` finds those of samples that come with a copy of the stack.
+    /// thread. `reading` is what is done with records.
     pub fn start(
         kind: Kind,
         rings: Vec<CpuRing>,
         folder: &Folder,
-        callers: Option<Callers>,
+        reading: Reading,
         begin: impl FnOnce(&mut [Lane]) -> io::Result<()>,
     ) -> io::Result<Streams> {
+        let packer = Arc::new(Mutex::new(Packer::new(LEVEL)?));
         let create = |ring: CpuRing| {
             let path = kind.path(ring.cpu);
-            Lane::create(ring, folder, &path)
+            Lane::create(ring, folder, &path, Arc::clone(&packer))
         };
         let mut lanes = rings.into_iter().map(create).collect::<io::Result<Vec<_>>>()?;
         let mut streams = Streams::default();
         if !lanes.is_empty() {
             lanes.iter().try_for_each(Lane::enable)?;
             begin(&mut lanes)?;
-            streams.drain = Some(Drain::start(lanes, callers, kind.source, kind.thread)?);
+            streams.drain = Some(Drain::start(lanes, reading, kind.source, kind.thread)?);
         }
         Ok(streams)
+    }
+
+    /// Threads that there are, the program's or not.
+    pub fn know(&self, threads: Vec<ThreadName>) {
+        self.drain.iter().for_each(|drain| drain.lock().threads.clone_from(&threads));
     }
 
     /// The processes whose descendants [`Streams::family`] gives.

@@ -2,6 +2,7 @@
 //! machine refuses is reported with the reason, not tested; to root, none may be.
 
 use rtscope_decode::ReadAt;
+use rtscope_decode::frames::Frames;
 use rtscope_decode::sched::SchedStream;
 use rtscope_host::folder::Folder;
 use rtscope_host::kernel::{KernelRecorder, Options, Target};
@@ -33,8 +34,11 @@ struct Decoded {
 /// Decodes the recording in `folder`, which is a capture's `sched/`.
 fn decode(folder: &Path, kernel: &Kernel) -> Decoded {
     let below = |path: &str| folder.join(path.strip_prefix("sched/").unwrap());
-    let sources =
-        kernel.streams.iter().map(|path| Arc::new(File::open(below(path)).unwrap()) as Arc<dyn ReadAt>).collect();
+    let open = |path: &String| -> Arc<dyn ReadAt> {
+        assert!(path.ends_with(".perf.zst"), "{path}");
+        Arc::new(Frames::new(Arc::new(File::open(below(path)).unwrap())).unwrap())
+    };
+    let sources = kernel.streams.iter().map(open).collect();
     let formats = kernel
         .tracepoints
         .iter()

@@ -136,7 +136,7 @@ fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), UserErro
     let cannot = |error| UserError::unreadable(of, error);
     let next = "give a process id (`pgrep -a NAME`), a capture or a heap/N.json in one";
     let kind = std::fs::metadata(of).map_err(|error| cannot(error).next(next))?;
-    if kind.is_dir() {
+    if crate::input::is_capture(of, &kind) {
         let capture = Capture::open(of).map_err(|error| UserError::unreadable(of, error))?;
         return kept::choose(&capture, at.unwrap_or_default()).map(|(heap, which)| (heap, Some(which)));
     }

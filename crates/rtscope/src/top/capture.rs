@@ -2,7 +2,7 @@
 //! One that is being written is followed (see [`super::growing`]). Owns the replay.
 
 use super::args::TopArgs;
-use super::growing::{Recording, is_written};
+use super::growing::Recording;
 use super::live::{self, Known, Screen};
 use super::transactions::Transactions;
 use super::view::Shown;
@@ -24,7 +24,7 @@ pub(super) fn show(of: &Path, seconds: usize, args: &TopArgs) -> Result<ExitCode
     let input = input::open(of, None)?;
     let name = of.display().to_string();
     let capture = if let Input::Capture(capture) = &input { Some(capture) } else { None };
-    if capture.is_some_and(|capture| is_written(capture)) {
+    if capture.is_some_and(|capture| capture.is_written()) {
         let (recording, live) = Recording::open(of, clock::monotonic())?;
         return live::follow(Box::new(recording), live, (name, &Host::default()), seconds, args);
     }

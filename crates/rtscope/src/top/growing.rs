@@ -7,20 +7,16 @@ use super::transactions::Transactions;
 use crate::sources;
 use crate::trouble::UserError;
 use rtscope_analyze::Context;
+use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::formats::GrowingLog;
 use rtscope_decode::whole_perf_records;
-use rtscope_decode::{ReadAt, Written};
 use rtscope_host::clock;
-use rtscope_model::manifest::Status;
 use rtscope_model::{ClockMap, LossKind, Pid, Time};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A recorder writes its manifest every two seconds: what is older was left by one that was
-/// killed.
-const ALIVE: Duration = Duration::from_secs(10);
 /// Between two looks, nanoseconds.
 const LOOK_NS: u64 = 500_000_000;
 /// A recorder has written everything that is older: it copies buffers each second and empties
@@ -36,7 +32,7 @@ const LOG_STEP: Duration = Duration::from_millis(100);
 
 /// A file that is appended to.
 struct Tail {
-    file: Written,
+    file: Arc<dyn ReadAt>,
     at: u64,
     /// More came than is read here.
     left_out: bool,
@@ -45,7 +41,7 @@ struct Tail {
 impl Tail {
     /// From its start or from its end on.
     fn open(capture: &Capture, name: &str, from_start: bool) -> Option<Tail> {
-        let file = capture.folder().written(name).ok()?;
+        let file = capture.folder().written(name).ok()?.content();
         let at = if from_start { 0 } else { file.size().ok()? };
         Some(Tail { file, at, left_out: false })
     }
@@ -59,7 +55,7 @@ impl Tail {
             return Vec::new();
         }
         let mut bytes = vec![0; count as usize];
-        let got = self.file.read_at(&mut bytes, self.at).unwrap_or(0);
+        let got = self.file.read_full(&mut bytes, self.at).unwrap_or(0);
         bytes.truncate(got);
         bytes.truncate(whole(&bytes));
         self.at += bytes.len() as u64;
@@ -129,7 +125,7 @@ impl Recording {
         let left_out = log.read_or_skip(file.as_ref(), MOST);
         for (lane, name) in copies {
             // One that is gone is being made anew.
-            let _ = self.capture.folder().written(&name).map(|copy| log.read_copy(lane, &copy));
+            let _ = self.capture.folder().written(&name).map(|copy| log.read_copy(lane, &*copy.content()));
         }
         if left_out {
             live.log_left_out(now);
@@ -143,7 +139,7 @@ impl Recording {
         self.manifest_read = now;
         // One that is just being replaced is read the next time.
         let Ok(capture) = Capture::open(&self.path) else { return };
-        if !is_written(&capture) {
+        if !capture.is_written() {
             let ended = capture.manifest().exit.is_some();
             let over =
                 if ended { "the program has ended, and its recording with it" } else { "the recording has ended" };
@@ -202,13 +198,6 @@ impl Source for Recording {
     fn over(&mut self) -> Option<String> {
         self.over.clone()
     }
-}
-
-/// Whether a recorder still writes it.
-pub(super) fn is_written(capture: &Capture) -> bool {
-    let written = capture.folder().metadata("manifest.json").and_then(|file| file.modified());
-    let fresh = written.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago < ALIVE));
-    capture.manifest().status == Status::Recording && fresh
 }
 
 /// Whether it began so short a time ago that it is read from its start.

@@ -196,6 +196,21 @@ fn a_capture_holds_log_clock_and_samples() {
 }
 
 #[test]
+fn a_recording_into_one_file_leaves_one_file() {
+    let Some(ground) = ground() else { return };
+    let scratch = scratch();
+    let file = scratch.path().join("c.rtscope.zst");
+    let output = record(&file, &[], &[text(&ground.churn), "exit", "3"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("c.rtscope.zst; explain it with"), "{said}");
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
+    let capture = Capture::open(&file).unwrap();
+    assert_eq!((capture.manifest().status, capture.losses().len()), (Status::Complete, 0));
+    assert!(capture.samples().unwrap().count() > 0 && capture.folder().size("eventlog/0.eventlog") > 0);
+}
+
+#[test]
 fn a_terminated_program_keeps_all_but_its_last_second() {
     let Some(ground) = ground() else { return };
     let folder = scratch();

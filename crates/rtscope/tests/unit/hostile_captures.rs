@@ -23,10 +23,10 @@ const PID: u32 = 4_242;
 const FILES: [&str; 11] = [
     "manifest.json",
     "eventlog/0.eventlog",
-    "sched/cpu0.perf",
+    "sched/cpu0.perf.zst",
     "sched/threads.json",
     "sched/sched_switch.format",
-    "code/cpu0.perf",
+    "code/cpu0.perf.zst",
     "code/symbols.json",
     "heap/0.json",
     "samples.jsonl",

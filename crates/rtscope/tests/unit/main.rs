@@ -21,6 +21,7 @@ mod lane_states;
 mod load_html;
 mod machine;
 mod machines;
+mod pack;
 mod plan;
 mod plan_formats;
 mod report_compare;

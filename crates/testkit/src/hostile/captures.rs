@@ -22,10 +22,10 @@ const NAMES: [&str; 17] = [
     "eventlog/0.eventlog",
     "rings/0.ring",
     "unflushed/7-0.0",
-    "sched/cpu0.perf",
+    "sched/cpu0.perf.zst",
     "sched/sched_switch.format",
     "sched/threads.json",
-    "code/cpu0.perf",
+    "code/cpu0.perf.zst",
     "code/symbols.json",
     "heap/0.json",
     "eventlog",
@@ -87,8 +87,8 @@ fn make_base(capture: &Path) {
     write("manifest.json", &serde_json::to_vec(&manifest).unwrap());
     // A tier that wrote other files has none of these names.
     for (name, text) in [
-        ("sched/cpu0.perf", "sleep"),
-        ("code/cpu0.perf", "sleep"),
+        ("sched/cpu0.perf.zst", "sleep"),
+        ("code/cpu0.perf.zst", "sleep"),
         ("code/symbols.json", "{}"),
         ("sched/sched_switch.format", "sleep"),
     ] {

@@ -1,0 +1,85 @@
+//! The command `pack`: a capture in one file, to be kept or sent. Owns names and messages; the form of the file is
+//! `rtscope_decode::capture::pack`'s.
+
+use crate::input::Recording;
+use crate::trouble::{UserError, WRONG};
+use clap::Args;
+use rtscope_decode::capture::Capture;
+use rtscope_decode::capture::packing::write;
+use rtscope_model::units;
+use std::fs::{File, OpenOptions};
+use std::io::BufWriter;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Options of `pack`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Every command that reads a capture reads the file too.")]
+pub struct PackArgs {
+    #[command(flatten)]
+    recording: Recording,
+    /// The file (default: CAPTURE.zst)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Packs and gives the line that says so.
+///
+/// # Errors
+/// The capture cannot be read or is still recorded, or the file cannot be made.
+pub fn run(args: &PackArgs) -> Result<String, UserError> {
+    let from = args.recording.path()?;
+    let to = args.output.clone().unwrap_or_else(|| default_name(&from));
+    let packed = pack(&from, &to)?;
+    Ok(format!("packed {} into {} ({})", from.display(), to.display(), units::bytes(packed)))
+}
+
+/// Packs the capture `from` into the file `to`, which must not exist; gives its size.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn pack(from: &Path, to: &Path) -> Result<u64, UserError> {
+    let capture = Capture::open(from).map_err(|error| UserError::unreadable(from, error))?;
+    if capture.is_written() {
+        let trouble = UserError::new(format!("{} is still being recorded", from.display()));
+        return Err(trouble.next("end the recording first").ends_with(WRONG));
+    }
+    let file = create(to)?;
+    let mut file = BufWriter::new(file);
+    let written = write(capture.folder(), &mut file).and_then(|bytes| file.get_ref().sync_data().map(|()| bytes));
+    written.map_err(|error| {
+        // Half a file is no capture.
+        let _ = std::fs::remove_file(to);
+        UserError::unwritable(to, error)
+    })
+}
+
+/// A private file of that name, where there is none.
+fn create(path: &Path) -> Result<File, UserError> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => UserError::new(format!("{} exists already", path.display()))
+            .next("name another file with -o")
+            .ends_with(WRONG),
+        _ => UserError::unwritable(path, error),
+    })
+}
+
+/// `a.rtscope.zst` for `a.rtscope`.
+fn default_name(capture: &Path) -> PathBuf {
+    // A slash at its end is no part of the name.
+    let name = capture.components().as_path().as_os_str();
+    [name, std::ffi::OsStr::new(".zst")].into_iter().collect::<std::ffi::OsString>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_named_after_the_capture() {
+        for name in ["a.rtscope", "a.rtscope/", "./a.rtscope//"] {
+            assert!(default_name(Path::new(name)).ends_with("a.rtscope.zst"), "{name}");
+        }
+    }
+}
