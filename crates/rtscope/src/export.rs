@@ -172,6 +172,9 @@ pub fn write(
 
 /// FILE's name with the format's ending, in the current folder.
 fn default_output(file: &Path, format: Format) -> PathBuf {
+    // Of `run.rtscope.zst`, `run`.
+    let packed = file.extension().is_some_and(|ending| ending == "zst");
+    let file = if packed { file.with_extension("") } else { file.to_owned() };
     let stem = file.file_stem().filter(|_| file != Path::new("-"));
     let (ending, _) = format.files();
     let mut name = stem.unwrap_or("trace".as_ref()).to_owned();
@@ -215,6 +218,7 @@ mod tests {
     fn an_output_is_called_after_its_input() {
         let called = |file: &str| default_output(Path::new(file), Format::Fxt).display().to_string();
         assert_eq!(called("/data/run.rtscope"), "run.fxt");
+        assert_eq!(called("/data/run.rtscope.zst"), "run.fxt");
         assert_eq!(called("a.b.eventlog"), "a.b.fxt");
         assert_eq!(called("-"), "trace.fxt");
         assert_eq!(default_output(Path::new("x/run.rtscope"), Format::Perfetto), Path::new("run.pftrace"));

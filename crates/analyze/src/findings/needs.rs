@@ -21,7 +21,7 @@ pub static RUNNERS: Need = Need { name: "scheduling events of all threads", opti
 /// Where the code was.
 pub static CODE: Need = Need { name: "samples of the code", optional: false, missing: code };
 
-const NO_SCHEDULING: &str = "the kernel's scheduling events were not there or could not be used (see `kernel.notes`)";
+const NO_SCHEDULING: &str = "the kernel's scheduling events are missing or could not be used";
 
 /// What threads waited for.
 pub static LOOKS: Need = Need { name: "looks at what threads wait for", optional: false, missing: looks };

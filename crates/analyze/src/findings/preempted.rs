@@ -11,7 +11,7 @@
 
 use super::{Cost, Facts, Rule, STOP, Verdict, evidence, longest, needs, recorder_ns};
 use crate::blame::held::{Held, Part};
-use rtscope_model::units::duration;
+use rtscope_model::units::{counted, duration};
 use rtscope_model::{Cause, Confidence, NameId, Names, Remedy, Tid};
 
 /// Names in the claim and in the evidence.
@@ -98,10 +98,11 @@ fn remedies(facts: &Facts<'_>, worst: Option<NameId>) -> Vec<Remedy> {
     let mut remedies = vec![gone(Remedy::new(text))];
     if facts.lanes > 1 {
         let fewer = facts.lanes - 1;
+        let (one, many) = facts.runtime.lane;
         let text = format!(
-            "If it must stay, leave it a CPU: a collection waits for every {}, so one CPU shared with another process \
-             slows down all of them. Use {fewer}.",
-            facts.runtime.lane.0
+            "If it must stay, run with {}: a collection waits for every {one}, so one that shares its CPU with another \
+             process slows down all of them.",
+            counted(fewer as u64, one, many)
         );
         remedies.push(gone(Remedy::new(text)).set(facts.runtime.lanes_flag(fewer)));
         remedies.extend(facts.runtime.sequential_flag().map(|flag| {

@@ -129,9 +129,9 @@ pub fn text(gathered: &Gathered, style: &Style) -> String {
         "The levels that matter most in all combinations, each other level on top of what runs today, of the plan, and of \
          the plan with a larger nursery.",
     );
-    page.row("today", Tone::Calm, "no words", "The command as it is: what all others are compared with.");
+    page.row("today", Tone::Calm, "no flags", "The command as it is: what all others are compared with.");
     match offer.plan.and_then(|plan| offer.configurations.get(plan)) {
-        Some(words) if words.is_empty() => page.row("plan", Tone::Calm, "no words", "The plan is what runs today."),
+        Some(words) if words.is_empty() => page.row("plan", Tone::Calm, "no flags", "The plan is what runs today."),
         Some(words) => page.row("plan", Tone::Calm, &clean(&words.join(" ")), "From `rtscope plan`: what rules say."),
         None => page.row("plan", Tone::Warn, "none", "The program does not take the plan's flags."),
     }

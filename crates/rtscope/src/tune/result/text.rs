@@ -280,7 +280,9 @@ fn effects(found: &Document, style: &Style) -> Vec<String> {
         out.push(format!("{:longest$}  {gain:<22}  {trials}", shorten(&word(level), longest)));
     }
     let more = sorted.len().saturating_sub(SETTINGS);
-    out.extend((more > 0).then(|| format!("and {} that do less", units::counted(more as u64, "setting", "settings"))));
+    out.extend(
+        (more > 0).then(|| format!("and {} that gain less", units::counted(more as u64, "setting", "settings"))),
+    );
     out
 }
 

@@ -123,7 +123,7 @@ fn a_small_nursery_is_found_with_the_area_that_would_do() {
         990 * 85 * US - (990.0 * 1024.0 * 0.4) as u64,
         "without what copying 1 KiB takes at least"
     );
-    assert!(finding.claim.contains("256 KiB is used up 990 times a second"), "{}", finding.claim);
+    assert!(finding.claim.contains("990 times a second because the allocation area is 256 KiB"), "{}", finding.claim);
     assert!(finding.evidence[1].text.contains("0.4 %"), "{}", finding.evidence[1].text);
     // 990 a second of 256 KiB: 31 MiB leave eight.
     let flags: Vec<_> = finding.remedies.iter().filter_map(|remedy| remedy.flag.as_deref()).collect();
@@ -174,8 +174,8 @@ fn what_follows_from_a_cause_is_no_finding_of_its_own() {
 #[test]
 fn a_small_nursery_explains_what_dies_after_it_got_old() {
     let finding = one(&ageing(19, SHORT), "small-nursery");
-    let says = "used up 76 times a second, while 31 % of it is still alive: copying what is dead soon after, and 19 \
-                collections of the old generation that it fills, took ";
+    let says = "Collections run 76 times a second because the allocation area is 256 KiB, and find 31 % of it alive: copying \
+                what is dead soon after, and 19 collections of the old generation that it fills, took ";
     assert!(finding.claim.contains(says), "{}", finding.claim);
     assert_eq!(finding.cost_ns, 76 * MS + 19 * 2 * MS + 95 * 5 * US);
     // 47 MiB in areas of 4 MiB for two lanes are six collections.

@@ -147,11 +147,11 @@ fn by_bytes(facts: &Facts<'_>, little: bool) -> u64 {
 fn stops(facts: &Facts<'_>, nursery: u64, fixed: &Fixed, little: bool) -> Verdict {
     let minor = &facts.collections.minor;
     let each = copied_share(facts).map(|_| bytes(minor.copied_bytes / minor.count.max(1)));
-    let each = each.map_or(String::new(), |each| format!(" that copy {each} each"));
+    let each = each.map_or(String::new(), |each| format!(", and copy {each} each"));
     let what = format!(
-        "The allocation area of {} is used up {} times a second: stopping the program for collections{each} took ",
-        bytes(nursery),
+        "Collections run {} times a second because the allocation area is {}{each}: stopping the program for them took ",
         rate(facts.minors_per_second()),
+        bytes(nursery),
     );
     let rest = if little { "." } else { ", without copying." };
     let verdict = Verdict::new(Cost::Time(fixed.ns()), facts.sure_with_kernel(), what).then(rest);
@@ -174,12 +174,11 @@ fn ages(facts: &Facts<'_>, nursery: u64, cost_ns: u64) -> Verdict {
             counted(count, "collection", "collections")
         ),
     };
-    let alive = copied_share(facts).map(|share| format!(", while {} of it is still alive", percent(share)));
-    let alive = alive.unwrap_or_default();
+    let alive = copied_share(facts).map_or("much".to_owned(), percent);
     let what = format!(
-        "The allocation area of {} is used up {} times a second{alive}: {old} took ",
-        bytes(nursery),
+        "Collections run {} times a second because the allocation area is {}, and find {alive} of it alive: {old} took ",
         rate(facts.minors_per_second()),
+        bytes(nursery),
     );
     Verdict::new(Cost::Time(cost_ns), facts.sure_with_kernel(), what).covering(&["survivors", "long-major-gc"])
 }

@@ -64,10 +64,10 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     // Of what was allocated, what was still alive when it was collected.
     let promoted = percent(minor.copied_bytes as f64 / allocated.max(1.0));
     let what = format!(
-        "A minor heap of {} is full {:.0} times a second: collections, which promote {promoted} of it on average, took \
-         ",
-        bytes(young),
-        facts.minors_per_second()
+        "Minor collections run {:.0} times a second because the minor heap is {}, and promote {promoted} of it on \
+         average: they took ",
+        facts.minors_per_second(),
+        bytes(young)
     );
     Some(Verdict::new(Cost::Time(cost_ns), Confidence::High, what).seen([seen]).remedies([remedy]))
 }
