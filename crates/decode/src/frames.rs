@@ -146,15 +146,6 @@ impl Frames {
         Ok(Frames { source, state: Mutex::new(state) })
     }
 
-    /// Bytes after the last whole frame: whoever wrote the stream is writing them, or was ended while it did.
-    ///
-    /// # Errors
-    /// The stream cannot be read.
-    pub fn left_over(&self) -> io::Result<u64> {
-        self.size()?;
-        Ok(self.source.size()?.saturating_sub(self.state().end.at))
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -290,6 +281,11 @@ impl ReadAt for Frames {
             state.pass(piece.end);
         }
         Ok(state.end.content)
+    }
+
+    fn left_over(&self) -> io::Result<u64> {
+        self.size()?;
+        Ok(self.source.size()?.saturating_sub(self.state().end.at))
     }
 }
 

@@ -16,6 +16,14 @@ pub trait ReadAt: Send + Sync {
     /// Size now, in bytes.
     fn size(&self) -> io::Result<u64>;
 
+    /// Bytes after what can be read: whoever writes it is writing them, or was ended while it did.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn left_over(&self) -> io::Result<u64> {
+        Ok(0)
+    }
+
     /// Fills the buffer from `offset` on, as far as there is something; how far that is.
     ///
     /// # Errors

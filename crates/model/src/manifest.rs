@@ -12,10 +12,10 @@
 //! | `eventlog/next-X.eventlog` | the log of programs that started after their recorder was killed | by the program |
 //! | `rings/N.ring` | words of one process's runtime events rings, N from 0 (`docs/formats/ring-stream.md`) | appended |
 //! | `unflushed/P-C.S` | buffer of capability C of process P that the program had not written yet, slot S (0 or 1); `g` is the global buffer | twice a second |
-//! | `sched/cpuN.perf` | kernel records of one CPU as the ring held them | appended |
+//! | `sched/cpuN.perf.zst` | kernel records of one CPU, in frames of zstd | appended |
 //! | `sched/NAME.format` | the kernel's description of each tracepoint used | at start |
 //! | `sched/threads.json` | the threads that were there: `[{tid, pid, comm}]` | at start |
-//! | `code/cpuN.perf` | perf records of one CPU about the program's threads: timer hits, waits, mappings | appended |
+//! | `code/cpuN.perf.zst` | perf records of one CPU about the program's threads: timer hits, waits, mappings | appended |
 //! | `code/symbols.json` | names of the places in them ([`Code`]) | at the end |
 //! | `heap/N.json` | the heap of one process at one moment ([`crate::heap::Heap`]), N from 0 | whole, when it was read |
 //! | `samples.jsonl` | the recorder's samples, one JSON object a line | appended |

@@ -123,7 +123,7 @@ pub(crate) fn opening<'a>(
     entry: &'a manifest::Log,
     version: Option<&'a str>,
 ) -> std::io::Result<(&'static dyn LogFormat, Opening<'a>)> {
-    let file = capture.folder().written(&entry.path)?.content();
+    let file = capture.folder().written(&entry.path)?;
     let format = formats::find(&formats::head(&*file)).filter(|format| format.is_recorded());
     let version = version.or(entry.version.as_deref());
     Ok((format.unwrap_or(formats::first()), Opening { version, ..Opening::new(file, &entry.path) }))
@@ -179,11 +179,11 @@ pub(crate) fn streams(
 ) -> Result<Vec<Arc<dyn ReadAt>>, String> {
     let open = |name: &String| {
         let stored = capture.folder().written(name).map_err(|error| format!("{name}: {error}"))?;
-        let cut = stored.left_over();
+        let cut = stored.left_over().unwrap_or(0);
         if cut > 0 {
             losses.push(Loss::new(name, LossKind::Truncated, cut, CUT));
         }
-        Ok(stored.content())
+        Ok(stored)
     };
     names.iter().take(STREAMS_MAX).map(open).collect()
 }

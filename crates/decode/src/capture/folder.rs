@@ -46,32 +46,12 @@ enum Held {
     Pack(Arc<Pack>),
 }
 
-/// A file in a capture, as it is stored: what is in frames is read through them.
-#[derive(Clone)]
-pub struct Stored {
-    content: Arc<dyn ReadAt>,
-    frames: Option<Arc<Frames>>,
-}
-
-impl Stored {
-    fn whole(content: Arc<dyn ReadAt>) -> Stored {
-        Stored { content, frames: None }
-    }
-
-    fn in_frames(source: Arc<dyn ReadAt>) -> io::Result<Stored> {
-        let frames = Arc::new(Frames::new(source)?);
-        Ok(Stored { content: Arc::clone(&frames) as Arc<dyn ReadAt>, frames: Some(frames) })
-    }
-
-    /// What is in it.
-    pub fn content(&self) -> Arc<dyn ReadAt> {
-        Arc::clone(&self.content)
-    }
-
-    /// Bytes at its end that are no whole frame.
-    pub fn left_over(&self) -> u64 {
-        self.frames.as_ref().map_or(0, |frames| frames.left_over().unwrap_or(0))
-    }
+/// The content of the file `name` whose bytes are `source`: its name says whether it is in frames.
+///
+/// # Errors
+/// There is no memory.
+pub fn content(name: &str, source: impl ReadAt + 'static) -> io::Result<Arc<dyn ReadAt>> {
+    Ok(if name.ends_with(IN_FRAMES) { Arc::new(Frames::new(Arc::new(source))?) } else { Arc::new(source) })
 }
 
 impl Folder {
@@ -93,12 +73,11 @@ impl Folder {
     ///
     /// # Errors
     /// It cannot be opened, or is refused: no regular file.
-    pub fn written(&self, name: &str) -> io::Result<Stored> {
-        let source = match &self.0 {
-            Held::Folder(folder) => Arc::new(Written::new(file(folder, name)?)),
-            Held::Pack(pack) => return Ok(Stored::whole(Arc::new(pack.content(name)?))),
-        };
-        if name.ends_with(IN_FRAMES) { Stored::in_frames(source) } else { Ok(Stored::whole(source)) }
+    pub fn written(&self, name: &str) -> io::Result<Arc<dyn ReadAt>> {
+        match &self.0 {
+            Held::Folder(folder) => content(name, Written::new(file(folder, name)?)),
+            Held::Pack(pack) => Ok(Arc::new(pack.content(name)?)),
+        }
     }
 
     /// All of a small file, of at most `most` bytes.
@@ -106,7 +85,7 @@ impl Folder {
     /// # Errors
     /// As [`Folder::written`]; or it is larger.
     pub fn read(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
-        let content = self.written(name)?.content();
+        let content = self.written(name)?;
         if content.size()? > most {
             return Err(Refused::TooLarge(most).into());
         }
@@ -118,7 +97,7 @@ impl Folder {
     /// # Errors
     /// As [`Folder::written`].
     pub fn start_of(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
-        start_of(&*self.written(name)?.content(), most)
+        start_of(&*self.written(name)?, most)
     }
 
     /// When a file was written to last; `None`: there is none, or that is not known.

@@ -14,7 +14,7 @@ pub mod stm;
 mod unflushed;
 pub mod waits;
 
-pub use folder::{Folder, IN_FRAMES, Stored};
+pub use folder::{Folder, IN_FRAMES, content};
 pub use samples::SampleStream;
 pub use stm::StmStream;
 pub use unflushed::UnflushedBlock;
@@ -146,7 +146,7 @@ impl Capture {
     }
 
     fn lines_of(&self, name: &str) -> Option<BufReader<FromFront>> {
-        Some(BufReader::with_capacity(1 << 16, self.folder.written(name).ok()?.content().into()))
+        Some(BufReader::with_capacity(1 << 16, self.folder.written(name).ok()?.into()))
     }
 
     /// Its snapshots of heaps, `heap/0.json`, in the order of their numbers.

@@ -46,7 +46,7 @@ impl<W: Write> Packing<'_, W> {
 
     fn file(&mut self, capture: &Folder, name: &str) -> io::Result<Region> {
         let begin = self.at;
-        let source = capture.written(name)?.content();
+        let source = capture.written(name)?;
         let mut content = vec![0; CONTENT_MAX];
         let mut offset = 0;
         loop {

@@ -1,6 +1,6 @@
 //! Samples of the program's code → events.
 //!
-//! Owns the streams `code/cpuN.perf` of a capture (perf records: timer hits, waits,
+//! Owns the streams `code/cpuN.perf.zst` of a capture (perf records: timer hits, waits,
 //! mappings) merged in the order of time, what was mapped where in which process,
 //! and `code/symbols.json`, which gives the places their names. Refuses to open an
 //! executable: who made the names lies in the room that may read files.

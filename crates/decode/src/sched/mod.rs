@@ -1,6 +1,6 @@
 //! Kernel scheduling records → events.
 //!
-//! Owns the streams `sched/cpuN.perf` of a capture: raw perf records of the tiers
+//! Owns the streams `sched/cpuN.perf.zst` of a capture: raw perf records of the tiers
 //! that the recorder knows, merged over the CPUs in the order of time with a
 //! bounded window per CPU. Refuses to read any byte by itself (see [`ReadAt`])
 //! and to say why a thread waited.

@@ -1,8 +1,8 @@
 //! Where the program's code is: a timer on the CPU time of its threads, and the
 //! kernel's call chain where a thread goes to sleep, as perf records.
 //!
-//! Owns what is opened, the rings and the streams `code/cpuN.perf` (records exactly
-//! as the rings held them; for a process that runs already, its mappings stand at
+//! Owns what is opened, the rings and the streams `code/cpuN.perf.zst` (records
+//! as the rings held them, with callers in the place of copies of stacks; for a process that runs already, its mappings stand at
 //! the start as if they had just been made). Refuses to decode them: that is
 //! `rtscope_decode::code`. Nothing here can make a recording fail; what cannot be
 //! had is said in [`rtscope_model::manifest::Code::missing`], or is the reason why

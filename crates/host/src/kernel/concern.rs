@@ -2,13 +2,11 @@
 //! threads wakes which, or say a switch a second time. Owns who is known to be another; whatever is not sure is kept, and
 //! so is every switch: whoever had a CPU is an answer to why the program had not.
 
-use super::records::{SAMPLE, header, split, word};
+use super::records::{EXIT, FORK, SAMPLE, header, split, word};
 use super::tracefs::Description;
 use rtscope_decode::sched::{Format, Integer, ThreadName};
 use std::collections::{HashMap, HashSet};
 
-const RECORD_EXIT: u32 = 4;
-const RECORD_FORK: u32 = 7;
 const RECORD_SWITCH_CPU_WIDE: u32 = 15;
 const SWITCH_OUT: u16 = 1 << 13;
 /// Where a sample of `TID | TIME | CPU | RAW` has its process, and the tracepoint's own record.
@@ -84,14 +82,14 @@ impl Concern {
             SAMPLE => !self.is_of_others(record, family).unwrap_or(false),
             // The tracepoint says the same and more.
             RECORD_SWITCH_CPU_WIDE => !(self.has_switch && misc(record) & SWITCH_OUT != 0),
-            RECORD_FORK => {
+            FORK => {
                 if let (Some(pid), Some(tid)) = (word(record, 8), word(record, 16)) {
                     self.threads.remove(&tid);
                     self.coming.push((self.round, tid, pid));
                 }
                 true
             }
-            RECORD_EXIT => {
+            EXIT => {
                 word(record, 16).map(|tid| self.threads.remove(&tid));
                 true
             }
@@ -178,12 +176,12 @@ mod tests {
     #[test]
     fn a_new_thread_is_anyones_for_two_rounds() {
         let mut concern = concern();
-        let fork = record(RECORD_FORK, 0, &[1, 1, 99, 1]);
+        let fork = record(FORK, 0, &[1, 1, 99, 1]);
         assert_eq!(kept(&mut concern, &[fork, waking(1, 99)]), [true, true]);
         concern.end_round();
         assert_eq!(kept(&mut concern, &[waking(1, 99)]), [true]);
         concern.end_round();
-        let exit = record(RECORD_EXIT, 0, &[1, 1, 99, 1]);
+        let exit = record(EXIT, 0, &[1, 1, 99, 1]);
         assert_eq!(kept(&mut concern, &[waking(1, 99), exit, waking(1, 99)]), [false, true, true]);
     }
 

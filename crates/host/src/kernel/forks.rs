@@ -1,11 +1,9 @@
 //! Which processes come of one, whoever their parent is by now: told by perf's records of forks and exits. Owns that
 //! family; refuses to say who of it still runs.
 
-use super::records::word;
+use super::records::{EXIT, FORK, word};
 use std::collections::{HashMap, HashSet};
 
-const RECORD_EXIT: u32 = 4;
-const RECORD_FORK: u32 = 7;
 /// Rings are read one after the other, so a child's own fork may be read a round before the fork that made it, and
 /// after the record that it ended.
 const ROUNDS: u64 = 2;
@@ -20,12 +18,12 @@ pub struct Task {
 
 /// What a record says of a process, if it says that one began or ended.
 pub fn task(kind: u32, record: &[u8]) -> Option<Task> {
-    if !matches!(kind, RECORD_EXIT | RECORD_FORK) {
+    if !matches!(kind, EXIT | FORK) {
         return None;
     }
     let (pid, parent, tid) = (word(record, 8)?, word(record, 12)?, word(record, 16)?);
-    let process = if kind == RECORD_FORK { pid != parent } else { pid == tid };
-    process.then_some(Task { pid, parent: (kind == RECORD_FORK).then_some(parent) })
+    let process = if kind == FORK { pid != parent } else { pid == tid };
+    process.then_some(Task { pid, parent: (kind == FORK).then_some(parent) })
 }
 
 /// A process and those that come of it.
@@ -105,12 +103,12 @@ mod tests {
 
     #[test]
     fn threads_are_no_processes() {
-        assert_eq!(record(RECORD_FORK, [8, 7, 8, 7]), Some(fork(8, 7)));
-        assert_eq!(record(RECORD_FORK, [7, 7, 9, 7]), None);
-        assert_eq!(record(RECORD_EXIT, [8, 7, 8, 7]), Some(exit(8)));
-        assert_eq!(record(RECORD_EXIT, [7, 1, 9, 1]), None);
+        assert_eq!(record(FORK, [8, 7, 8, 7]), Some(fork(8, 7)));
+        assert_eq!(record(FORK, [7, 7, 9, 7]), None);
+        assert_eq!(record(EXIT, [8, 7, 8, 7]), Some(exit(8)));
+        assert_eq!(record(EXIT, [7, 1, 9, 1]), None);
         assert_eq!(record(9, [8, 7, 8, 7]), None);
-        assert_eq!(task(RECORD_FORK, &[0; 12]), None);
+        assert_eq!(task(FORK, &[0; 12]), None);
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! Splits perf records and reads their words. Refuses to know what the words mean.
 
+/// `PERF_RECORD_EXIT`: a thread ended.
+pub const EXIT: u32 = 4;
+/// `PERF_RECORD_FORK`: a thread began.
+pub const FORK: u32 = 7;
 /// `PERF_RECORD_SAMPLE`: the kind that several readers look for.
 pub const SAMPLE: u32 = 9;
 

@@ -20,9 +20,8 @@ use crate::runtimes::known;
 use crate::sandbox::{self, ONE_FILE};
 use elf::Asked;
 use rtscope_decode::ReadAt;
-use rtscope_decode::capture::IN_FRAMES;
+use rtscope_decode::capture::content;
 use rtscope_decode::code::{Module, ModuleNames, Names, Origin, Place, Samples};
-use rtscope_decode::frames::Frames;
 use rtscope_model::manifest::Code;
 use rtscope_model::{Role, Time, units};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -48,11 +47,7 @@ pub fn names(folder: &Folder, code: &Code, files: &Files, realtime_offset_ns: i6
     let open = |name: &String| {
         let (inside, file) = name.rsplit_once('/').ok_or_else(|| format!("{name}: it lies in no folder"))?;
         let file = folder.folder(inside).and_then(|folder| folder.read(file));
-        let content = file.and_then(|file| match name.ends_with(IN_FRAMES) {
-            true => Ok(Arc::new(Frames::new(Arc::new(file))?) as Arc<dyn ReadAt>),
-            false => Ok(Arc::new(file) as Arc<dyn ReadAt>),
-        });
-        content.map_err(|error| format!("{name}: {error}"))
+        file.and_then(|file| content(name, file)).map_err(|error| format!("{name}: {error}"))
     };
     names_in(code.streams.iter().map(open).collect::<Result<_, _>>()?, code, files, realtime_offset_ns)
 }

@@ -41,7 +41,7 @@ struct Tail {
 impl Tail {
     /// From its start or from its end on.
     fn open(capture: &Capture, name: &str, from_start: bool) -> Option<Tail> {
-        let file = capture.folder().written(name).ok()?.content();
+        let file = capture.folder().written(name).ok()?;
         let at = if from_start { 0 } else { file.size().ok()? };
         Some(Tail { file, at, left_out: false })
     }
@@ -125,7 +125,7 @@ impl Recording {
         let left_out = log.read_or_skip(file.as_ref(), MOST);
         for (lane, name) in copies {
             // One that is gone is being made anew.
-            let _ = self.capture.folder().written(&name).map(|copy| log.read_copy(lane, &*copy.content()));
+            let _ = self.capture.folder().written(&name).map(|copy| log.read_copy(lane, &*copy));
         }
         if left_out {
             live.log_left_out(now);
