@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Every command that reads a capture reads the file too.")]
 pub struct PackArgs {
-    #[command(flatten)]
-    recording: Recording,
+    /// The capture [default: the newest in this folder]
+    capture: Option<PathBuf>,
     /// The file (default: CAPTURE.zst)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -28,7 +28,7 @@ pub struct PackArgs {
 /// # Errors
 /// The capture cannot be read or is still recorded, or the file cannot be made.
 pub fn run(args: &PackArgs) -> Result<String, UserError> {
-    let from = args.recording.path()?;
+    let from = args.capture.clone().map_or_else(|| Recording::default().path(), Ok)?;
     let to = args.output.clone().unwrap_or_else(|| default_name(&from));
     let packed = pack(&from, &to)?;
     Ok(format!("packed {} into {} ({})", from.display(), to.display(), units::bytes(packed)))
@@ -40,6 +40,9 @@ pub fn run(args: &PackArgs) -> Result<String, UserError> {
 /// As [`run`].
 pub(crate) fn pack(from: &Path, to: &Path) -> Result<u64, UserError> {
     let capture = Capture::open(from).map_err(|error| UserError::unreadable(from, error))?;
+    if from.is_file() {
+        return Err(UserError::new(format!("{} is one file already", from.display())).ends_with(WRONG));
+    }
     if capture.is_written() {
         let trouble = UserError::new(format!("{} is still being recorded", from.display()));
         return Err(trouble.next("end the recording first").ends_with(WRONG));

@@ -36,18 +36,18 @@ const MANIFEST_MAX: u64 = 16 << 20;
 /// killed.
 const ALIVE: Duration = Duration::from_secs(10);
 
-/// Why a folder cannot be opened as a capture.
+/// Why something cannot be opened as a capture: words to follow its name.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum CaptureError {
-    #[error("{path} cannot be read: {error}")]
-    Unreadable { path: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Unreadable(io::Error),
     #[error(
-        "{0} is no capture: it has no manifest.json, no eventlog and no samples; make one with `rtscope record -- PROGRAM`"
+        "it is no capture: it has no manifest.json, no eventlog and no samples; make one with `rtscope record -- PROGRAM`"
     )]
-    NotACapture(PathBuf),
-    #[error("{path} has the format {schema}, which this version does not know; read it with a newer rtscope")]
-    UnknownSchema { path: PathBuf, schema: String },
+    NotACapture,
+    #[error("it has the format {schema}, which this version does not know; read it with a newer rtscope")]
+    UnknownSchema { schema: String },
 }
 
 /// Samples of a capture, as they were written.
@@ -70,12 +70,11 @@ impl Capture {
     /// Opens the folder `path`, or the file that it was packed into. A missing or damaged manifest is made anew from
     /// the files that are there, with a loss that says so.
     pub fn open(path: &Path) -> Result<Capture, CaptureError> {
-        let unreadable = |error| CaptureError::Unreadable { path: path.to_owned(), error };
-        let folder = Folder::open(path).map_err(unreadable)?;
+        let folder = Folder::open(path).map_err(CaptureError::Unreadable)?;
         let mut losses = Vec::new();
-        let manifest = match read_manifest(path, &folder)? {
+        let manifest = match read_manifest(&folder)? {
             Some(manifest) => manifest,
-            None if !has_streams(&folder) => return Err(CaptureError::NotACapture(path.to_owned())),
+            None if !has_streams(&folder) => return Err(CaptureError::NotACapture),
             None => {
                 let note = "the manifest is missing or damaged: command, machine, clocks and exit status are unknown";
                 losses.push(Loss::new("manifest.json", LossKind::SourceMissing, 1, note));
@@ -213,7 +212,7 @@ fn ring_pid(folder: &Folder, name: &str) -> Option<u32> {
 }
 
 /// Parses `manifest.json`, or the copy that was about to replace it.
-fn read_manifest(path: &Path, folder: &Folder) -> Result<Option<Manifest>, CaptureError> {
+fn read_manifest(folder: &Folder) -> Result<Option<Manifest>, CaptureError> {
     #[derive(Deserialize)]
     struct Named {
         #[serde(default)]
@@ -223,7 +222,7 @@ fn read_manifest(path: &Path, folder: &Folder) -> Result<Option<Manifest>, Captu
         let Ok(bytes) = folder.read(name, MANIFEST_MAX) else { continue };
         let Ok(Named { schema }) = serde_json::from_slice(&bytes) else { continue };
         if schema.starts_with("rtscope/capture/") && schema != manifest::SCHEMA {
-            return Err(CaptureError::UnknownSchema { path: path.to_owned(), schema });
+            return Err(CaptureError::UnknownSchema { schema });
         }
         if let Ok(manifest) = serde_json::from_slice(&bytes) {
             return Ok(Some(manifest));
@@ -363,8 +362,8 @@ mod tests {
     #[test]
     fn what_is_no_capture_is_told_apart() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(Capture::open(folder.path()), Err(CaptureError::NotACapture(_))));
-        assert!(matches!(Capture::open(&folder.path().join("no")), Err(CaptureError::Unreadable { .. })));
+        assert!(matches!(Capture::open(folder.path()), Err(CaptureError::NotACapture)));
+        assert!(matches!(Capture::open(&folder.path().join("no")), Err(CaptureError::Unreadable(_))));
         write(folder.path(), "manifest.json", b"{\"schema\":\"rtscope/capture/9\"}");
         assert!(matches!(Capture::open(folder.path()), Err(CaptureError::UnknownSchema { .. })));
     }

@@ -53,6 +53,8 @@ fn a_packed_capture_is_read_as_the_folder_is() {
     assert_eq!(report(folder, &["a.rtscope.zst"]), whole);
     fs::rename(&file, folder.join("any name")).unwrap();
     assert_eq!(report(folder, &["any name"]), whole);
+    let again = run(folder, &["pack", "any name"]);
+    assert!(said(&again).contains("any name is one file already"), "{again:?}");
     // The newest capture is the file, where the folder is gone.
     fs::rename(folder.join("any name"), &file).unwrap();
     fs::remove_dir_all(folder.join("a.rtscope")).unwrap();
