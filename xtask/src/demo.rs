@@ -2,11 +2,13 @@
 //! most on this machine, and saying what a machine with more would show.
 
 use crate::cache::cache;
-use crate::runner::Runner;
+use crate::runner::{Runner, target_folder};
 use crate::surroundings::QuotaGroup;
 use crate::toolchain::{ALL, Toolchain};
 use crate::workload;
 use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Records a workload and prints the report of it.
@@ -18,14 +20,35 @@ pub fn run(runner: &Runner, say: &mut dyn FnMut(&str)) -> Result<()> {
     let workload = workload::load(name)?;
     say(&format!("workload {name} on GHC {}: {}", toolchain.version, workload.about));
     let outcome = runner.run(&workload, &toolchain)?;
-    let status = Command::new(&runner.rtscope).arg("report").arg(&outcome.capture).status()?;
+    let capture = kept(&outcome.capture)?;
+    let status = Command::new(&runner.rtscope).arg("report").arg(&capture).status()?;
     ensure!(matches!(status.code(), Some(0 | 3)), "rtscope report ended with {status}");
+    say(&format!(
+        "rtscope is {}; `cargo install --path crates/rtscope` installs it",
+        from_here(&runner.rtscope).display()
+    ));
     if let Err(error) = quota {
         say(&format!(
             "not shown: a program throttled by a CPU quota ({error:#}); with root the demo shows that instead"
         ));
     }
     Ok(())
+}
+
+/// Puts the capture where it stays until the next demo: the report ends with commands about it.
+fn kept(capture: &Path) -> Result<PathBuf> {
+    let place = target_folder().join("demo.rtscope");
+    if place.exists() {
+        fs::remove_dir_all(&place)?;
+    }
+    fs::rename(capture, &place)?;
+    Ok(from_here(&place).to_owned())
+}
+
+/// A path from the working directory, where that is shorter.
+fn from_here(path: &Path) -> &Path {
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path)
 }
 
 /// The newest compiler of the machine's own, else the newest in the cache.
