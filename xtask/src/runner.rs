@@ -38,17 +38,32 @@ pub struct Run {
     pub noise: Noise,
 }
 
-/// What a run said.
+/// A run that was recorded.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct Recording {
     /// The capture.
     pub capture: PathBuf,
-    /// `report --json`.
-    pub report: Value,
     /// Periods in which the quota ran out, where there was one.
     pub throttled_periods: Option<u64>,
     /// What else the machine did meanwhile.
     pub noise: Noise,
+}
+
+/// A recording and its report.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The recording.
+    pub recording: Recording,
+    /// `report --json`.
+    pub report: Value,
+}
+
+impl std::ops::Deref for Outcome {
+    type Target = Recording;
+
+    fn deref(&self) -> &Recording {
+        &self.recording
+    }
 }
 
 impl Outcome {
@@ -90,13 +105,18 @@ impl Runner {
 
     /// Builds, records and reports `workload` once.
     pub fn run(&self, workload: &Workload, toolchain: &Toolchain) -> Result<Outcome> {
+        self.judged(self.record(workload, toolchain)?)
+    }
+
+    /// Builds and records `workload` once.
+    pub fn record(&self, workload: &Workload, toolchain: &Toolchain) -> Result<Recording> {
         let program = workload.build(toolchain, &self.builds)?;
         let capture = self.scratch.join(format!("{}-{}.rtscope", workload.name, toolchain.name));
         if capture.exists() {
             fs::remove_dir_all(&capture)?;
         }
         if let Some(host) = workload.host {
-            return self.run_in_guest(host, workload, toolchain, &program, &capture);
+            return self.record_in_guest(host, workload, toolchain, &program, capture);
         }
         let recorder = |command: &[OsString]| {
             let mut recorder = Command::new(&self.rtscope);
@@ -104,7 +124,7 @@ impl Runner {
             recorder
         };
         let Run { noise, throttled_periods, .. } = self.surrounded(workload, toolchain, &program, recorder)?;
-        Ok(Outcome { report: self.judged(&capture)?, capture, throttled_periods, noise })
+        Ok(Recording { capture, throttled_periods, noise })
     }
 
     /// Builds `workload`, and records it once by a recorder that `becoming` starts beside the program, inside of
@@ -123,7 +143,7 @@ impl Runner {
         launcher.extend(workload.launcher.iter().cloned());
         let started = Workload { launcher, ..workload.clone() };
         self.surrounded(&started, toolchain, &program, plainly)?;
-        self.judged(&capture)
+        self.report_of_a_runtime(&capture)
     }
 
     /// Builds `workload` and runs it once without a recorder.
@@ -173,21 +193,21 @@ impl Runner {
         command
     }
 
-    fn run_in_guest(
+    fn record_in_guest(
         &self,
         host: SharedHost,
         workload: &Workload,
         toolchain: &Toolchain,
         program: &Path,
-        capture: &Path,
-    ) -> Result<Outcome> {
+        capture: PathBuf,
+    ) -> Result<Recording> {
         let before = Reading::now(&[]);
         let (rtscope, arguments) = ((&*self.rtscope, &*workload.record), arguments(workload));
         let scratch = self.scratch.join("guest");
         let recorded = guest::workload::record(host, rtscope, toolchain, (program, &arguments), &scratch)?;
         let noise = Reading::now(&[]).since(&before);
-        fs::rename(recorded, capture)?;
-        Ok(Outcome { report: self.judged(capture)?, capture: capture.to_owned(), throttled_periods: None, noise })
+        fs::rename(recorded, &capture)?;
+        Ok(Recording { capture, throttled_periods: None, noise })
     }
 
     /// What is run: the group, the CPUs, the toolchain's tree, the program.
@@ -215,8 +235,13 @@ impl Runner {
         words
     }
 
+    /// The recording with its report.
+    pub fn judged(&self, recording: Recording) -> Result<Outcome> {
+        Ok(Outcome { report: self.report_of_a_runtime(&recording.capture)?, recording })
+    }
+
     /// A report that knows a runtime: one that saw none finds nothing, and that is no answer.
-    fn judged(&self, capture: &Path) -> Result<Value> {
+    fn report_of_a_runtime(&self, capture: &Path) -> Result<Value> {
         let report = self.report(capture)?;
         ensure!(report["runtime"]["family"].is_string(), "the report knows no runtime");
         Ok(report)
@@ -293,6 +318,11 @@ mod tests {
         path
     }
 
+    fn outcome(report: Value) -> Outcome {
+        let noise = Noise::default();
+        Outcome { recording: Recording { capture: PathBuf::new(), throttled_periods: None, noise }, report }
+    }
+
     #[test]
     fn the_first_finding_is_the_answer() {
         let folder = tempfile::tempdir().unwrap();
@@ -302,13 +332,7 @@ mod tests {
                 builds: folder.path().join("builds"),
                 scratch: folder.path().join("captures"),
             };
-            let outcome = Outcome {
-                capture: PathBuf::new(),
-                report: runner.report(Path::new("x")).unwrap(),
-                throttled_periods: None,
-                noise: Noise::default(),
-            };
-            assert_eq!(outcome.first(), first);
+            assert_eq!(outcome(runner.report(Path::new("x")).unwrap()).first(), first);
         }
     }
 
@@ -321,7 +345,7 @@ mod tests {
             scratch: folder.path().join("captures"),
         };
         assert!(runner.report(Path::new("x")).is_ok());
-        assert_eq!(runner.judged(Path::new("x")).unwrap_err().to_string(), "the report knows no runtime");
+        assert_eq!(runner.report_of_a_runtime(Path::new("x")).unwrap_err().to_string(), "the report knows no runtime");
     }
 
     #[test]
@@ -353,7 +377,7 @@ mod tests {
             {"id": "a", "claim": "late in `c_busy`", "evidence": [{"text": "seen in `crunch`"}]},
             {"id": "b", "claim": "in `other`", "evidence": []},
         ]});
-        let outcome = Outcome { capture: PathBuf::new(), report, throttled_periods: None, noise: Noise::default() };
+        let outcome = outcome(report);
         assert!(outcome.names("`c_busy`") && outcome.names("crunch") && !outcome.names("other"));
     }
 }

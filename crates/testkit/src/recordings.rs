@@ -7,12 +7,37 @@ use std::collections::HashMap;
 use std::fs;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use xtask::runner::{Outcome, Runner};
 use xtask::toolchain::Toolchain;
 use xtask::workload::Workload;
 
 type Kept = Mutex<HashMap<(String, &'static str), Arc<OnceLock<Outcome>>>>;
+
+/// A recording has the machine to itself; reports share it. Recordings go first, so that reports of several tests
+/// run at a time, and none of them takes a CPU from a program that is recorded.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// Records `workload` while nothing else is recorded or reported, and reports it.
+fn alone(runner: &Runner, workload: &Workload, toolchain: &Toolchain) -> Outcome {
+    let recording = {
+        let _machine = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+        runner.record(workload, toolchain).unwrap()
+    };
+    shared(|| runner.judged(recording).unwrap())
+}
+
+/// `reports`, which may share the machine with other reports and with no recording.
+pub fn shared<T>(reports: impl FnOnce() -> T) -> T {
+    let _machine = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    reports()
+}
+
+/// A recording of `workload` by `runner`, as `judge` sees it.
+pub fn another<T>(runner: &Runner, workload: &Workload, toolchain: &Toolchain, judge: impl FnOnce(&Outcome) -> T) -> T {
+    let outcome = alone(runner, workload, toolchain);
+    shared(|| judge(&outcome))
+}
 
 /// The first recording of `workload` by `toolchain`; `judge` sees it, and others do too. Its capture
 /// stays until the next run of tests.
@@ -21,12 +46,13 @@ pub fn first<T>(workload: &Workload, toolchain: &Toolchain, judge: impl FnOnce(&
     let mut kept = KEPT.get_or_init(Kept::default).lock().unwrap_or_else(PoisonError::into_inner);
     let place = Arc::clone(kept.entry((workload.name.clone(), toolchain.name)).or_default());
     drop(kept);
-    judge(place.get_or_init(|| {
+    let outcome = place.get_or_init(|| {
         let own = Runner::new(Path::new(crate::rtscope())).unwrap();
         let runner = Runner { rtscope: own.rtscope.clone(), builds: own.builds.clone(), scratch: folder().clone() };
         // Dropped, it would remove what others are to judge.
-        ManuallyDrop::new(runner).run(workload, toolchain).unwrap()
-    }))
+        alone(&ManuallyDrop::new(runner), workload, toolchain)
+    });
+    shared(|| judge(outcome))
 }
 
 /// Of this process; what processes left that have ended is removed.

@@ -92,7 +92,7 @@ pub fn comes_first(ghc: &str, name: &str) {
         runs += 1;
         let (hit, counts) = match runs {
             1 => recordings::first(&workload, &toolchain, judge),
-            _ => judge(&runner.run(&workload, &toolchain).unwrap()),
+            _ => recordings::another(&runner, &workload, &toolchain, judge),
         };
         if counts || dirty_left == 0 {
             break hit;
@@ -103,14 +103,15 @@ pub fn comes_first(ghc: &str, name: &str) {
     assert!(hit() || (hit() && hit()), "{name} on {ghc}: {} does not come first", workload.expect);
 }
 
-/// The first recording of the workload called so, which its test judges, too; `None` where its compiler is missing.
-pub fn recorded(ghc: &str, name: &str) -> Option<std::path::PathBuf> {
+/// What `judge` sees in the first recording of the workload called so, which its test judges, too; `None` where its
+/// compiler is missing.
+pub fn recorded<T>(ghc: &str, name: &str, judge: impl FnOnce(&Path) -> T) -> Option<T> {
     let (_, toolchain) = ground(ghc)?;
     let workload = workload::load(name).unwrap();
     if workload.quota_cpus.is_some() && !is_root() {
         return None;
     }
-    Some(recordings::first(&workload, &toolchain, |outcome| outcome.capture.clone()))
+    Some(recordings::first(&workload, &toolchain, |outcome| judge(&outcome.capture)))
 }
 
 /// Tests by compiler: a name, and the workload whose truth it holds. `TOLD` has all of them.

@@ -164,7 +164,7 @@ impl<'a> Suite<'a> {
                     let without = |rule: &str| self.runner.report_without(&outcome.capture, rule);
                     run.named_without = off::named(&outcome.report, without)?;
                 }
-                capture = Some(outcome.capture);
+                capture = Some(outcome.recording.capture);
             }
             Err(error) => run.error = Some(format!("{error:#}")),
         }

@@ -25,7 +25,7 @@ pub(super) fn show(of: &Path, seconds: usize, args: &TopArgs) -> Result<ExitCode
     let name = of.display().to_string();
     let capture = if let Input::Capture(capture) = &input { Some(capture) } else { None };
     if capture.is_some_and(|capture| capture.is_written()) {
-        let (recording, live) = Recording::open(of, clock::monotonic())?;
+        let (recording, live) = Recording::open(of, clock::monotonic(), args.limit)?;
         return live::follow(Box::new(recording), live, (name, &Host::default()), seconds, args);
     }
     let opened = pipeline::open(&input, &Options::new(of), Classes::NONE)?;

@@ -86,9 +86,10 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// The capture at `path`, from now on; one that has just begun, from its start.
-    pub(super) fn open(path: &Path, now: Time) -> Result<(Recording, Live), UserError> {
-        let (capture, log) = with_log(path, now)?;
+    /// The capture at `path`, from now on; one that has just begun, from its start. Waits for its log, but no longer
+    /// than `limit`.
+    pub(super) fn open(path: &Path, now: Time, limit: Option<Duration>) -> Result<(Recording, Live), UserError> {
+        let (capture, log) = with_log(path, now, limit.map_or(LOG_WAIT, |limit| limit.min(LOG_WAIT)))?;
         let young = is_young(&capture, now);
         let (kernel, threads) = (&capture.manifest().kernel, sources::threads(&capture));
         let begun = Some(capture.manifest().started).filter(|begun| *begun != Time(0));
@@ -205,11 +206,11 @@ fn is_young(capture: &Capture, now: Time) -> bool {
     now.since(capture.manifest().started) < YOUNG_NS
 }
 
-/// The capture, as soon as it has a log that can be read; after a while without one, and why.
-fn with_log(path: &Path, now: Time) -> Result<(Capture, Result<Found, String>), UserError> {
+/// The capture, as soon as it has a log that can be read; after `patience` without one, and why.
+fn with_log(path: &Path, now: Time, patience: Duration) -> Result<(Capture, Result<Found, String>), UserError> {
     let begun = std::time::Instant::now();
     loop {
-        let waits = begun.elapsed() < LOG_WAIT;
+        let waits = begun.elapsed() < patience;
         match Capture::open(path) {
             Ok(capture) => {
                 let young = is_young(&capture, now);

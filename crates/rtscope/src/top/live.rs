@@ -168,7 +168,8 @@ pub(super) fn follow(
         Screen::Json | Screen::Once => {}
     }
     loop {
-        let longest = Duration::from_nanos(followed.due().since(clock::monotonic()));
+        let due = until.map_or(followed.due(), |until| followed.due().min(until));
+        let longest = Duration::from_nanos(due.since(clock::monotonic()));
         let woken = terminal::wait(screen.keyboard(), &signals, followed.source.descriptor(), longest);
         let now = clock::monotonic();
         let over = followed.source.over();

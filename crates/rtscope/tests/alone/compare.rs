@@ -2,17 +2,14 @@
 //! alike, a throttled and an unthrottled one are not, and CI gets its exit code.
 
 use serde_json::Value;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 use testkit::recordings;
 use xtask::cache::cache;
 use xtask::runner::Runner;
 use xtask::toolchain::{Spec, Toolchain, is_root};
 use xtask::{missing, workload};
-
-/// Workloads measure the machine: one at a time.
-static MACHINE: Mutex<()> = Mutex::new(());
 
 struct Ground {
     runner: Runner,
@@ -27,7 +24,8 @@ impl Ground {
             return None;
         };
         let runner = Runner::new(Path::new(testkit::rtscope())).unwrap();
-        Some(Ground { runner, toolchain, kept: tempfile::tempdir().unwrap() })
+        let kept = tempfile::tempdir_in(&runner.scratch).unwrap();
+        Some(Ground { runner, toolchain, kept })
     }
 
     /// The recording of the workload `name` that other tests judge too.
@@ -37,25 +35,19 @@ impl Ground {
 
     /// A capture of the workload `name` that the next run does not overwrite.
     fn record(&self, name: &str) -> PathBuf {
-        let outcome = self.runner.run(&workload::load(name).unwrap(), &self.toolchain).unwrap();
-        let kept = (0..).map(|number| self.kept.path().join(format!("{name}-{number}.rtscope")));
-        let kept = kept.into_iter().find(|path| !path.exists()).unwrap();
-        let copied = Command::new("cp").arg("-r").arg(&outcome.capture).arg(&kept).status().unwrap();
-        assert!(copied.success());
-        kept
+        recordings::another(&self.runner, &workload::load(name).unwrap(), &self.toolchain, |outcome| {
+            let kept = (0..).map(|number| self.kept.path().join(format!("{name}-{number}.rtscope")));
+            let kept = kept.into_iter().find(|path| !path.exists()).unwrap();
+            fs::rename(&outcome.capture, &kept).unwrap();
+            kept
+        })
     }
 
     fn compare(&self, a: &Path, b: &Path, fail_if: &[&str]) -> (Option<i32>, Value) {
         let conditions = fail_if.iter().flat_map(|condition| ["--fail-if", condition]);
-        let done = Command::new(&self.runner.rtscope)
-            .arg("report")
-            .arg(a)
-            .arg("--compare")
-            .arg(b)
-            .arg("--json")
-            .args(conditions)
-            .output()
-            .unwrap();
+        let mut command = Command::new(&self.runner.rtscope);
+        command.arg("report").arg(a).arg("--compare").arg(b).arg("--json").args(conditions);
+        let done = recordings::shared(|| command.output().unwrap());
         let document = serde_json::from_slice(&done.stdout);
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         (done.status.code(), document.unwrap_or_else(|error| panic!("{error}: {said}")))
@@ -65,7 +57,8 @@ impl Ground {
     /// them is reported with. A machine that lost records says so in both places.
     fn quiet_code(&self, captures: &[&Path]) -> Option<i32> {
         let code = |path: &&Path| {
-            let done = Command::new(&self.runner.rtscope).args(["report", "-v"]).arg(path).output().unwrap();
+            let mut command = Command::new(&self.runner.rtscope);
+            let done = recordings::shared(|| command.args(["report", "-v"]).arg(path).output().unwrap());
             let code = done.status.code();
             assert!(matches!(code, Some(0 | 3)), "{}", String::from_utf8_lossy(&done.stderr));
             code
@@ -87,7 +80,6 @@ impl Ground {
 
 /// Nineteen in twenty are alike, so one pair may not be: then the next two have to.
 fn pairs_are_alike(name: &str) {
-    let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let Some(ground) = Ground::new() else { return };
     if workload::load(name).unwrap().quota_cpus.is_some() && !is_root() {
         return missing("root, for a control group with a quota");
@@ -110,7 +102,6 @@ fn live_two_throttled_runs_are_alike() {
 
 #[test]
 fn live_a_quota_is_named_first_and_fails_the_job() {
-    let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let Some(ground) = Ground::new() else { return };
     if !is_root() {
         return missing("root, for a control group with a quota");

@@ -72,16 +72,16 @@ truths! {
 #[test]
 fn what_held_pauses_up_is_said_in_one_way() {
     let all = [PAUSES, COLLECTOR, WAITS, MEMORY].concat();
-    // Logs of some workloads take 20 s each: whoever is done takes the next one.
+    // Logs of some workloads take 20 s each, so a thread takes the next one as soon as it can.
     let next = AtomicUsize::new(0);
     let one = || all.get(next.fetch_add(1, Ordering::Relaxed));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some((ghc, name)) = one() {
-                    if let Some(capture) = testkit::truth::recorded(ghc, name) {
-                        testkit::account::sums_up(&answers::are_one(&capture));
-                    }
+                    testkit::truth::recorded(ghc, name, |capture| {
+                        testkit::account::sums_up(&answers::are_one(capture))
+                    });
                 }
             });
         }

@@ -5,18 +5,20 @@
 use rtscope_decode::capture::empty_manifest;
 use rtscope_model::manifest::{Code, Kernel, Log, Manifest, Status, Tier, Tracepoint};
 use rtscope_model::{ClockMap, ClockMethod, Time};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, pidfd_open, prlimit};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// In every foreign file.
 const SECRET: &str = "the-secret-of-another";
 const WITHIN: Duration = Duration::from_secs(5);
-const MEMORY_KB: u64 = 256 << 10;
+const MEMORY: u64 = 256 << 20;
 const PID: u32 = 4_242;
 
 /// What all of a capture is called.
@@ -86,18 +88,12 @@ impl Ground {
         let mut command = Command::new(testkit::rtscope());
         command.args(words).current_dir(self.folder.path()).stdin(Stdio::null());
         command.env("XDG_CACHE_HOME", self.at("cache")).stdout(File::create(&out).unwrap());
-        let mut child = Running(command.stderr(File::create(self.at("err")).unwrap()).spawn().unwrap());
-        let (began, mut peak_kb, mut ended) = (Instant::now(), 0, None);
-        while ended.is_none() {
-            peak_kb = peak_kb.max(child.peak_kb());
-            assert!(peak_kb <= MEMORY_KB, "{what}: {words:?}: {peak_kb} KiB");
-            assert!(began.elapsed() < WITHIN, "{what}: {words:?} has not ended");
-            std::thread::sleep(Duration::from_millis(2));
-            ended = child.0.try_wait().unwrap();
-        }
+        let mut child = Running::start(command.stderr(File::create(self.at("err")).unwrap()));
+        assert!(child.ends_soon(), "{what}: {words:?} has not ended");
+        let code = child.0.wait().unwrap().code();
         let said = [out, self.at("err")].map(|file| fs::read(file).unwrap());
         let said = said.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-        let code = ended.and_then(|status| status.code());
+        // A signal: it asked for more memory than it may have.
         assert!(matches!(code, Some(0 | 1 | 3)), "{what}: {words:?}: {code:?}: {said}");
         assert!(!said.contains("panicked"), "{what}: {words:?}: {said}");
         assert!(!said.contains(SECRET), "{what}: {words:?}: {said}");
@@ -125,7 +121,7 @@ impl Ground {
         let mut command = Command::new(testkit::rtscope());
         command.args(["view", "--no-open", "capture"]).current_dir(self.folder.path());
         command.env("XDG_CACHE_HOME", self.at("cache")).stdin(Stdio::null()).stderr(Stdio::null());
-        let mut child = Running(command.stdout(Stdio::piped()).spawn().unwrap());
+        let mut child = Running::start(command.stdout(Stdio::piped()));
         let out = child.0.stdout.take().unwrap();
         let (tell, told) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
@@ -134,7 +130,6 @@ impl Ground {
             let _ = tell.send(line);
         });
         assert!(told.recv_timeout(WITHIN).is_ok(), "{what}: view neither serves nor ends");
-        assert!(child.peak_kb() <= MEMORY_KB, "{what}: view: {} KiB", child.peak_kb());
         drop(child);
         assert!(!holds(&self.at("cache"), SECRET.as_bytes()), "{what}: the secret is in what view made");
         assert!(!self.at("capture/levels").exists(), "{what}: view wrote into the capture");
@@ -145,15 +140,23 @@ impl Ground {
 struct Running(Child);
 
 impl Running {
-    /// 0 as long as it has this program's memory: the kernel lets who starts another go on a moment before that has its own.
-    fn peak_kb(&self) -> u64 {
-        let process = PathBuf::from(format!("/proc/{}", self.0.id()));
-        if fs::read_link(process.join("exe")).ok() != fs::canonicalize(testkit::rtscope()).ok() {
-            return 0;
-        }
-        let status = fs::read_to_string(process.join("status")).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+    /// With memory of its own up to [`MEMORY`]: asking for more ends it.
+    fn start(command: &mut Command) -> Running {
+        let running = Running(command.spawn().unwrap());
+        let most = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
+        // It may have ended: then its status is what counts.
+        let _ = prlimit(Some(running.pid()), Resource::Data, most);
+        running
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.0)
+    }
+
+    fn ends_soon(&self) -> bool {
+        let process = pidfd_open(self.pid(), PidfdFlags::empty()).unwrap();
+        let within = WITHIN.try_into().unwrap();
+        poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&within)).unwrap() == 1
     }
 }
 
