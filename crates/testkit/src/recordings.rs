@@ -1,6 +1,6 @@
-//! Recordings that many tests of an executable judge: each workload is recorded once on each
-//! compiler, by whoever asks first. Owns the folder that they lie in; refuses to choose among them:
-//! the first is kept, whatever it shows.
+//! Recordings that many tests of an executable judge: each workload is recorded once per compiler, by
+//! the first test that asks. Owns the folder of the recordings. The first recording always counts,
+//! whatever it shows.
 
 use crate::made;
 use std::collections::HashMap;
@@ -14,8 +14,8 @@ use xtask::workload::Workload;
 
 type Kept = Mutex<HashMap<(String, &'static str), Arc<OnceLock<Outcome>>>>;
 
-/// The first recording of `workload` by `toolchain`; `judge` sees it, and others do too. Its capture
-/// stays until the next run of tests.
+/// The first recording of `workload` by `toolchain`; `judge` sees it, and so do other tests. Its capture
+/// remains until the next run of tests.
 pub fn first<T>(workload: &Workload, toolchain: &Toolchain, judge: impl FnOnce(&Outcome) -> T) -> T {
     static KEPT: OnceLock<Kept> = OnceLock::new();
     let mut kept = KEPT.get_or_init(Kept::default).lock().unwrap_or_else(PoisonError::into_inner);
@@ -24,12 +24,12 @@ pub fn first<T>(workload: &Workload, toolchain: &Toolchain, judge: impl FnOnce(&
     judge(place.get_or_init(|| {
         let own = Runner::new(Path::new(crate::rtscope())).unwrap();
         let runner = Runner { rtscope: own.rtscope.clone(), builds: own.builds.clone(), scratch: folder().clone() };
-        // Dropped, it would remove what others are to judge.
+        // Dropping the runner would remove what other tests have yet to judge.
         ManuallyDrop::new(runner).run(workload, toolchain).unwrap()
     }))
 }
 
-/// Of this process; what processes left that have ended is removed.
+/// The folder of this process; folders of processes that have ended are removed.
 fn folder() -> &'static PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
