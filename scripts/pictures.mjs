@@ -17,7 +17,7 @@ if (!out) {
 }
 const BYTES_MAX = 200 * 1024;
 
-/** What each recording is to show: pauses with this cause, because of whom, and how much around the clearest one. */
+/** What each recording is to show: pauses with this cause, which process caused them, and how much around the clearest one. */
 const pictures = {
   throttled: { workload: "throttled", cause: "throttled", around: 2.2 },
   preempted: { workload: "neighbour", cause: "preempted", who: "noisy-batch", around: 0.3 },

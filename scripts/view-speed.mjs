@@ -19,12 +19,12 @@ const url = await new Promise((resolve, reject) => {
   server.stdout.once("data", (data) => resolve(String(data).trim()));
   server.once("exit", (code) => reject(new Error(`${command} ended with ${code}`)));
 });
-// A server that makes its recording behind the address answers when that is done.
+// A server that records after its address is printed answers when that is done.
 while (!(await fetch(`${url}session.json`).catch(() => null))?.ok) await new Promise((resolve) => setTimeout(resolve, 500));
 
 /**
  * What a process and all below it have used: bytes of memory (shared ones in parts), of the page's alone, CPU time of both in
- * ms, which does not depend much on who else is at work. */
+ * ms, which does not depend much on other load. */
 function used(pid) {
   const parents = new Map(readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((name) => {
     try {

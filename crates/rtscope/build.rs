@@ -1,4 +1,4 @@
-//! Has the program built anew when a file of the viewer's page is added or taken away.
+//! Rebuilds the program when a file of the viewer's page is added or removed.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../web/app");

@@ -1,13 +1,12 @@
-//! A capture folder made of any bytes: its manifest, its samples and a block copied
-//! from memory, divided by zero bytes. It opens or says why not, and every line and
-//! block is read to its end.
+//! A capture folder made of any bytes: its manifest, its samples and a block copied from memory,
+//! separated by zero bytes. It opens or reports why not, and every line and block is read to its end.
 
 use rtscope_decode::capture::Capture;
 use std::fs;
 use std::path::PathBuf;
 
 /// # Panics
-/// Where the decoder does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     let mut parts = bytes.splitn(3, |byte| *byte == 0);
     let [manifest, samples, block] = [(); 3].map(|()| parts.next().unwrap_or_default());
@@ -27,7 +26,7 @@ pub fn check(bytes: &[u8]) {
     assert!(capture.losses().len() <= 1 + capture.manifest().losses.len());
 }
 
-/// One per process: a fuzzer's inputs come one after the other.
+/// One folder per process: a fuzzer runs its inputs one after the other.
 fn folder() -> PathBuf {
     std::env::temp_dir().join(format!("rtscope-fuzz-{}", std::process::id()))
 }

@@ -1,5 +1,5 @@
-//! Streams of code samples and lists of names made of any bytes: no panic, no
-//! endless loop, events in the order of time, a user's side only of what is in the kernel.
+//! Streams of code samples and lists of names made of any bytes: no panic, no endless loop, events in
+//! time order, a user side only for samples in the kernel.
 
 use rtscope_decode::ReadAt;
 use rtscope_decode::code::{CodeStream, Ipe, Names};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// and two streams.
 ///
 /// # Panics
-/// Where the decoder does what it must not.
+/// If a check fails.
 pub fn check(data: &[u8]) {
     let Some(([choice, for_names, first, _], bytes)) = data.split_first_chunk() else { return };
     let (json, bytes) = bytes.split_at(bytes.len() * usize::from(*for_names) / 255);
@@ -35,7 +35,7 @@ pub fn check(data: &[u8]) {
         assert!(event.time >= last);
         last = event.time;
         let Body::Code(sample) = event.body else { panic!("{event:?}") };
-        // Every id leads somewhere; a place that is in the kernel is the kernel's.
+        // Every id is valid; a place in the kernel belongs to the kernel.
         let in_kernel = symbols.get(sample.leaf).module == "[kernel]";
         assert!(in_kernel || sample.user.is_none());
     }

@@ -1,12 +1,12 @@
-//! Any bytes as a stream in frames: read to its end it is as long as it says and no longer than so small a stream can be,
-//! and what is read at once is what is read in pieces. What is packed comes back.
+//! Any bytes as a stream in frames: read to its end, it is as long as it says and no longer than a
+//! stream of this size can be; reading in one go and in pieces gives the same. Packed data comes back.
 
 use rtscope_decode::ReadAt;
 use rtscope_decode::frames::{Frames, Packer};
 use std::sync::Arc;
 
 /// # Panics
-/// Where the decoder does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     let stream = content(bytes.to_vec());
     assert!(stream.len() as u64 <= bytes.len() as u64 * 4096);
@@ -14,7 +14,7 @@ pub fn check(bytes: &[u8]) {
     assert_eq!(content(packed), bytes);
 }
 
-/// What a stream holds, read twice.
+/// The content of a stream, read twice.
 fn content(stream: Vec<u8>) -> Vec<u8> {
     let length = stream.len() as u64;
     let frames = Frames::new(Arc::new(stream)).expect("memory");

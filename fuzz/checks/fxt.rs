@@ -1,10 +1,10 @@
-//! What must hold of any bytes that are read as a Fuchsia trace.
+//! Any bytes, read as a Fuchsia trace.
 
 use rtscope_decode::fxt::{Fxt, Reader};
 use rtscope_model::{Classes, Event, Time};
 use std::sync::Arc;
 
-/// Fails where a check does.
+/// Panics if a check fails.
 pub fn check(bytes: &[u8]) {
     let records = [bytes.len().max(1), 13].map(|piece| records(bytes, piece));
     assert_eq!(records[0], records[1], "records depend on how bytes come");
@@ -12,7 +12,7 @@ pub fn check(bytes: &[u8]) {
     let mut stream = trace.stream(Classes::ALL);
     let events: Vec<Event> = stream.by_ref().collect();
     assert!(events.is_sorted_by_key(|event| event.time));
-    // A record has two words at least and gives three events at most.
+    // A record has at least two words and gives at most three events.
     assert!(events.len() <= bytes.len() / 16 * 3);
     let (first, last) = trace.span().unwrap_or((Time(u64::MAX), Time(0)));
     assert!(events.iter().all(|event| event.time >= first), "an event before {first:?} or behind {last:?}");
@@ -23,7 +23,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// How many records there are, how many bytes they hold, and whether reading came to the end.
+/// The number of records, their bytes, and whether the end was reached.
 fn records(bytes: &[u8], piece: usize) -> (u64, u64, bool) {
     let (mut reader, mut count, mut position) = (Reader::default(), 0, 0);
     for piece in bytes.chunks(piece) {

@@ -1,12 +1,12 @@
-//! Any bytes as an eventlog, read to the end with every class; once more with its second half as
-//! an unflushed buffer; and as a file that grows, with pieces of itself as buffers in memory.
+//! Any bytes as an eventlog, read to the end with every class; again with its second half as an
+//! unflushed buffer; and as a growing file, with pieces of itself as buffers in memory.
 
 use rtscope_decode::formats::{GrowingLog, Piece};
 use rtscope_decode::ghc_eventlog::{Eventlog, Growing, UnflushedBlock};
 use rtscope_model::{Class, Classes, ClockMap};
 use std::sync::Arc;
 
-/// No record is shorter than this, and none gives more events than that.
+/// No record is shorter than this; each gives at most [`EVENTS_MAX`] events.
 const RECORD_MIN: usize = 10;
 const EVENTS_MAX: usize = 8;
 
@@ -18,7 +18,7 @@ fn drain(log: &Eventlog, classes: Classes, length: usize) {
 }
 
 /// # Panics
-/// Where the decoder does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     let edges = Classes::NONE
         .with(Class::GreenEdges)
@@ -42,7 +42,7 @@ pub fn check(bytes: &[u8]) {
     grow(bytes, edges);
 }
 
-/// The log opens with its first half, from its end on or from its start, the rest is added; buffers
+/// The log opens with its first half, from its end or from its start, and the rest is appended; buffers
 /// are cut out of it.
 fn grow(bytes: &[u8], classes: Classes) {
     let (first, second) = bytes.split_at(bytes.len() / 2);
@@ -62,7 +62,7 @@ fn grow(bytes: &[u8], classes: Classes) {
     }
     while growing.read(&bytes.to_vec(), 1 << 10).is_ok_and(|more| more) {}
     events += growing.events(classes, ClockMap::LOG_OWN).len();
-    // The file and the pieces are as many bytes as there are, each at the most.
+    // The file and the pieces together contain at most this many records.
     assert!(events <= (3 * bytes.len() / RECORD_MIN + 1) * EVENTS_MAX, "{events} events of {} bytes", bytes.len());
     assert!(growing.take_losses(ClockMap::LOG_OWN).len() <= bytes.len());
 }

@@ -3,10 +3,10 @@
 pub use rtscope_decode::ghc_statistics::Statistics;
 
 /// # Panics
-/// Where the decoder does what it must not.
+/// If a check fails.
 pub fn check(data: &[u8]) {
     let Ok(read) = Statistics::of_bytes(data) else { return };
-    // A list that is read stands at the end: with more behind it, it is none.
+    // A valid list is at the end of the data: with more bytes after it, it is invalid.
     assert!(Statistics::of_bytes(&[data, b"more"].concat()).is_err());
     assert!(read.generations.len() <= 256);
 }

@@ -1,5 +1,5 @@
-//! Any bytes as the memory of a program: each block is one kind, nothing is used beyond its
-//! block, and a walk reads every word once.
+//! Any bytes as a program's memory: each block has one kind, no used part exceeds its block, and a walk
+//! reads every word once.
 
 use rtscope_heap::descriptor::{BLOCK, DESCRIPTORS, MEGABLOCK};
 use rtscope_heap::ledger::{self, Residency};
@@ -11,7 +11,7 @@ const HEAP: u64 = 0x42_0000_0000;
 const CODE: u64 = 0x40_0000;
 const DATA: u64 = 0x50_0000;
 
-/// The bytes again and again, wherever one reads.
+/// The bytes repeat through the whole address space.
 struct Image<'a>(&'a [u8]);
 
 impl Memory for Image<'_> {
@@ -24,7 +24,7 @@ impl Memory for Image<'_> {
 }
 
 /// # Panics
-/// Where the reader does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     if bytes.len() < 64 {
         return;

@@ -1,14 +1,14 @@
-//! Any bytes as a snapshot of a heap: it is read or a loss, its map is one, and what is
-//! written again is read as the same.
+//! Any bytes as a heap snapshot: it is read or counts as lost, its map is valid, and writing and
+//! reading it again gives the same.
 
 use rtscope_decode::capture::heaps::parse;
 use rtscope_model::heap::{Heap, MARKS};
 
-/// Entries that are left by the bounding below.
+/// Entries that the bounding below keeps.
 const MOST: usize = 3;
 
 /// # Panics
-/// Where the decoder does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     let mut heap = match parse("heap/0.json", bytes) {
         Ok(heap) => heap,

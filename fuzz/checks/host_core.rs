@@ -1,15 +1,15 @@
-//! Any bytes as a core file: what it holds lies in it, and what it does not hold is an error.
+//! Any bytes as a core file: what it contains lies in the file, and reading anything else is an error.
 
 use rtscope_host::by_bytes;
 use rtscope_host::core_file::CoreFile;
 use rtscope_host::memory::Memory;
 use std::ops::Range;
 
-/// Segments that are read.
+/// Number of segments that are read.
 const READ: usize = 32;
 
 /// # Panics
-/// Where the reader does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     let Ok(core) = CoreFile::of_bytes(bytes.to_vec()) else { return };
     assert!(core.mappings().is_sorted_by_key(|mapping| mapping.range.start));

@@ -1,13 +1,13 @@
-//! Any bytes as a program's file: what is read of it is bounded by it, and names that are found
-//! are of places that were asked for, in order and apart from each other.
+//! Any bytes as an executable: its size bounds what is read, and names are only found for requested
+//! places, sorted and disjoint.
 
 use rtscope_host::by_bytes;
 
-/// Offsets that are asked for.
+/// Number of offsets to look up.
 const ASKED: u64 = 64;
 
 /// # Panics
-/// Where the reader does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     let (found, _) = by_bytes::inspect(bytes);
     assert!(found.elf || found.binary.note.is_some());

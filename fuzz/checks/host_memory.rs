@@ -1,6 +1,5 @@
-//! Any bytes as the memory of a program whose symbols and mappings are made up, too: the heap
-//! lies in what is mapped, all blocks are accounted for, what is copied of buffers is no more
-//! than a buffer, and reading ends.
+//! Any bytes as the memory of a program, with made-up symbols and mappings: the heap lies in mapped
+//! memory, all blocks are accounted for, no copy exceeds a buffer, and reading ends.
 
 use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
 use rtscope_heap::{Beside, Scan, Space, Statics, Survey};
@@ -12,15 +11,14 @@ use rtscope_host::unflushed::{Block, Buffers, Take, clock, is_logging};
 use std::io;
 use std::ops::Range;
 
-/// Bytes that say which addresses symbols and mappings have; the rest is memory.
+/// Bytes that give the addresses of symbols and mappings; the rest is memory.
 const HEAD: usize = 256;
-/// Megablocks whose blocks are read.
+/// Number of megablocks whose blocks are read.
 const SURVEYED: usize = 2;
 /// The runtime's buffers are 2 MiB.
 const BUFFER_MAX: u64 = 16 << 20;
 
-/// The bytes again and again, wherever one reads, but for the last page of each 16: there is
-/// nothing.
+/// The bytes repeat through the whole address space, except that the last of every 16 pages is unmapped.
 struct Image<'a>(&'a [u8]);
 
 impl Memory for &Image<'_> {
@@ -41,7 +39,7 @@ impl Memory for &Image<'_> {
     }
 }
 
-/// Makes up numbers from the head, one byte for each or eight.
+/// Makes up numbers from the head: one or eight bytes for each.
 struct Head<'a>(&'a [u8]);
 
 impl Head<'_> {
@@ -54,7 +52,7 @@ impl Head<'_> {
         u64::from_le_bytes(bytes)
     }
 
-    /// No address, one in low memory, or any.
+    /// No address, a low one, or any.
     fn address(&mut self) -> Option<u64> {
         match self.byte() {
             0 => None,
@@ -83,7 +81,7 @@ impl Head<'_> {
 }
 
 /// # Panics
-/// Where a reader does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     let Some((head, image)) = bytes.split_at_checked(HEAD).filter(|(_, image)| image.len() >= 64) else { return };
     let (mut head, image) = (Head(head), Image(image));
@@ -126,7 +124,7 @@ fn statics(head: &mut Head<'_>) -> Statics {
     }
 }
 
-/// Counts what it is given.
+/// Counts the bytes that it receives.
 #[derive(Default)]
 struct Taken(u64);
 
@@ -138,7 +136,7 @@ impl Take for Taken {
     fn take(&mut self, _: Block, from: u64, bytes: &[u8]) -> io::Result<()> {
         assert!(from + bytes.len() as u64 <= BUFFER_MAX);
         self.0 += bytes.len() as u64;
-        // The next ones are as many as these.
+        // Further blocks only add the same again, so stop here.
         if self.0 > BUFFER_MAX { Err(io::ErrorKind::OutOfMemory.into()) } else { Ok(()) }
     }
 }

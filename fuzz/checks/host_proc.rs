@@ -1,11 +1,11 @@
-//! Any text as files of `/proc` and `/sys`, and any words as the head of a ring file. The first
-//! byte says which, so that each kind has inputs of its own.
+//! Any text as files of `/proc` and `/sys`, and any words as the head of a ring file. The first byte
+//! selects which, so that each kind has its own inputs.
 
 use rtscope_host::procfs::{Stat, field, number};
 use rtscope_host::{by_bytes, cpu_list, mappings};
 
 /// # Panics
-/// Where a reader does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     let Some((kind, bytes)) = bytes.split_first() else { return };
     let text = &*String::from_utf8_lossy(bytes);

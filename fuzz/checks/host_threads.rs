@@ -1,5 +1,5 @@
-//! Any bytes as the memory of a program whose threads are looked at, of both runtimes, and as what its kernel says of
-//! them: no more threads than may be, places only where code can be, and a look ends.
+//! Any bytes as the memory of a program whose threads are looked at, for both runtimes, and as what the
+//! kernel reports of them: the thread count is bounded, places lie only where code can be, a look ends.
 
 use rtscope_heap::Statics;
 use rtscope_host::by_bytes;
@@ -7,15 +7,15 @@ use rtscope_host::by_bytes::waiting::{Look, Role, Thread};
 use rtscope_host::memory::Memory;
 use std::io;
 
-/// Bytes that say what is looked at; the rest is memory.
+/// Bytes that choose what is looked at; the rest is memory.
 const HEAD: usize = 16;
-/// Where the memory begins, so that a null pointer leads nowhere.
+/// Start of the memory, so that a null pointer leads nowhere.
 const BASE: u64 = 0x1000;
-/// Threads and frames of one look.
+/// Limit on the threads and frames of one look.
 const THREADS_MAX: usize = 1 << 17;
 const FRAMES_MAX: usize = 32;
 
-/// The bytes, once.
+/// The bytes, mapped once.
 struct Image<'a>(&'a [u8]);
 
 impl Memory for Image<'_> {
@@ -28,7 +28,7 @@ impl Memory for Image<'_> {
 }
 
 /// # Panics
-/// Where a look does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     if bytes.len() < HEAD {
         return;
@@ -53,10 +53,10 @@ fn framed(thread: &Thread) {
     assert!(thread.frames.len() <= FRAMES_MAX, "{}", thread.frames.len());
 }
 
-/// The head says where variables lie and which version it is.
+/// The head gives the addresses of variables and the version.
 ///
 /// # Errors
-/// Of the look.
+/// The look failed.
 pub fn green_of(bytes: &[u8]) -> io::Result<Look> {
     let (head, image) = bytes.split_at(HEAD);
     let address = |at: usize| Some(BASE + 8 * u64::from(head[at]));
@@ -71,8 +71,8 @@ pub fn green_of(bytes: &[u8]) -> io::Result<Look> {
     by_bytes::green_threads(&Image(image), statics, version, head[0] & 2 != 0)
 }
 
-/// The memory is mapped as code up to a place and as two stacks behind it; what the kernel says of threads are the lines at
-/// its end.
+/// The memory is mapped as code up to a boundary and then as two stacks; the lines at its end are what
+/// the kernel reports of threads.
 pub fn sleeping_of(bytes: &[u8]) -> Vec<Thread> {
     let (head, image) = bytes.split_at(HEAD);
     let lines = image.len() - usize::from(head[1]).min(image.len());

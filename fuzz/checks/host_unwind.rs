@@ -1,20 +1,20 @@
-//! Any bytes as a sample with a copy of the stack, and as the file whose unwind tables say how to go over it: every
-//! caller that is found stands in the copy, further up than the one before, there are no more than a walk looks for,
-//! and the record that is kept has the length that it says.
+//! Any bytes as a sample with a stack copy, and as the file whose unwind tables describe the frames:
+//! every caller found lies in the copy, above the previous one, there are no more than a walk looks
+//! for, and the resulting record has the length that it states.
 
 use rtscope_host::by_bytes::{self, Unwound};
 
-/// Where the file is mapped.
+/// Address at which the file is mapped.
 const BASE: u64 = 0x40_0000;
 /// Frames that a walk looks for.
 const FRAMES_MAX: usize = 32;
-/// Rules that are taken of one file, and what one of its functions may add before that is seen.
+/// Most rules taken from one file, plus what one function may add before the limit is noticed.
 const RULES_MAX: usize = 1 << 22;
 /// `PERF_RECORD_SAMPLE`.
 const SAMPLE: u32 = 9;
 
-/// Two bytes that say how long the record is, the record, the file. Every record is a sample of an event that carries
-/// a copy: its kind is made so, and its id is the event's.
+/// Two bytes with the record's length, the record, the file. Every record is turned into a sample of an
+/// event with stack copies: its kind and its id are set accordingly.
 pub fn unwound(bytes: &[u8]) -> Option<Unwound> {
     let (size, rest) = bytes.split_first_chunk()?;
     let (record, image) = rest.split_at_checked(usize::from(u16::from_le_bytes(*size)))?;
@@ -25,7 +25,7 @@ pub fn unwound(bytes: &[u8]) -> Option<Unwound> {
 }
 
 /// # Panics
-/// Where the walk does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     let Some(unwound) = unwound(bytes) else { return };
     assert!(unwound.rules <= RULES_MAX && unwound.callers.len() <= FRAMES_MAX);

@@ -1,8 +1,8 @@
-//! The inputs that are kept for the fuzzer, for tests that replay them.
+//! The stored inputs of the fuzzers, for tests that replay them.
 
 use std::path::{Path, PathBuf};
 
-/// Files of a folder of the fuzzer's, in order; none where it is not there.
+/// Files in one of the fuzzers' folders, sorted; none if it does not exist.
 pub fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(folder);
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };

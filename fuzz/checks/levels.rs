@@ -1,11 +1,11 @@
-//! Any bytes as levels of detail: refused, or read in tiles that are in order and bounded. And any
-//! bytes as spans and values to be written: what is read again is what was taken.
+//! Any bytes as levels of detail: refused, or read in ordered and bounded tiles. And any bytes as spans
+//! and values to write: reading returns what was accepted.
 
 use rtscope_levels::{Form, Item, LEVELS, Point, Reader, Span, TILE_ITEMS_MAX, Writer, bin_ns, tile_at};
 use std::sync::Arc;
 
 /// # Panics
-/// Where reader or writer does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     if let Ok(reader) = open(bytes.to_vec()) {
         for track in reader.tracks().take(16) {
@@ -41,7 +41,7 @@ fn tile(reader: &Reader, track: u32, form: Form, level: u8, tile: u64) {
     }
 }
 
-/// Nine bytes for each span or value: gap and length as a mantissa and a shift, kind, detail.
+/// Nine bytes per span or value: gap and length as mantissa and shift, kind, detail.
 fn written(bytes: &[u8]) {
     let Ok(mut writer) = Writer::new(Vec::new()) else { return };
     let (mut at, mut spans) = (0u64, 0u64);
@@ -59,7 +59,7 @@ fn written(bytes: &[u8]) {
         assert!(writer.spans(track as u32 % 2, span).is_ok());
         spans += 1;
         if writer.counts().spans > before {
-            // What is left of it is not known here; the end is.
+            // How much of it is left is not known here; its end is.
             at = to.max(at);
         }
     }
@@ -74,7 +74,7 @@ fn written(bytes: &[u8]) {
             assert!((0..=reader.top()).all(|level| reader.points(track.id, level, 0).is_ok()));
             continue;
         }
-        // The widest tile has everything, as often as it is merged.
+        // The widest tile contains everything, however often it was merged.
         let whole = reader.items(track.id, reader.top(), 0).expect("was written");
         let count: u64 = whole.iter().map(|item| u64::from(item.count)).sum();
         assert_eq!(count, track.count);

@@ -1,5 +1,5 @@
-//! Any bytes as rings, under every version and under none, read to the end: events in
-//! the order of time, never more than words allow, losses bounded.
+//! Any bytes as rings, under every version and under none, read to the end: events in time order, no
+//! more of them than the words allow, losses bounded.
 
 use rtscope_decode::ocaml_ring::{PACKED_WORDS_MAX, RingError, Rings, Version, VersionSource};
 use rtscope_model::{Class, Classes, Time};
@@ -14,18 +14,18 @@ fn drain(rings: &Rings, classes: Classes, length: usize) {
         events += 1;
     }
     let tally = stream.tally();
-    // An event has two words at least. One stands for three at most, and a gap may be
-    // before it; an end of a pause is a gap in every ring that there is.
+    // An event has at least two words. It may stand for up to three, and a gap may come before it; the end
+    // of a pause is a gap in every existing ring.
     let most = (tally.events() as usize + 1) * (4 + tally.lanes);
     assert!(events <= most, "{events} events of {length} bytes");
-    // A packed event has two bytes at least; padding of one stands for many words.
+    // A packed event has at least two bytes; one event of padding stands for many words.
     let frames = 1 + length as u64 / 40;
     assert!(tally.bytes <= length as u64 + 8 * PACKED_WORDS_MAX * frames && tally.events() as usize <= length / 2);
     assert!(tally.losses.len() < 1000);
 }
 
 /// # Panics
-/// Where the decoder does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     let pauses = Classes::NONE.with(Class::Collection).with(Class::Figures).with(Class::Heap).with(Class::Lanes);
     let source = Arc::new(bytes.to_vec());
@@ -44,7 +44,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// The same bytes again behind themselves: rings that do not run backwards.
+/// Appends the same bytes: rings that do not run backwards.
 fn go_on(rings: &Rings, bytes: &[u8]) {
     let mut stream = rings.stream(Classes::ALL);
     let first = stream.by_ref().count();

@@ -1,14 +1,14 @@
-//! Any bytes as a capture that was packed into one file: it opens or says why not, and every file that its index names is
-//! read, or refused, without reading much more than there is.
+//! Any bytes as a capture packed into one file: it opens or reports why not, and every file in its index
+//! is read or refused, without reading much more than the input.
 
 use rtscope_decode::capture::{Capture, Folder};
 use std::fs;
 
-/// Of a file, so much is looked at.
+/// How much of each file is read.
 const READ_MAX: u64 = 1 << 20;
 
 /// # Panics
-/// Where the decoder does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     let path = std::env::temp_dir().join(format!("rtscope-fuzz-{}.rtscope.zst", std::process::id()));
     fs::write(&path, bytes).expect("writing the capture");

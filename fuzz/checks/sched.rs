@@ -1,5 +1,5 @@
-//! Kernel streams, formats and thread lists made of any bytes: no panic, no
-//! endless loop, events in the order of time.
+//! Kernel streams, formats and thread lists made of any bytes: no panic, no endless loop, events in
+//! time order.
 
 use rtscope_decode::ReadAt;
 use rtscope_decode::sched::{SchedStream, thread_names};
@@ -13,7 +13,7 @@ const WAKING: &str = include_str!("../../crates/decode/src/sched/fixtures/sched_
 const MIGRATE: &str = include_str!("../../crates/decode/src/sched/fixtures/sched_migrate_task.6.18.format");
 
 /// # Panics
-/// Where the decoder does what it must not.
+/// If a check fails.
 pub fn check(data: &[u8]) {
     let Some(([choice, split], bytes)) = data.split_first_chunk() else { return };
     let raw = choice & 1 == 1;
@@ -44,7 +44,7 @@ pub fn check(data: &[u8]) {
         last = event.time;
     }
     assert!(stream.losses().len() <= 3 * 512);
-    // The same once more behind it: older than what was given, so hardly anything comes.
+    // The same data again is older than what was returned, so hardly any events come.
     stream.go_on([source(second), source(first)]);
     stream.by_ref().for_each(drop);
     assert!(stream.take_losses().len() <= 3 * 512 && stream.losses().is_empty());

@@ -1,5 +1,5 @@
-//! Any bytes as a block of counters from a program's memory, and as lines of a capture: a block
-//! is refused or read within its bounds, and what is read of lines is written as the same.
+//! Any bytes as a block of counters from a program's memory, and as lines of a capture: a block is
+//! refused or read within its bounds, and lines that were read are written the same.
 
 use rtscope_decode::capture::StmStream;
 use rtscope_decode::capture::stm::write_line;
@@ -8,7 +8,7 @@ use rtscope_model::StmLine;
 use std::ops::Range;
 
 /// # Panics
-/// Where the decoder does what it must not.
+/// If a check fails.
 pub fn check(bytes: &[u8]) {
     block(bytes);
     lines(bytes);
@@ -31,7 +31,7 @@ fn block(bytes: &[u8]) {
     assert!(lanes.iter().all(|lane| lane.commits <= lane.attempts));
     assert!(header.names(part(&ranges[2])).len() <= header.names as usize);
     assert!(header.lanes(part(&ranges[3])).len() <= 1);
-    // Any bytes where lanes and names are thought to be.
+    // Any bytes in place of lanes and names.
     header.lanes(bytes);
     header.names(bytes);
 }
@@ -43,7 +43,7 @@ fn lines(bytes: &[u8]) {
     assert!(read.len() <= pieces && stream.losses().iter().all(|loss| loss.count as usize <= pieces));
     let mut written = Vec::new();
     read.iter().for_each(|line| write_line(&mut written, line));
-    // A text can be longer when it is written than it was.
+    // A text can become longer when it is written.
     if written.split(|byte| *byte == b'\n').all(|line| line.len() < 4096) {
         assert!(StmStream::new(&written[..]).eq(read));
     }

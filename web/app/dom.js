@@ -22,7 +22,7 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 /**
- * The same for a drawing.
+ * An SVG element, like `el` for HTML.
  * @template {keyof SVGElementTagNameMap} T
  * @param {T} tag
  * @param {Record<string, Attribute>} [attributes]

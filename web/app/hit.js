@@ -75,7 +75,7 @@ export function valuesAt(scene, row, at) {
 }
 
 /**
- * The next span of a row behind `at` (or before it), among those that are drawn.
+ * The next span of a row after `at` (or the previous one), among those that are drawn.
  * @param {Scene} scene
  * @param {Row} row
  * @param {Spot | null} now

@@ -1,4 +1,4 @@
-// The names beside the rows: buttons that open and close groups, names of tracks, what lines of
+// The names next to the rows: buttons that open and close groups, names of tracks, what lines of
 // plots mean. Real elements, so that they can be read and reached; made for what is near the
 // screen only.
 

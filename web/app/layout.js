@@ -20,7 +20,7 @@ export function closedAtFirst(groups) {
   return new Set(groups.flatMap((group, index) => (index > 0 && onlySpans(group) ? [index] : [])));
 }
 
-/** Lines that can be told apart in one plot. */
+/** Most lines that can be distinguished in one plot. */
 const LINES = 6;
 
 /**
@@ -87,7 +87,7 @@ export function layout(groups, closed, stretch) {
  * @param {Row[]} rows
  * @param {number} top
  * @param {number} bottom
- * @returns {[number, number]} first, and one behind the last
+ * @returns {[number, number]} first, and one past the last
  */
 export function visible(rows, top, bottom) {
   let low = 0, high = rows.length;

@@ -1,4 +1,4 @@
-// Puts the page together: asks for the session, makes the parts, says who hears of what, and
+// Puts the page together: requests the session, makes the parts, connects them to events, and
 // draws once a frame when something has changed. Holds no rule of its own.
 
 import * as api from "./api.js";
@@ -109,7 +109,7 @@ function start(session) {
     draw("below");
   }
 
-  // --- who hears of what
+  // --- connections to events
   let urlTimer = 0;
   function remember() {
     clearTimeout(urlTimer);

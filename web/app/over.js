@@ -15,7 +15,7 @@ const WIDE = 46, NAMES = 350;
 const FONT = 'system-ui, "DejaVu Sans", sans-serif';
 
 /**
- * What a span is called where it is drawn: who took a CPU says more than that somebody did.
+ * The name of a span in the drawing: which process took a CPU says more than that one did.
  * @param {import("./state.js").State} state
  * @param {number} kind
  * @param {number} detail

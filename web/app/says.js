@@ -1,4 +1,4 @@
-// What screen readers are told, and the line at the foot of the page that says the same.
+// What screen readers read out, which is also the line at the foot of the page.
 
 export class Says {
   /**

@@ -122,7 +122,7 @@ export class Scene {
     }
     const phase = Math.round(from / this.perPixel) % 1048576;
     spans.paint(this.pixels, width, width, box.top, box.height, this.columns, palette, look.pixel.ground, phase);
-    // Behind the end of the session there is nothing.
+    // There is nothing after the end of the session.
     const end = Math.round((this.state.span - from) / this.perPixel);
     if (to >= this.state.span && end < width) this.#blank(box, Math.max(0, end), width, look.pixel.paper);
   }
@@ -219,7 +219,7 @@ export class Scene {
     return pieces;
   }
 
-  /** What is on screen, coarsest first, and what is beside it. @returns {{now: Wish[], later: Wish[]}} */
+  /** What is on screen, coarsest first, and what is next to it. @returns {{now: Wish[], later: Wish[]}} */
   wishes() {
     const { from, to } = this.state.view, span = this.state.span;
     /** @type {Wish[][]} */

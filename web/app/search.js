@@ -1,5 +1,5 @@
-// Search: moments, pauses by number, lanes and tracks, findings, kinds of spans and what they are
-// named with (who took a CPU, which code). What is on the page is found at once; where a kind or a
+// Search: moments, pauses by number, lanes and tracks, findings, kinds of spans and their names
+// (which process took a CPU, which code). What is on the page is found at once; where a kind or a
 // name occurs longest, the server says.
 
 import * as api from "./api.js";

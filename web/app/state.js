@@ -1,4 +1,4 @@
-// What the page shows now, and who is told when it changes. Owns no element.
+// What the page shows now, and the listeners to its changes. Owns no element.
 
 import { closedAtFirst, fitted } from "./layout.js";
 import { within } from "./view.js";

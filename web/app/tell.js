@@ -29,7 +29,7 @@ export function spot(state, { kind, from, to, count, detail, share }) {
 }
 
 /**
- * The same as a sentence that begins with the track.
+ * A span as a sentence that begins with the track.
  * @param {State} state
  * @param {Spot} of
  */

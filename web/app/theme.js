@@ -1,6 +1,6 @@
 // How things look: what each role of a kind is coloured and patterned like, light or dark. The
 // colours themselves are in palette.css; here they become pixels. Okabe and Ito's, as in the reports:
-// told apart without red and green, and patterns tell what matters without any colour.
+// distinguishable without red and green, and patterns show what matters without any colour.
 
 /** @typedef {import("./spans.js").Palette} Palette */
 /** @typedef {import("./types").Kind} Kind */

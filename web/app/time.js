@@ -95,7 +95,7 @@ function offset(ns) {
 }
 
 /**
- * A moment or a duration that somebody typed: "3.25s", "12 ms", "1:02:03.5", "250us"; null: it is none.
+ * A moment or a duration as typed: "3.25s", "12 ms", "1:02:03.5", "250us"; null: it is none.
  * @param {string} text
  */
 export function parse(text) {

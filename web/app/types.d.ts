@@ -55,7 +55,7 @@ export interface Gap {
 export interface CauseWords {
   id: string;
   words: string;
-  /** The same where somebody is named, who stands for `{who}`. */
+  /** The words with a name, which replaces `{who}`. */
   with_who: string;
   /** What it is drawn as. */
   role: string;

@@ -1,4 +1,4 @@
-// Figures as people read them: three digits at most, the unit beside them. Says the same as
+// Figures as people read them: three digits at most, followed by the unit. Same output as
 // crates/model/src/units.rs; web/tests/units.json holds both to it.
 
 /**

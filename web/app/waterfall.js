@@ -10,13 +10,13 @@ import * as tell from "./tell.js";
 /** @typedef {import("./types").PauseLane} PauseLane */
 /** @typedef {import("./types").Session} Session */
 
-/** Lanes drawn of one pause: those that tell the story. */
+/** Most lanes drawn of one pause: those that explain it. */
 export const LANES_MAX = 16;
 
 const LEFT = 118, ROW = 20, BAR = 13, STRIP = 11, TOP = 30;
 
 /**
- * The lanes that are drawn: the straggler, the leader, who left last, then by arrival; in their order.
+ * The lanes that are drawn: the straggler, the leader, the last to leave, then by arrival; in their order.
  * @param {Pause} pause
  * @returns {PauseLane[]}
  */
@@ -69,7 +69,7 @@ export function draw(session, pause, width) {
   return drawing;
 }
 
-/** Stripes for what must not be told by colour alone. */
+/** Stripes for what colour alone must not distinguish. */
 function patterns() {
   const stripes = (/** @type {string} */ role, /** @type {number} */ turn) => svg("pattern", { id: `p-${role}`, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${turn})` },
     svg("rect", { width: 6, height: 6, class: `plain-${role}` }), svg("rect", { width: 2, height: 6, class: `second-${role}` }));

@@ -1,6 +1,6 @@
-//! `xtask accounts`: how much of the workloads' time the account does not know, by what the recorder may see. Owns
-//! whom the recorder runs as, the file of rows that a later call goes on with, and the table; recording is the
-//! runner's.
+//! `xtask accounts`: how much of the workloads' time the account cannot explain, by the recorder's
+//! privileges. Owns the recorder's identities, the file of rows that a later call continues, and the
+//! table; the runner does the recording.
 
 use crate::cache::cache;
 use crate::commit::commit;
@@ -18,10 +18,10 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// What is recorded, and where the rows are.
+/// What to record, and where the rows are.
 #[derive(Args, Debug)]
 pub struct Options {
-    /// Rows are appended here; those that are there are not recorded again.
+    /// Rows are appended here; existing ones are not recorded again.
     #[arg(long, value_name = "FILE.jsonl", default_value_os_t = target_folder().join("accounts.jsonl"))]
     rows: PathBuf,
     /// Run nothing; print the table of the rows.
@@ -30,15 +30,15 @@ pub struct Options {
     /// Only these workloads.
     #[arg(long, num_args = 1.., value_name = "NAME")]
     only: Vec<String>,
-    /// With these toolchains (default: all that are there).
+    /// With these toolchains (default: all that are installed).
     #[arg(long, num_args = 1.., value_name = "NAME")]
     on: Vec<String>,
-    /// Runs of each.
+    /// Runs of each workload.
     #[arg(long, default_value_t = 1)]
     runs: u32,
 }
 
-/// Whom the recorder runs as, and what makes it so.
+/// Identities of the recorder, and the command that takes each on.
 const AS: [(&str, &[&str]); 3] = [
     ("root", &[]),
     ("a user", &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--no-new-privs"]),
@@ -63,22 +63,22 @@ struct Row {
     on: String,
     recorder: String,
     run: u32,
-    /// Lane time, nanoseconds; none: there is no account.
+    /// Lane time, nanoseconds; `None`: there is no account.
     lanes_ns: Option<u64>,
-    /// Of it, not known.
+    /// Unknown part of the lane time.
     not_known: Option<f64>,
-    /// Whether the parts are the whole, at each level.
+    /// Whether the parts sum up on every level.
     sums_up: bool,
-    /// Why time is not known, largest part first.
+    /// Reasons for unknown time, largest part first.
     why: Vec<String>,
     /// Why there is no report.
     error: Option<String>,
 }
 
-/// Records what has no row yet, then prints the table of all rows.
+/// Records whatever has no row yet, then prints the table of all rows.
 ///
 /// # Errors
-/// The rows cannot be read or written, or nothing can be built.
+/// The rows cannot be read or written, or a program cannot be built.
 pub fn run(options: &Options, rtscope: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
     let mut rows = Rows::open(&options.rows)?;
     if !options.table {
@@ -124,7 +124,7 @@ fn suite(options: &Options, rtscope: &Path, rows: &mut Rows<Row>, say: &mut dyn 
     Ok(())
 }
 
-/// Another user's recorder writes its captures and starts programs, which lie where only root may go.
+/// Another user's recorder must write captures and start programs that are in folders of root.
 fn open_to_all(mut runner: Runner) -> Result<Runner> {
     let folder = std::env::temp_dir().join(format!("rtscope-accounts-{}", std::process::id()));
     let own = fs::canonicalize(&runner.rtscope)?;
@@ -132,7 +132,7 @@ fn open_to_all(mut runner: Runner) -> Result<Runner> {
     (runner.builds, runner.scratch) = (folder.join("builds"), folder.join("captures"));
     fs::create_dir_all(&runner.builds)?;
     fs::create_dir_all(&runner.scratch)?;
-    // There, it is also inside of a toolchain's tree.
+    // There, a toolchain's tree contains it, too.
     runner.rtscope = runner.builds.join("rtscope");
     fs::copy(own, &runner.rtscope)?;
     fs::set_permissions(&runner.scratch, Permissions::from_mode(0o1777))?;
@@ -191,8 +191,8 @@ fn sentence(row: &Row) -> String {
     format!("{} on {} as {}: {what}", row.workload, row.on, row.recorder)
 }
 
-/// By recorder and runtime: recordings, the median and the largest share that is not known, and of how many it is
-/// more than 5 %.
+/// By recorder and runtime: number of recordings, median and largest unknown share, and the number of
+/// recordings with more than 5 %.
 fn table(rows: &[Row]) -> Vec<String> {
     let mut groups: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
     rows.iter().for_each(|row| groups.entry((&row.recorder, &row.on)).or_default().push(row));

@@ -1,5 +1,5 @@
-//! The machine's package manager: its mirror, its keys, what it would install.
-//! Owns reading apt's two source formats; names no host of its own.
+//! The machine's package manager: its mirror, its keys, the versions that it would install. Owns reading
+//! apt's two source formats; names no host of its own.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
@@ -23,7 +23,7 @@ fn mirror_at(apt: &Path) -> Option<String> {
         let deb822 = file.extension().is_some_and(|ending| ending == "sources");
         Some(if deb822 { from_deb822(&text) } else { from_list(&text) })
     });
-    // Other archives stand beside Debian's; its own has a `debian` path and its main component.
+    // There may be other archives; Debian's has a `debian` path and the component `main`.
     texts.flatten().find(|uri| uri.trim_end_matches('/').ends_with("/debian"))
 }
 
@@ -55,7 +55,7 @@ fn from_list(text: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// Debian's keyring, where it is installed.
+/// Debian's keyring, if it is installed.
 pub fn keyring() -> Option<PathBuf> {
     Some(PathBuf::from("/usr/share/keyrings/debian-archive-keyring.gpg")).filter(|path| path.exists())
 }
@@ -68,7 +68,7 @@ pub fn candidate(package: &str) -> Option<String> {
     (version != "(none)").then_some(version)
 }
 
-/// Installs what of `packages` is missing.
+/// Installs the missing ones of `packages`.
 pub fn install(packages: &[&str]) -> Result<()> {
     let missing: Vec<_> = packages.iter().copied().filter(|package| !is_installed(package)).collect();
     if missing.is_empty() {
@@ -80,22 +80,22 @@ pub fn install(packages: &[&str]) -> Result<()> {
     get_fresh(&["install", "-y", "--no-install-recommends"], &missing, Path::new("/"))
 }
 
-/// Downloads `package` into `folder`; gives its file.
+/// Downloads `package` into `folder`; returns its file.
 pub fn download(package: &str, folder: &Path) -> Result<PathBuf> {
-    // Root's own folders are closed to the user that apt downloads as.
+    // The user that apt downloads as cannot enter root's folders.
     get_fresh(&["-o", "APT::Sandbox::User=root", "download"], &[package], folder)?;
     let entries = fs::read_dir(folder)?.flatten().map(|entry| entry.path());
     let archive = entries.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "deb"));
     archive.with_context(|| format!("apt-get download {package} left no file"))
 }
 
-/// What `package` depends on.
+/// The direct dependencies of `package`.
 pub fn depends(package: &str) -> Result<Vec<String>> {
     let text = ask(&["depends", "--important", package])?;
     Ok(text.lines().filter_map(|line| line.trim().strip_prefix("Depends: ")).map(str::to_owned).collect())
 }
 
-/// Names of packages that match the expression, sorted.
+/// Names of packages that match `expression`, sorted.
 pub fn names(expression: &str) -> Result<Vec<String>> {
     let text = ask(&["search", "--names-only", expression])?;
     let mut names: Vec<_> = text.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
@@ -111,7 +111,7 @@ fn ask(arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
-/// The lists may be older than the mirror: where it fails, once more with fresh ones.
+/// The package lists may be older than the mirror: on failure, updates them and tries once more.
 fn get_fresh(arguments: &[&str], packages: &[&str], folder: &Path) -> Result<()> {
     let Err(first) = get(arguments, packages, folder) else { return Ok(()) };
     get(&["update"], &[], folder)?;

@@ -1,6 +1,6 @@
-//! `xtask bench`: how fast a large log is read, beside the ghc-events library and a
-//! naive walk in C over the same file; how much memory that takes. Owns the measuring;
-//! `statistics` the arithmetic, `overhead` what recording costs.
+//! `xtask bench`: how fast a large log is read, compared with the ghc-events library and a naive walk in
+//! C, and how much memory that takes. Owns the measuring; `statistics` does the arithmetic, `overhead`
+//! measures the cost of recording.
 
 use crate::apt;
 use crate::runner::{Runner, target_folder};
@@ -19,12 +19,12 @@ use std::time::{Duration, Instant};
 /// Events by type.
 type Counts = BTreeMap<u16, u64>;
 
-/// Number of block markers.
+/// Tag of block markers.
 const BLOCK_MARKER: u16 = 18;
-/// Runs of each reader.
+/// Runs per reader.
 const REPEATS: usize = 5;
 
-/// Speed and memory of reading; every line goes to `say`. Gives what is wrong.
+/// Measures speed and memory of reading; writes every line to `say`. Returns what is wrong.
 pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
     let log = churned(runner, toolchain)?;
     let bytes = fs::metadata(&log)?.len();
@@ -54,7 +54,7 @@ pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)
             let done = Command::new(&reader).arg(&log).output()?;
             ensure!(done.status.success(), "ghc_events_count: {}", String::from_utf8_lossy(&done.stderr));
             say(&speed("ghc-events library, streaming", bytes, start.elapsed().as_secs_f64()));
-            // The library follows block markers and does not hand them out.
+            // The library follows block markers and does not return them.
             let mut ours = counts_of_report(&json);
             ours.remove(&BLOCK_MARKER);
             wrong.extend(differences("ghc-events", &counts_of(&done.stdout)?, &ours));
@@ -75,7 +75,7 @@ pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)
     Ok(wrong)
 }
 
-/// Speed and memory of handing the same log over.
+/// Measures speed and memory of exporting the same log.
 fn exporting(runner: &Runner, log: &Path, bytes: u64, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     for format in ["perfetto", "chrome", "fxt"] {
@@ -101,7 +101,7 @@ fn speed(who: &str, bytes: u64, seconds: f64) -> String {
     format!("{who:<32} {seconds:>8.3} s {:>8.2} GB/s", bytes as f64 / 1e9 / seconds)
 }
 
-/// Whether figures of this moment can be trusted.
+/// Whether figures measured now can be trusted.
 fn quietness() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load: f64 = text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
@@ -110,7 +110,7 @@ fn quietness() -> String {
     format!("machine: {cpus} CPUs, load average {load:.2}, {verdict}")
 }
 
-/// The churner's log; kept, it takes ten seconds to make.
+/// The churner's log; cached, because it takes ten seconds to make.
 fn churned(runner: &Runner, toolchain: &Toolchain) -> Result<PathBuf> {
     let churner = workload::load("churner")?;
     let program = churner.build(toolchain, &runner.builds)?;
@@ -130,7 +130,7 @@ fn churned(runner: &Runner, toolchain: &Toolchain) -> Result<PathBuf> {
     Ok(log)
 }
 
-/// Median wall time of [`REPEATS`] runs after one that warms the cache, seconds.
+/// Median wall time in seconds of [`REPEATS`] runs, after one that warms the cache.
 fn timed(words: &[OsString]) -> Result<f64> {
     let mut seconds = Vec::new();
     for run in 0..=REPEATS {
@@ -144,7 +144,7 @@ fn timed(words: &[OsString]) -> Result<f64> {
     Ok(median(&seconds))
 }
 
-/// Largest `RssAnon` seen while it runs, looked at every half millisecond.
+/// Largest `RssAnon` while it runs, sampled every half millisecond.
 fn peak_anonymous_kib(words: &[OsString]) -> Result<u64> {
     let mut child = Command::new(&words[0]).args(&words[1..]).stdout(Stdio::null()).spawn()?;
     let status = format!("/proc/{}/status", child.id());
@@ -187,7 +187,7 @@ fn compile_ghc_events(toolchain: &Toolchain) -> Result<PathBuf> {
     Ok(output)
 }
 
-/// Lines of `tag count`.
+/// Parses lines of `tag count`.
 fn counts_of(text: &[u8]) -> Result<Counts> {
     let text = std::str::from_utf8(text)?;
     let pairs = text.lines().map(|line| {
@@ -197,7 +197,7 @@ fn counts_of(text: &[u8]) -> Result<Counts> {
     pairs.collect()
 }
 
-/// Counts of `report --json`, types without events left out.
+/// Counts of `report --json`, without types that have no events.
 pub fn counts_of_report(report: &Value) -> Counts {
     let rows = report["source"]["events_by_type"].as_array().map_or(&[][..], Vec::as_slice);
     let pair = |row: &Value| Some((u16::try_from(row["tag"].as_u64()?).ok()?, row["count"].as_u64()?));

@@ -1,5 +1,5 @@
-//! Where what takes long to make is kept between checkouts: compilers, what they compiled, rows of long
-//! studies. Owns the place only; whatever lies in it can be made again.
+//! The cache for expensive results that checkouts share: compilers, compiled programs, rows of long
+//! studies. Owns only the place; everything in it can be made again.
 
 use anyhow::{Context, Result};
 use std::fs;
@@ -14,7 +14,7 @@ pub fn cache() -> PathBuf {
     })
 }
 
-/// A folder of it, made if it is not there.
+/// A folder in the cache, created if needed.
 ///
 /// # Errors
 /// It cannot be made.

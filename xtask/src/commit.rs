@@ -1,10 +1,10 @@
-//! What is measured: the commit that this tree stands at.
+//! The commit of this tree, which measurements are recorded with.
 
 use crate::workload::repository;
 use anyhow::{Context, Result, ensure};
 use std::process::Command;
 
-/// Its hash, with `+` where one of these files or folders is not as it was committed.
+/// Its hash, with `+` if any of these files or folders has uncommitted changes.
 ///
 /// # Errors
 /// git cannot be run here.

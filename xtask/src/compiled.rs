@@ -1,7 +1,6 @@
-//! Programs that were compiled already: one is compiled once for each compiler, its version, its
-//! flags and the text of its sources, whoever asks and wherever it is to lie. Owns the folder
-//! `compiled` of the cache, and what makes one compiled thing another; refuses to know how
-//! anything is compiled.
+//! A cache of compiled programs: each is compiled once for a compiler, its version, its flags and the
+//! text of its sources, for all callers and output folders. Owns the folder `compiled` of the cache and
+//! its keys; refuses to know how anything is compiled.
 
 use crate::cache;
 use anyhow::{Context, Result, ensure};
@@ -10,13 +9,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Endings of what a compiler reads.
+/// Extensions of files that a compiler reads.
 const SOURCES: [&str; 5] = ["hs", "ml", "mli", "c", "h"];
 
-/// Gives `output` what `compile` writes there. `with` are the compiler and its flags.
+/// Puts into `output` what `compile` writes there. `with`: the compiler and its flags.
 pub fn once(with: &[&str], sources: &[&Path], output: &Path, compile: impl FnOnce() -> Result<()>) -> Result<()> {
     let kept = cache::folder("compiled")?.join(format!("{:016x}", key(with, sources)?));
-    // Whoever else wants it at this moment, in this process or another, waits for it.
+    // Others that want it now, in this process or another, wait for the lock.
     let lock = File::create(kept.with_extension("lock"))?;
     lock.lock()?;
     if kept.exists() {
@@ -40,13 +39,13 @@ fn key(with: &[&str], sources: &[&Path]) -> Result<u64> {
             file.file_name().hash(&mut hasher);
             fs::read(&file)?.hash(&mut hasher);
         }
-        // The same files in other folders are found in another order.
+        // Folders list the same files in different orders.
         "/".hash(&mut hasher);
     }
     Ok(hasher.finish())
 }
 
-/// Of the compiler and of every file of a folder, and of those below it.
+/// The key for a compiler and every file in a folder and below.
 pub fn key_of_all(with: &[&str], folder: &Path) -> Result<u64> {
     let mut hasher = DefaultHasher::new();
     with.hash(&mut hasher);
@@ -70,8 +69,8 @@ fn hash_all(folder: &Path, hasher: &mut DefaultHasher) -> Result<()> {
     Ok(())
 }
 
-/// By a process of its own: no other thread's child inherits a descriptor that is open for writing,
-/// for as long as which the kernel refuses to start the program.
+/// Copies in a separate process: no child of another thread inherits a descriptor that is open for
+/// writing, which would make the kernel refuse to start the program.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     let done = Command::new("cp").arg("--").args([from, to]).status().context("cp")?;
     ensure!(done.success(), "{} could not be copied to {}", from.display(), to.display());
@@ -116,7 +115,7 @@ mod tests {
     fn what_was_compiled_is_not_compiled_again() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("program");
-        // A text that no run before has compiled.
+        // A text that no earlier run has compiled.
         fs::write(folder.path().join("main.c"), format!("{}", folder.path().display())).unwrap();
         let made = once(&["cc"], &[folder.path()], &output, || Ok(fs::write(&output, "first")?));
         made.unwrap();

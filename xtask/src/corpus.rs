@@ -1,6 +1,6 @@
-//! `corpus/`: small logs of each GHC version, each with what is in it. Owns making
-//! them (`xtask corpus --make`) and the form of an expectation: events by type by
-//! `raw_log`, pauses by `raw_pauses`, both independent of rtscope's own decoding.
+//! `corpus/`: small logs of each GHC version, each with its content. Owns making them, with
+//! `xtask corpus --make`, and the format of an expectation: events by type from `raw_log`, pauses from
+//! `raw_pauses`, both independent of rtscope's own decoding.
 
 use crate::raw_log::RawLog;
 use crate::raw_pauses::pauses;
@@ -14,41 +14,41 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is in a log: `NAME.json` beside `NAME.eventlog`.
+/// The content of a log: `NAME.json` next to `NAME.eventlog`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// Events of each type.
+    /// Number of events by type.
     pub events_by_type: BTreeMap<u16, u64>,
-    /// Whole stop-the-world collections.
+    /// Number of complete stop-the-world collections.
     pub pauses: u64,
-    /// Of these, asked for.
+    /// Number of these with a request.
     pub requested: u64,
-    /// Request to all stopped, summed.
+    /// Sum of the times from the request until all lanes stopped.
     pub time_to_stop_ns: u64,
-    /// All stopped to work done, summed.
+    /// Sum of the times from then until the work was done.
     pub collect_ns: u64,
-    /// Work done to the last lane back, summed.
+    /// Sum of the times from then until the last lane resumed.
     pub release_ns: u64,
     /// How often each capability was the last to stop.
     pub stragglers: BTreeMap<u16, u64>,
-    /// The heap profile, of a program that was run with one.
+    /// The heap profile, if the program was run with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heap_profile: Option<HeapProfile>,
 }
 
-/// What is in the samples of a heap profile.
+/// The samples of a heap profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeapProfile {
-    /// Samples with a begin and an end.
+    /// Number of samples with a begin and an end.
     pub samples: u64,
-    /// The largest sum of one.
+    /// Largest sum of a sample, bytes.
     pub max_bytes: u64,
-    /// The most of each label.
+    /// Largest value of each label, bytes.
     pub labels: BTreeMap<String, u64>,
 }
 
 impl Expectation {
-    /// Computed from the raw log.
+    /// Computes it from the raw log.
     pub fn of(log: &[u8]) -> Result<Expectation> {
         let log = RawLog::read(log)?;
         let heap_profile = heap_profile(&log);
@@ -69,7 +69,7 @@ impl Expectation {
     }
 }
 
-/// The samples in `log`, where there are any; labels are texts.
+/// The samples in `log`, if any; labels are texts.
 fn heap_profile(log: &RawLog<'_>) -> Option<HeapProfile> {
     const BEGIN: u16 = 162;
     const LABEL: u16 = 164;
@@ -132,7 +132,7 @@ pub fn folder(toolchain: &str) -> PathBuf {
     repository().join("corpus").join(toolchain)
 }
 
-/// Makes every log and expectation of `toolchain` anew, or the one called `only`.
+/// Remakes every log and expectation of `toolchain`, or only the one called `only`.
 pub fn make(toolchain: &Toolchain, only: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<()> {
     let (builds, scratch) = (target_folder().join("workloads"), target_folder().join("corpus"));
     fs::create_dir_all(&builds)?;
@@ -157,8 +157,7 @@ pub fn make(toolchain: &Toolchain, only: Option<&str>, say: &mut dyn FnMut(&str)
     Ok(())
 }
 
-/// The log holds its program's arguments: this machine's folders become dots of the
-/// same length.
+/// The log contains its program's arguments: replaces this machine's folders by equally many dots.
 fn scrubbed(mut log: Vec<u8>, builds: &Path, scratch: &Path) -> Vec<u8> {
     for folder in [builds, scratch] {
         let name = folder.to_string_lossy().into_owned().into_bytes();
@@ -173,7 +172,7 @@ fn scrubbed(mut log: Vec<u8>, builds: &Path, scratch: &Path) -> Vec<u8> {
     log
 }
 
-/// Every file of the corpus with one of these endings: logs are `eventlog`, OCaml's rings `events`.
+/// Every file of the corpus with one of these extensions: `eventlog` for logs, `events` for OCaml's rings.
 pub fn logs(endings: &[&str]) -> Result<Vec<PathBuf>> {
     let folders = fs::read_dir(repository().join("corpus"))?.flatten();
     let files = folders.flat_map(|folder| fs::read_dir(folder.path())).flatten().flatten().map(|entry| entry.path());
@@ -183,7 +182,7 @@ pub fn logs(endings: &[&str]) -> Result<Vec<PathBuf>> {
     Ok(logs)
 }
 
-/// The same with what is expected of each, by name `ghc-9.6/parallel`.
+/// Every such file with its expectation, named like `ghc-9.6/parallel`.
 pub fn expected<E: DeserializeOwned>(ending: &str) -> Result<Vec<(String, PathBuf, E)>> {
     let one = |log: PathBuf| {
         let text = fs::read_to_string(log.with_extension("json")).with_context(|| log.display().to_string())?;

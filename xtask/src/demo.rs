@@ -1,5 +1,5 @@
-//! `make demo`: the main job once through. Owns choosing the workload that shows
-//! most on this machine, and saying what a machine with more would show.
+//! `make demo`: one pass through the main use. Owns choosing the workload that shows most on this
+//! machine, and saying what a more capable machine would show.
 
 use crate::cache::cache;
 use crate::runner::{Runner, target_folder};
@@ -11,10 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Records a workload and prints the report of it.
+/// Records a workload and prints its report.
 pub fn run(runner: &Runner, say: &mut dyn FnMut(&str)) -> Result<()> {
     let toolchain = compiler()?;
-    // A quota takes root; that lanes queue behind their siblings is seen without.
+    // A quota requires root; lanes that queue for other lanes' CPUs are visible without it.
     let quota = QuotaGroup::new(0.5).map(drop);
     let name = if quota.is_ok() { "throttled" } else { "oversubscribed" };
     let workload = workload::load(name)?;
@@ -35,7 +35,7 @@ pub fn run(runner: &Runner, say: &mut dyn FnMut(&str)) -> Result<()> {
     Ok(())
 }
 
-/// Puts the capture where it stays until the next demo: the report ends with commands about it.
+/// Moves the capture to where it stays until the next demo: the report ends with commands about it.
 fn kept(capture: &Path) -> Result<PathBuf> {
     let place = target_folder().join("demo.rtscope");
     if place.exists() {
@@ -45,13 +45,13 @@ fn kept(capture: &Path) -> Result<PathBuf> {
     Ok(from_here(&place).to_owned())
 }
 
-/// A path from the working directory, where that is shorter.
+/// A path relative to the working directory, if that is shorter.
 fn from_here(path: &Path) -> &Path {
     let here = std::env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path)
 }
 
-/// The newest compiler of the machine's own, else the newest in the cache.
+/// The machine's newest compiler, else the newest one in the cache.
 fn compiler() -> Result<Toolchain> {
     let there = || ALL.iter().rev().filter_map(|spec| spec.installed(&cache()));
     let own = there().find(|toolchain| toolchain.root.is_none());

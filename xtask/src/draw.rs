@@ -1,16 +1,16 @@
-//! Families: what of a workload is drawn at random for each run of the truth suite, within ranges in which its
-//! truth holds. Owns the templates' language; the ranges stand in `workload.toml`, under `[draw]`.
+//! Families: the settings of a workload that are drawn at random for each run of the truth suite, within
+//! ranges where its truth holds. Owns the template language; `workload.toml` has the ranges, in `[draw]`.
 //!
-//! A template is a word with parts in braces. `{20..90}` is a whole number, of which each order of magnitude is as
-//! likely as another; `{1m|2m|4m}` one of several texts; `{items=20..90}` has a name as well, by which `{items}`
-//! stands for the same text from there on.
+//! A template is a word with parts in braces. `{20..90}` is a whole number, with equal probability for
+//! each order of magnitude; `{1m|2m|4m}` is one of several texts; `{items=20..90}` also names its text, and
+//! `{items}` repeats that text from there on.
 
 use crate::statistics::random;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// `[draw]`. What is absent stays as the workload has it.
+/// The `[draw]` table; absent settings stay as the workload has them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Draw {
@@ -22,31 +22,31 @@ pub struct Draw {
     pub runparam: Option<String>,
     /// Quota, in hundredths of a CPU.
     pub quota_percent: Option<String>,
-    /// The program's arguments with the remedy.
+    /// The program's arguments with the remedy applied.
     pub remedy_args: Option<Vec<String>>,
 }
 
-/// Draws parts of templates, one after the other.
+/// Draws the parts of templates, one after the other.
 pub struct Drawing {
     state: u64,
     named: BTreeMap<String, String>,
 }
 
 impl Drawing {
-    /// The same `seed` draws the same.
+    /// Equal seeds give equal draws.
     pub fn new(seed: u64) -> Drawing {
-        // Seeds in a row shall not draw alike.
+        // Consecutive seeds must give different draws.
         let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).max(1);
         (0..4).for_each(|_| _ = random(&mut state));
         Drawing { state, named: BTreeMap::new() }
     }
 
-    /// Words of which each is a template.
+    /// Fills in a list of templates.
     pub fn words(&mut self, templates: &[String]) -> Result<Vec<String>> {
         templates.iter().map(|template| self.word(template)).collect()
     }
 
-    /// One word.
+    /// Fills in one template.
     pub fn word(&mut self, template: &str) -> Result<String> {
         let mut word = String::new();
         let mut rest = template;

@@ -1,6 +1,5 @@
-//! How slow a workload's fault makes it: its time as it is and with its remedy, without
-//! a recorder. Owns the table; what a workload claims has to be true of it before
-//! anything that explains it is judged.
+//! How much a workload's fault slows it down: its time with and without its remedy, without a recorder.
+//! Owns the table; a workload's claim must hold here before anything that explains it is judged.
 
 use crate::runner::{Run, Runner};
 use crate::statistics::{bootstrap, shuffle};
@@ -8,15 +7,15 @@ use crate::toolchain::Toolchain;
 use crate::workload::{self, Language, Workload};
 use anyhow::Result;
 
-/// One column of the table: a workload, as it is or remedied, with one compiler.
+/// One column of the table: a workload with or without its remedy, on one compiler.
 struct Arm<'a> {
     workload: Workload,
     toolchain: &'a Toolchain,
     runs: Vec<Run>,
 }
 
-/// Measures the workloads called `only` (none: those for OCaml) `repeats` times each, in
-/// one random order; every line goes to `say`.
+/// Measures the workloads in `only` (none: those for OCaml) `repeats` times each, all in random order;
+/// every line goes to `say`.
 pub fn run(
     runner: &Runner,
     toolchains: &[Toolchain],
@@ -70,7 +69,7 @@ fn line(arm: &Arm<'_>) -> String {
     format!("{:<34} {compiler:<12} {time:>24} {:>13.0} %", arm.workload.name, taken * 100.0)
 }
 
-/// Median, and the fastest and slowest.
+/// Median, minimum and maximum, as text.
 fn shown(seconds: &[f64]) -> String {
     let end = |pick: fn(f64, f64) -> f64| seconds.iter().copied().reduce(pick).unwrap_or_default();
     format!("{:.2} [{:.2}, {:.2}]", bootstrap(seconds).median, end(f64::min), end(f64::max))

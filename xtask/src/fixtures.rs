@@ -1,5 +1,5 @@
-//! Trees of /proc and /sys as one text each: `== PATH` and then the file's lines. Owns
-//! that form; where they come from is `guest::harvest`'s, or says the head of the file.
+//! Trees of /proc and /sys as one text file each: `== PATH`, then the file's lines. Owns that format; the
+//! trees come from `guest::harvest`, or from where the head of the file says.
 
 use crate::workload::repository;
 use anyhow::{Context, Result, ensure};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The folder of machines.
+/// The folder of machine fixtures.
 pub fn folder() -> PathBuf {
     repository().join("fixtures/machines")
 }
@@ -22,11 +22,11 @@ pub fn names() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// What is true of a machine.
+/// The expected values for a machine.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
-    /// The mask, `0-3,5`.
+    /// The CPU mask: `0-3,5`.
     pub cpus_allowed: String,
     /// Its CPUs by core.
     pub siblings: Vec<String>,
@@ -34,23 +34,23 @@ pub struct Expected {
     pub packages: u64,
     /// NUMA nodes in the mask.
     pub numa_nodes: u64,
-    /// Smallest quota; absent: none.
+    /// Smallest CPU quota; absent: none.
     pub quota_cpus: Option<f64>,
-    /// Whether levels may be hidden.
+    /// Whether cgroup levels above may be hidden.
     pub ancestors_hidden: bool,
-    /// Smallest limit, or the machine's memory.
+    /// Smallest memory limit, or the machine's memory.
     pub memory_limit_bytes: u64,
-    /// Whether a group sets it.
+    /// Whether a control group sets the limit.
     pub memory_limited: bool,
-    /// The plans.
+    /// The plan for latency.
     pub latency: Flags,
-    /// For throughput.
+    /// The plan for throughput.
     pub throughput: Flags,
-    /// For memory.
+    /// The plan for memory.
     pub memory: Flags,
 }
 
-/// A plan as it stands in the environment.
+/// A plan as it appears in the environment.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flags {
@@ -60,20 +60,20 @@ pub struct Flags {
     pub ocaml: String,
 }
 
-/// What is true of each machine, by name.
+/// The expected values for each machine, by name.
 pub fn expected() -> Result<BTreeMap<String, Expected>> {
     let path = folder().join("expected.toml");
     toml::from_str(&fs::read_to_string(&path)?).with_context(|| path.display().to_string())
 }
 
-/// Writes the files of machine `name` below `into`.
+/// Writes the files of machine `name` into the folder `into`.
 pub fn unpack(name: &str, into: &Path) -> Result<()> {
     let path = folder().join(format!("{name}.tree"));
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     unpack_text(&text, into).with_context(|| path.display().to_string())
 }
 
-/// Writes the files of a tree below `into`.
+/// Writes the files of a tree into the folder `into`.
 pub fn unpack_text(text: &str, into: &Path) -> Result<()> {
     for (path, content) in files(text) {
         let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
@@ -85,7 +85,7 @@ pub fn unpack_text(text: &str, into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Paths and contents.
+/// Parses a tree into paths and contents.
 fn files(text: &str) -> Vec<(&str, String)> {
     let mut files: Vec<(&str, String)> = Vec::new();
     for line in text.lines() {
@@ -95,7 +95,7 @@ fn files(text: &str) -> Vec<(&str, String)> {
                 content.push_str(line);
                 content.push('\n');
             }
-            // The head: where it comes from.
+            // The head, which says where the tree comes from.
             (None, None) => {}
         }
     }

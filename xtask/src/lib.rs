@@ -1,6 +1,6 @@
-//! The ground that rtscope is built and tested on: compilers, workloads with known
-//! truth, an independent computation of pauses, benchmarks, tidiness. A library, so
-//! that live tests stand on the same ground as the commands.
+//! The tools that rtscope is built and tested with: compilers, workloads with known truth, an independent
+//! computation of pauses, benchmarks, checks of the sources. A library, so that live tests and commands
+//! use the same code.
 #![forbid(unsafe_code)]
 
 pub mod accounts;
@@ -39,11 +39,11 @@ pub mod verify;
 pub mod waits;
 pub mod workload;
 
-/// Says that a test could not run because `what` is missing.
+/// Reports that a test could not run because `what` is missing.
 ///
 /// # Panics
-/// Where `RTSCOPE_REQUIRE_ALL` is set, as the test tiers do on a machine where the
-/// thing can be installed: there a test that does not run is a failure.
+/// If `RTSCOPE_REQUIRE_ALL` is set, as the test tiers do on a machine where `what` can be installed: there,
+/// a skipped test is a failure.
 pub fn missing(what: &str) {
     assert!(std::env::var_os("RTSCOPE_REQUIRE_ALL").is_none(), "this test cannot run: missing {what}");
     eprintln!("not run: missing {what}");

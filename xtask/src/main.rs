@@ -1,5 +1,5 @@
-//! `cargo xtask`: what developers and CI run beside `cargo build` and `cargo test`.
-//! Owns the command line; every job is a module of the library.
+//! `cargo xtask`: what developers and CI run in addition to `cargo build` and `cargo test`. Owns the
+//! command line; every job is a module of the library.
 #![forbid(unsafe_code)]
 
 use anyhow::{Context, Result, bail};
@@ -32,22 +32,22 @@ enum Job {
         /// Only this one.
         #[arg(long)]
         only: Option<String>,
-        /// Install nothing, print what is there.
+        /// Install nothing, print what is installed.
         #[arg(long)]
         print: bool,
     },
-    /// Compile a program of workloads/ and print where it is.
+    /// Compile a program of workloads/ and print its path.
     Build {
-        /// Its folder below workloads/haskell or workloads/ocaml.
+        /// Its folder in workloads/haskell or workloads/ocaml.
         program: String,
-        /// With this toolchain (default: the first one that is there).
+        /// With this toolchain (default: the first installed one).
         #[arg(long, value_name = "NAME")]
         on: Option<String>,
         /// GHC: without -threaded.
         #[arg(long)]
         plain: bool,
-        /// GHC: two of them, the second with rtscope-stm, the first with its code and without its
-        /// effect: all code lies at the same places, so that their times can be compared.
+        /// GHC: two binaries, the second with rtscope-stm, the first with the same code but without its effect:
+        /// all code lies at the same addresses, so that their times can be compared.
         #[arg(long, conflicts_with = "plain")]
         stm: bool,
     },
@@ -57,11 +57,11 @@ enum Job {
         #[arg(long)]
         runtimes: bool,
     },
-    /// Print the table of thresholds of docs/findings/README.md from the rules.
+    /// Print the table of thresholds for docs/findings/README.md from the rules.
     Findings,
-    /// Write the bill of materials of rtscope: CycloneDX, JSON.
+    /// Write the bill of materials of rtscope as CycloneDX JSON.
     Sbom {
-        /// To this file.
+        /// The file to write.
         #[arg(long, short)]
         out: PathBuf,
     },
@@ -69,19 +69,19 @@ enum Job {
     Demo,
     /// Record workloads in the surroundings that they ask for: WORKLOAD.rtscope in a folder.
     Record {
-        /// Their folders below workloads/haskell or workloads/ocaml.
+        /// Their folders in workloads/haskell or workloads/ocaml.
         #[arg(required = true, value_name = "WORKLOAD")]
         workloads: Vec<String>,
         /// With this toolchain (default: the first one that compiles them).
         #[arg(long, value_name = "NAME")]
         on: Option<String>,
-        /// Where recordings go; one of the same name is replaced.
+        /// Folder for the recordings; an existing one of the same name is replaced.
         #[arg(long, short)]
         out: PathBuf,
     },
     /// Run the workloads with known truth and count hits, misses, false alarms.
     Truth(truth::command::Options),
-    /// Run programs with one kind of the runtime's work, and without it, and say how much of it has the right purpose.
+    /// Run programs with and without one kind of runtime work, and report how much of it gets the right purpose.
     Purposes(purposes::command::Options),
     /// Record programs whose waits are known and count how many looks are right.
     Waits(waits::Options),
@@ -97,36 +97,36 @@ enum Job {
         #[arg(long, default_value_t = 20)]
         pairs: usize,
     },
-    /// Record workloads as root, as another user and with `CAP_PERFMON`, and write how much of their time is not known.
+    /// Record workloads as root, as another user and with `CAP_PERFMON`, and report the unknown part of their time.
     Accounts(accounts::Options),
-    /// Measure what a planned start changes, and what `rtscope run` adds to it.
+    /// Measure what a planned start changes, and how much time `rtscope run` adds.
     Starts {
         /// Pairs of runs.
         #[arg(long, default_value_t = 20)]
         pairs: usize,
     },
-    /// Time workloads as they are and with their remedies, without a recorder.
+    /// Time workloads with and without their remedies, without a recorder.
     Effects {
         /// Only these workloads (default: those for OCaml).
         #[arg(long, num_args = 1.., value_name = "NAME")]
         only: Vec<String>,
-        /// Runs of each.
+        /// Runs of each workload.
         #[arg(long, default_value_t = 5)]
         repeats: usize,
     },
-    /// Run the transaction scheduler's suite in short runs, thousands of them, and keep what a fault leaves.
+    /// Run thousands of short runs of the transaction scheduler's suite, and store the evidence of each fault.
     StmSuite(stm_suite::Options),
     /// Compare `report --pauses` of a log with an independent computation.
     VerifyPauses {
-        /// Eventlogs.
+        /// Eventlogs to compare.
         logs: Vec<PathBuf>,
     },
     /// Print what the independent computation finds in logs, as in corpus/.
     Raw {
-        /// Eventlogs.
+        /// Eventlogs to read.
         logs: Vec<PathBuf>,
     },
-    /// Make the logs and expectations of corpus/ anew.
+    /// Remake the logs and expectations of corpus/.
     Corpus {
         /// Only OCaml's rings.
         #[arg(long)]
@@ -135,7 +135,7 @@ enum Job {
         #[arg(long, conflicts_with = "rings")]
         log: Option<String>,
     },
-    /// Boot guests and write down what their kernels say: fixtures/machines.
+    /// Boot guests and store their kernels' files: fixtures/machines.
     Fixtures {
         /// Only this one.
         #[arg(long)]
@@ -155,7 +155,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Gives whether all is well.
+/// Returns whether everything succeeded.
 fn run(arguments: Arguments) -> Result<bool> {
     let mut say = |line: &str| println!("{line}");
     let rtscope = arguments.rtscope;
@@ -277,7 +277,7 @@ fn installed(name: &str) -> Result<Toolchain> {
     there.with_context(|| format!("{name} is not installed: `cargo xtask toolchains --only {name}`"))
 }
 
-/// Where compiled programs are kept.
+/// Folder of compiled programs.
 fn builds() -> Result<PathBuf> {
     let folder = target_folder().join("workloads");
     fs::create_dir_all(&folder)?;

@@ -1,31 +1,30 @@
-//! What else the machine did while something was measured: CPU time of others, time
-//! that the host took, load, pressure. Owns reading that from `/proc`; how much of
-//! it is too much is for who asks.
+//! Other load on the machine during a measurement: CPU time of other processes and of the host, load
+//! average, pressure. Owns reading these from `/proc`; the caller decides how much is too much.
 
 use rustix::param::clock_ticks_per_second;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::time::Instant;
 
-/// Noise over some time.
+/// Other load over a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
-    /// Wall clock, seconds.
+    /// Length of the period, seconds.
     pub seconds: f64,
-    /// CPU time that neither this process nor what it started took, as a share of all
-    /// CPUs: 0 to 1. Processes that were to be there are left out.
+    /// CPU time that neither this process nor its children took, as a share of all CPUs: 0 to 1. Expected
+    /// processes are not counted.
     pub foreign: f64,
     /// CPU time that the host of this virtual machine took, as a share of all CPUs.
     pub steal: f64,
     /// Load average over one minute, at the start.
     pub load: f64,
-    /// Share of the time in which some thread waited for a CPU (PSI), the program's own
-    /// included; `None`: this kernel does not count it.
+    /// Share of the time in which some thread waited for a CPU (PSI), the program's own threads included;
+    /// `None`: this kernel does not count it.
     pub pressure: Option<f64>,
 }
 
 impl Noise {
-    /// What others took, wherever they run.
+    /// CPU time that others took, inside or outside this machine.
     pub fn taken(&self) -> f64 {
         self.foreign + self.steal
     }
@@ -36,7 +35,7 @@ impl Noise {
 pub struct Reading {
     at: Instant,
     all: Counters,
-    /// Ticks of this process, of its children that have ended, and of the expected.
+    /// Ticks of this process, its ended children and the expected processes.
     own: u64,
     pressure_us: Option<u64>,
     load: f64,
@@ -51,7 +50,7 @@ struct Counters {
 }
 
 impl Reading {
-    /// Now; `expected` are processes that are to run beside what is measured.
+    /// Reads the counters; `expected`: processes that are meant to run during the measurement.
     pub fn now(expected: &[u32]) -> Reading {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let of = |pid: &u32| ticks(&read(&format!("/proc/{pid}/stat"))).0;
@@ -65,11 +64,11 @@ impl Reading {
         }
     }
 
-    /// What happened since `before`.
+    /// The noise since `before`.
     pub fn since(&self, before: &Reading) -> Noise {
         let seconds = self.at.duration_since(before.at).as_secs_f64();
         let capacity = seconds * self.all.cpus.max(1) as f64 * clock_ticks_per_second() as f64;
-        // A tick is 10 ms: digits behind the fourth would say nothing.
+        // A tick is 10 ms: more than four digits would say nothing.
         let rounded = |share: f64| (share.clamp(0.0, 1.0) * 1e4).round() / 1e4;
         let share = |ticks: u64| rounded(if capacity > 0.0 { ticks as f64 / capacity } else { 0.0 });
         let busy = self.all.busy.saturating_sub(before.all.busy);
@@ -84,7 +83,7 @@ impl Reading {
     }
 }
 
-/// Sums over all CPUs. Guests are counted within user time, waiting for disks is idle.
+/// Sums over all CPUs. Guest time is part of user time; waiting for disks counts as idle.
 fn counters(stat: &str) -> Counters {
     let cpus = stat.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count() as u64;
     let sums = stat.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
@@ -94,9 +93,9 @@ fn counters(stat: &str) -> Counters {
     Counters { cpus, busy: at(0) + at(1) + at(2) + at(5) + at(6), steal: at(7) }
 }
 
-/// From a process's `stat`: its own ticks, those of children that it has waited for.
+/// From a process's `stat`: its own ticks and those of children that it has waited for.
 fn ticks(stat: &str) -> (u64, u64) {
-    // The name may hold spaces and brackets.
+    // The name may contain spaces and parentheses.
     let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let at = |number: usize| fields.get(number).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
@@ -130,7 +129,7 @@ mod tests {
         let at = Instant::now();
         let all = Counters { cpus: 2, busy: 1000, steal: 5 };
         let before = Reading { at, all, own: 300, pressure_us: Some(0), load: 1.5 };
-        // In 10 s two CPUs have 2000 ticks at 100 a second.
+        // In 10 s, two CPUs have 2000 ticks at 100 per second.
         let ticks = clock_ticks_per_second() / 100;
         let after = Reading {
             at: at + Duration::from_secs(10),
@@ -143,7 +142,7 @@ mod tests {
         assert_eq!((noise.foreign, noise.steal, noise.load), (0.05, 0.02, 1.5));
         assert_eq!((noise.pressure, noise.seconds), (Some(0.25), 10.0));
         assert!((noise.taken() - 0.07).abs() < 1e-9);
-        // Counters that went back are no noise.
+        // Counters that went back are not noise.
         assert_eq!(before.since(&Reading { at, ..after }).foreign, 0.0);
     }
 

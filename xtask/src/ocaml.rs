@@ -1,5 +1,5 @@
-//! Compiling OCaml programs with the compiler of a toolchain's tree. Owns the order
-//! of modules and where objects go; refuses to look at what is compiled.
+//! Compiles OCaml programs with the compiler in a toolchain's tree. Owns the order of modules and the place
+//! of object files; refuses to look at the sources.
 
 use crate::compiled;
 use crate::toolchain::Toolchain;
@@ -9,9 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Compiles the modules and C files of all `sources` to `output`, natively and with
-/// debugging information. The compiler writes beside its sources, so it gets copies,
-/// in a folder beside `output`.
+/// Compiles the modules and C files of all `sources` to `output`, to native code with debug information.
+/// The compiler writes next to its sources, so it gets copies, in a folder next to `output`.
 pub fn compile(toolchain: &Toolchain, sources: &[&Path], output: &Path) -> Result<()> {
     compiled::once(&["ocaml", &toolchain.identity()], sources, output, || compile_anew(toolchain, sources, output))
 }
@@ -48,7 +47,7 @@ fn compile_anew(toolchain: &Toolchain, sources: &[&Path], output: &Path) -> Resu
     depends.arg("-modules").args(&modules);
     let mut compiler = command("ocamlopt");
     compiler.args(["-g", "-I", "+unix", "unix.cmxa"]);
-    // Linked with threads a program has one more of them: only those that ask for it.
+    // Linking with threads adds a thread to the program, so only link them where they are used.
     if run(depends, output)?.split_whitespace().any(|module| module == "Thread") {
         compiler.args(["-I", "+threads", "threads.cmxa"]);
     }
@@ -56,7 +55,7 @@ fn compile_anew(toolchain: &Toolchain, sources: &[&Path], output: &Path) -> Resu
     run(compiler.arg("-o").arg(output), output).map(drop)
 }
 
-/// What a tool printed.
+/// The output of a tool.
 fn run(mut command: impl std::borrow::BorrowMut<Command>, on: &Path) -> Result<String> {
     let done = command.borrow_mut().stdin(Stdio::null()).output().context("OCaml's tools cannot be run")?;
     let said = String::from_utf8_lossy(&done.stderr);

@@ -1,5 +1,5 @@
-//! What recording costs a program. Owns the programs that are measured, the ways in which they run, and the
-//! rounds; `statistics` the arithmetic.
+//! What recording costs a program. Owns the measured programs, the ways in which they run, and the rounds;
+//! `statistics` does the arithmetic.
 
 use crate::runner::Runner;
 use crate::statistics::{Interval, median, ratio, shuffle};
@@ -11,11 +11,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// An A/A wider than this decides nothing.
+/// A wider A/A comparison decides nothing.
 const UNDECIDED: f64 = 0.03;
 
-/// A program of fixed work: its workload, and arguments that give it a few seconds, so that a recorder's start
-/// is not what is measured.
+/// Programs with a fixed amount of work: a workload and arguments that make it run for a few seconds, so
+/// that the recorder's start does not dominate.
 const PROGRAMS: [(&str, &[&str], &str); 3] = [
     ("throttled", &["28000"], "two workers"),
     ("sleepers", &["28000", "10"], "one worker, 10 threads that sleep"),
@@ -39,8 +39,9 @@ const WAYS: [Way; 7] = [
     Way::Recorded(&["--no-waits", "--sample-code", "0"]),
 ];
 
-/// Each program in rounds of runs, each in an order of its own (what a run leaves to be written back is paid for by
-/// the next), by the program's own mutator and collection wall time (process wall time lands on the ticker's grid).
+/// Runs each program in rounds, each round in its own order (a run pays for the write-back that the
+/// previous one leaves). Compares the program's own mutator and collection wall time (process wall time
+/// falls on the ticker's grid).
 pub fn run(runner: &Runner, toolchain: &Toolchain, pairs: usize, say: &mut dyn FnMut(&str)) -> Result<()> {
     for (name, arguments, about) in PROGRAMS {
         let program = workload::load(name)?.build(toolchain, &runner.builds)?;
@@ -77,7 +78,7 @@ fn line(what: &str, figure: Interval, control: Option<Interval>) -> String {
 fn one_run(runner: &Runner, toolchain: &Toolchain, (program, arguments): (&Path, &[&str]), way: &Way) -> Result<f64> {
     let scratch = &runner.scratch;
     let [times, capture, log] = ["times", "overhead.rtscope", "overhead.eventlog"].map(|name| scratch.join(name));
-    // Of the run before, whichever it was.
+    // Left by the previous run, of any kind.
     let _ = (fs::remove_dir_all(&capture), fs::remove_file(&log));
     let mut words: Vec<OsString> = Vec::new();
     if let Way::Recorded(options) = way {

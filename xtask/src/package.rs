@@ -1,6 +1,5 @@
-//! The Haskell packages of bindings/, built as their users would: with Cabal's own library, no
-//! network, and a package database of their own. Owns the steps; refuses to know what is in a
-//! package.
+//! Builds the Haskell packages of bindings/ as their users would: with Cabal's own library, without a
+//! network, and with a separate package database. Owns the steps; refuses to know the packages' content.
 
 use crate::cache;
 use crate::compiled;
@@ -12,19 +11,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// Where packages lie that are built once, whoever links with them.
+/// The folder of packages that are built once and that all programs share.
 ///
 /// # Errors
-/// It cannot be made.
+/// The folder cannot be created.
 pub fn shared_folder() -> Result<PathBuf> {
     cache::folder("packages")
 }
 
 /// A folder in which one toolchain builds packages and registers them.
 pub struct Packages<'t> {
-    /// What compiles.
+    /// The toolchain that compiles.
     pub toolchain: &'t Toolchain,
-    /// Absolute.
+    /// The folder, as an absolute path.
     pub folder: &'t Path,
 }
 
@@ -34,11 +33,11 @@ impl Packages<'_> {
         self.folder.join("db")
     }
 
-    /// Builds the package in this folder of `bindings/` and registers it. `flags` are the
-    /// package's own: `-lead`.
+    /// Builds the package in this folder of `bindings/` and registers it. `flags` are the package's own:
+    /// `-lead`.
     ///
     /// # Errors
-    /// A step fails; what it said.
+    /// A step failed; the error has its output.
     pub fn build(&self, package: &str, flags: &[&str]) -> Result<()> {
         let source = repository().join("bindings").join(package);
         let option = |name: &str, value: PathBuf| OsString::from(format!("--{name}={}", value.display()));
@@ -65,18 +64,18 @@ impl Packages<'_> {
         Ok(())
     }
 
-    /// Builds the package without flags where nobody has yet, for all who link with it; the folder
-    /// of its [`Packages::database`], which has to be visible wherever that is used.
+    /// Builds the package without flags if needed, for all programs that link with it; returns the folder of
+    /// its [`Packages::database`], which must be visible wherever it is used.
     ///
     /// # Errors
-    /// A step fails; what it said.
+    /// A step failed; the error has its output.
     pub fn shared(toolchain: &Toolchain, package: &str) -> Result<PathBuf> {
         let source = repository().join("bindings").join(package);
         let all = shared_folder()?.join(toolchain.name);
         fs::create_dir_all(&all)?;
         let key = compiled::key_of_all(&[&toolchain.identity()], &source)?;
         let folder = all.join(format!("{package}-{key:016x}"));
-        // Whoever else wants it at this moment, in this process or another, waits for it.
+        // Others that want it now, in this process or another, wait for the lock.
         let lock = fs::File::create(folder.with_extension("lock"))?;
         lock.lock()?;
         let whole = folder.join("whole");
@@ -90,10 +89,10 @@ impl Packages<'_> {
         Ok(folder)
     }
 
-    /// Runs a build step in this directory.
+    /// Runs a build step in `directory`.
     ///
     /// # Errors
-    /// It fails; what it said.
+    /// The step failed; the error has its output.
     pub fn step(&self, directory: &Path, program: impl AsRef<OsStr>, words: &[impl AsRef<OsStr>]) -> Result<()> {
         let (bindings, shared) = (repository().join("bindings"), shared_folder()?);
         let mut command = self.toolchain.command(program.as_ref(), directory, &[self.folder, &bindings, &shared]);

@@ -1,7 +1,6 @@
-//! A GHC eventlog read in the simplest way that is right: the whole file in
-//! memory, one event after the other, every one kept. Exists to check rtscope by
-//! other means, so it shares nothing with `decode` and must not: do not reuse one
-//! for the other. Refuses damaged logs.
+//! Reads a GHC eventlog in the simplest correct way: the whole file in memory, one event after the other,
+//! keeping all of them. It checks rtscope independently, so it must not share code with `decode`, in either
+//! direction. Refuses damaged logs.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
@@ -14,18 +13,18 @@ pub const NO_CAP: u16 = 0xffff;
 pub struct RawEvent<'log> {
     /// Nanoseconds on the log's clock.
     pub time: u64,
-    /// Capability of the block it is in.
+    /// Capability of the block that contains it.
     pub cap: u16,
-    /// Its number.
+    /// Number of its event type.
     pub tag: u16,
-    /// Its bytes after stamp and length.
+    /// The bytes after time stamp and length.
     pub payload: &'log [u8],
 }
 
 /// A whole log.
 #[derive(Debug)]
 pub struct RawLog<'log> {
-    /// Names by number, from the header.
+    /// Names of event types by number, from the header.
     pub names: BTreeMap<u16, String>,
     /// Every event in file order.
     pub events: Vec<RawEvent<'log>>,
@@ -67,7 +66,7 @@ impl<'log> Bytes<'log> {
         Ok(())
     }
 
-    /// GHC 9.6 and 9.10 write a length of one too many here: count strings instead.
+    /// GHC 9.6 and 9.10 write a length that is one too large here: count strings instead.
     fn ipe(&mut self) -> Result<&'log [u8]> {
         let from = self.at;
         self.take(8)?;
@@ -79,7 +78,7 @@ impl<'log> Bytes<'log> {
 }
 
 impl<'log> RawLog<'log> {
-    /// Reads all of `log`.
+    /// Reads the whole of `log`.
     pub fn read(log: &'log [u8]) -> Result<RawLog<'log>> {
         let mut bytes = Bytes { all: log, at: 0 };
         let mut sizes = BTreeMap::new();
@@ -128,7 +127,7 @@ impl<'log> RawLog<'log> {
         Ok(RawLog { names, events })
     }
 
-    /// Events of each type.
+    /// Number of events of each type.
     pub fn counts(&self) -> BTreeMap<u16, u64> {
         let mut counts = BTreeMap::new();
         for event in &self.events {
@@ -138,7 +137,7 @@ impl<'log> RawLog<'log> {
     }
 }
 
-/// The big-endian u16 at `at` of a payload.
+/// The big-endian u16 at offset `at` of a payload.
 pub fn u16_at(payload: &[u8], at: usize) -> Option<u16> {
     let mut bytes = Bytes { all: payload, at };
     bytes.u16().ok()

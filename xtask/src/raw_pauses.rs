@@ -1,13 +1,11 @@
-//! Pauses from a raw log, by looking: for each request the leader's own next start
-//! and end, then what every other capability posted in between. Quadratic ideas are
-//! welcome here, shared code with `analyze` is not: this exists to disagree with it.
+//! Pauses from a raw log, by direct search: for each request the leader's next start and end, then the
+//! events of every other capability in between. Quadratic time is fine here, code shared with `analyze` is
+//! not: it must be able to disagree.
 //!
-//! Figures are the log's own nanoseconds:
-//! stop = leader's GC_START - REQUEST; collect = leader's GC_END - GC_START; the
-//! straggler is the other capability with the latest GC_START; a capability is back
-//! at its next RUN_THREAD if it had left a thread that would have gone on there (and
-//! was not given away), else at its own GC_END (a lower bound); the pause is over when the last one is back, or
-//! when the next is requested.
+//! Figures are the log's own nanoseconds: stop = leader's GC_START - REQUEST; collect = leader's GC_END -
+//! GC_START; the straggler is the other capability with the latest GC_START. A capability has resumed at its
+//! next RUN_THREAD if it had left a thread that would continue there (and was not given away), else at its
+//! own GC_END (a lower bound). The pause ends when the last capability has resumed, or at the next request.
 
 use crate::raw_log::{NO_CAP, RawEvent, RawLog, u16_at};
 use std::collections::BTreeMap;
@@ -24,17 +22,17 @@ const GC_STATS: u16 = 53;
 /// One pause.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RawPause {
-    /// When it was asked for.
+    /// When it was requested.
     pub requested: Option<u64>,
-    /// When all had stopped.
+    /// When all capabilities had stopped.
     pub stopped: u64,
-    /// When the work was done.
+    /// When the collection was done.
     pub collected: u64,
-    /// When the last one was back.
+    /// When the last capability had resumed.
     pub released: u64,
-    /// Who asked.
+    /// The capability that requested it.
     pub leader: u16,
-    /// Who stopped last, in a parallel collection.
+    /// The last capability to stop, in a parallel collection.
     pub straggler: Option<u16>,
     /// Oldest generation collected.
     pub generation: Option<u16>,
@@ -43,13 +41,13 @@ pub struct RawPause {
 /// Events of one capability, in the order in which it posted them.
 #[derive(Default)]
 struct Lane<'log> {
-    /// Of collections.
+    /// Events of collections.
     gc: Vec<RawEvent<'log>>,
-    /// Of green threads: ascending in time.
+    /// Events of green threads, ascending in time.
     threads: Vec<RawEvent<'log>>,
 }
 
-/// Every whole pause of `log`, in the order in which the world had stopped.
+/// Every complete pause of `log`, in the order in which the world stopped.
 pub fn pauses(log: &RawLog<'_>) -> Vec<RawPause> {
     let mut lanes: BTreeMap<u16, Lane<'_>> = BTreeMap::new();
     for event in log.events.iter().filter(|event| event.cap != NO_CAP) {
@@ -64,7 +62,7 @@ pub fn pauses(log: &RawLog<'_>) -> Vec<RawPause> {
     let mut found = Vec::new();
     for (cap, lane) in &lanes {
         for (at, event) in lane.gc.iter().enumerate() {
-            // Only a leader posts figures: from them back to its start and request.
+            // Only a leader posts figures: go back from them to its start and request.
             if event.tag == GC_STATS {
                 found.extend(around_stats(*cap, &lane.gc, at, &lanes));
             }
@@ -80,7 +78,7 @@ pub fn pauses(log: &RawLog<'_>) -> Vec<RawPause> {
 
 fn around_stats(cap: u16, gc: &[RawEvent<'_>], stats: usize, lanes: &BTreeMap<u16, Lane<'_>>) -> Option<RawPause> {
     let start = gc[..stats].iter().rposition(|event| event.tag == GC_START)?;
-    // GC_END stands just behind the figures in 9.x, and is stamped before them.
+    // GC_END comes right after the figures in 9.x, with an earlier time stamp.
     let end = gc.iter().skip(start).find(|event| event.tag == GC_END)?;
     let mut before = gc[..start].iter().rev().take_while(|event| event.tag != GC_END);
     let request = before.find(|event| [REQUEST_SEQ, REQUEST_PAR].contains(&event.tag));
@@ -110,10 +108,9 @@ fn around_stats(cap: u16, gc: &[RawEvent<'_>], stats: usize, lanes: &BTreeMap<u1
     })
 }
 
-/// Where another capability posted its arrival at a pause: its last GC_START up to
-/// `collected` whose own GC_END is not older than `stopped`. It may be a few
-/// nanoseconds older than the request, which the leader posts only after it has
-/// asked. Stamps run back by less than a microsecond at ends, hence the events more.
+/// Index of another capability's arrival at a pause: its last GC_START up to `collected` whose own GC_END is
+/// not before `stopped`. It may be a few nanoseconds older than the request, which the leader only posts
+/// after making it. Time stamps run back by less than a microsecond at ends, hence the additional events.
 fn arrival(gc: &[RawEvent<'_>], stopped: u64, collected: u64) -> Option<usize> {
     let behind = gc.partition_point(|event| event.time <= collected);
     let behind = (behind + 8).min(gc.len());
@@ -122,8 +119,7 @@ fn arrival(gc: &[RawEvent<'_>], stopped: u64, collected: u64) -> Option<usize> {
     end.is_none_or(|end| end.time >= stopped).then_some(at)
 }
 
-/// When a capability went on with the thread that it had left; `None` where it had
-/// none or the log does not say.
+/// When a capability resumed the thread that it had left; `None` if it had none or the log does not say.
 fn back(threads: &[RawEvent<'_>], collected: u64) -> Option<u64> {
     let behind = threads.partition_point(|event| event.time <= collected);
     let before = threads[..behind].iter().rfind(|event| event.tag != MIGRATE_THREAD)?;
@@ -135,7 +131,7 @@ fn back(threads: &[RawEvent<'_>], collected: u64) -> Option<u64> {
     (next.tag == RUN_THREAD).then_some(next.time)
 }
 
-/// Whether `event` sends the thread that `stop` is about to another capability.
+/// Whether `event` sends the thread that `stop` stopped to another capability.
 fn gives_away(event: &RawEvent<'_>, stop: &RawEvent<'_>) -> bool {
     event.tag == MIGRATE_THREAD && event.payload.get(..4) == stop.payload.get(..4)
 }

@@ -1,26 +1,25 @@
-//! A ring file of OCaml 5 read in the simplest way that is right: the whole file in
-//! memory, one event after the other. Exists to check rtscope by other means, so it
-//! shares nothing with `decode` and must not. Refuses damaged files.
+//! Reads a ring file of OCaml 5 in the simplest correct way: the whole file in memory, one event after the
+//! other. It checks rtscope independently, so it must not share code with `decode`. Refuses damaged files.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is in a ring file: `NAME.json` beside `NAME.events`.
+/// The content of a ring file: `NAME.json` next to `NAME.events`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// Events by type and id as the version numbers them, `2/11`; user events `user 1`.
+    /// Number of events by the version's type and id, `2/11`; user events are `user 1`.
     pub events_by_type: BTreeMap<String, u64>,
     /// Words in the rings, padding included.
     pub words: u64,
-    /// Words that each ring no longer holds, where there are any.
+    /// Words that each ring has overwritten, if any.
     pub lost_words: BTreeMap<u16, u64>,
-    /// Phases that began and ended, nested as they must be by their number: sum of their
-    /// durations. One whose begin or end is not there is left out.
+    /// Sum of the durations of phases with a begin and an end, by phase number, nested as they must be.
+    /// Incomplete phases are left out.
     pub phase_ns: BTreeMap<u16, u64>,
-    /// First and last stamp.
+    /// First time stamp.
     pub first: u64,
-    /// See `first`.
+    /// Last time stamp.
     pub last: u64,
 }
 
@@ -35,7 +34,7 @@ impl File<'_> {
 }
 
 impl Expectation {
-    /// Computed from the file.
+    /// Computes it from the file.
     pub fn of(bytes: &[u8]) -> Result<Expectation> {
         let file = File(bytes);
         let head: Vec<u64> = (0..8).map(|word| file.word(8 * word)).collect::<Result<_>>()?;

@@ -1,5 +1,5 @@
-//! `corpus/ocaml-*`: small rings of real programs of each version of OCaml, each with what
-//! is in it. Owns making them (`xtask corpus`); what they hold is computed by `raw_ring`.
+//! `corpus/ocaml-*`: small rings of real programs for each OCaml version, each with its content. Owns making
+//! them (`xtask corpus`); `raw_ring` computes their content.
 
 use crate::corpus::expected;
 use crate::raw_ring::Expectation;
@@ -18,17 +18,17 @@ struct Recipe {
     parameters: &'static str,
 }
 
-/// One that holds everything, one that was written over many times.
+/// One ring that holds everything, and one that was overwritten many times.
 const RECIPES: [Recipe; 2] = [
     Recipe { name: "whole", args: ["2", "60"], parameters: "e=13,d=3,s=16k" },
     Recipe { name: "overwritten", args: ["2", "400"], parameters: "e=12,d=3,s=4k" },
 ];
 
 const MAX_BYTES: usize = 220 * 1024;
-/// Names that the program registers, of 128 bytes each.
+/// Number of names that the program registers, 128 bytes each.
 const NAMES: usize = 3;
 
-/// Makes the rings and expectations of this toolchain's OCaml anew.
+/// Remakes the rings and expectations for this toolchain's OCaml.
 pub fn make(spec: &Spec, toolchain: &Toolchain, say: &mut dyn FnMut(&str)) -> Result<()> {
     let Some(version) = spec.ocaml else { return Ok(()) };
     let short = version.rsplit_once('.').map_or(version, |(short, _)| short);
@@ -67,13 +67,13 @@ fn run(toolchain: &Toolchain, scratch: &Path, recipe: &Recipe) -> Result<Vec<u8>
     Ok(fs::read(ring)?)
 }
 
-/// Without the part of the table of names that is empty: a megabyte of zeros.
+/// Removes the empty part of the name table: a megabyte of zeros.
 fn trimmed(ring: &[u8]) -> Result<Vec<u8>> {
     let names = usize::try_from(u64::from_le_bytes(ring.get(56..64).context("too short")?.try_into()?))?;
     Ok(ring.get(..names + NAMES * 128).context("too short")?.to_vec())
 }
 
-/// Every ring of the corpus with its expectation, by name `ocaml-5.3/whole`.
+/// Every ring of the corpus with its expectation, named like `ocaml-5.3/whole`.
 pub fn all() -> Result<Vec<(String, PathBuf, Expectation)>> {
     expected("events")
 }

@@ -1,5 +1,5 @@
-//! Rows of a measurement that takes long, as JSON lines. Rows are added as soon as their run is done, so that a command
-//! that was ended goes on where it was. Owns the file; a last line that was cut off counts as never written.
+//! Rows of a long measurement, as JSON lines. Each run's rows are added as soon as it ends, so that an
+//! interrupted command can continue. Owns the file; an incomplete last line is ignored.
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -8,20 +8,20 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-/// The file and what is in it.
+/// The file and its rows.
 #[derive(Debug)]
 pub struct Rows<R> {
     file: File,
     length: u64,
-    /// In the order in which they were added.
+    /// All rows, in the order in which they were added.
     pub all: Vec<R>,
 }
 
 impl<R: Serialize + DeserializeOwned> Rows<R> {
-    /// Opens or begins it.
+    /// Opens or creates the file.
     ///
     /// # Errors
-    /// It is the file of another command, or cannot be written.
+    /// The file belongs to another command, or cannot be written.
     pub fn open(path: &Path) -> Result<Rows<R>> {
         let text = if path.exists() { fs::read_to_string(path)? } else { String::new() };
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
@@ -37,7 +37,7 @@ impl<R: Serialize + DeserializeOwned> Rows<R> {
         Ok(Rows { file, length, all })
     }
 
-    /// Adds the rows of one run: all, or none where they cannot be written.
+    /// Adds the rows of one run: all, or none if they cannot be written.
     ///
     /// # Errors
     /// They cannot be written.

@@ -1,6 +1,5 @@
-//! Runs a workload as its `workload.toml` says, under `rtscope record`, and asks
-//! `rtscope report` what it found. Owns the command line and the surroundings;
-//! judging many runs is `truth`'s.
+//! Runs a workload as its `workload.toml` says, under `rtscope record`, and gets the findings from
+//! `rtscope report`. Owns the command line and the surroundings; `truth` judges series of runs.
 
 use crate::guest;
 use crate::noise::{Noise, Reading};
@@ -16,25 +15,25 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-/// Where runs take place.
+/// Runs workloads.
 #[derive(Clone, Debug)]
 pub struct Runner {
     /// The `rtscope` that records and reports.
     pub rtscope: PathBuf,
-    /// Compiled workloads; kept between runs.
+    /// Folder of compiled workloads, which outlives runs.
     pub builds: PathBuf,
-    /// Captures, one folder per run; made and emptied by the run.
+    /// Folder of captures, one per run; the run creates and empties it.
     pub scratch: PathBuf,
 }
 
-/// What was seen of a run from outside.
+/// What was observed of a run from outside.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// From start to end.
+    /// Duration of the run.
     pub seconds: f64,
-    /// Periods in which the quota ran out, where there was one.
+    /// Periods in which the quota ran out, if there was one.
     pub throttled_periods: Option<u64>,
-    /// What else the machine did meanwhile.
+    /// Other load during the run.
     pub noise: Noise,
 }
 
@@ -45,7 +44,7 @@ pub struct Recording {
     pub capture: PathBuf,
     /// Periods in which the quota ran out, where there was one.
     pub throttled_periods: Option<u64>,
-    /// What else the machine did meanwhile.
+    /// Other load during the run.
     pub noise: Noise,
 }
 
@@ -78,7 +77,7 @@ impl Outcome {
         list.iter().filter_map(|finding| finding["id"].as_str()).collect()
     }
 
-    /// Whether the first finding's claim or evidence holds `text`: a symbol.
+    /// Whether the first finding's claim or evidence contains `text`, such as a symbol.
     pub fn names(&self, text: &str) -> bool {
         let first = &self.report["findings"][0];
         let evidence = first["evidence"].as_array().map_or(&[][..], Vec::as_slice);
@@ -88,12 +87,12 @@ impl Outcome {
 }
 
 impl Runner {
-    /// Folders below `target/`, and the given `rtscope`.
+    /// A runner with folders in `target/`, and the given `rtscope`.
     pub fn new(rtscope: &Path) -> Result<Runner> {
         let rtscope = fs::canonicalize(rtscope)
             .with_context(|| format!("no rtscope at {}: `cargo build --release -p rtscope`", rtscope.display()))?;
         let target = target_folder();
-        // Of each runner its own: it is removed with it, while others of this process go on.
+        // Each runner has its own folder, which is removed with it while other runners of this process go on.
         static RUNNERS: AtomicU32 = AtomicU32::new(0);
         let number = RUNNERS.fetch_add(1, Ordering::Relaxed);
         let scratch = target.join(format!("captures/{}-{number}", std::process::id()));
@@ -127,8 +126,8 @@ impl Runner {
         Ok(Recording { capture, throttled_periods, noise })
     }
 
-    /// Builds `workload`, and records it once by a recorder that `becoming` starts beside the program, inside of
-    /// everything that surrounds it; gives what that reports. Its captures lie in [`Runner::scratch`].
+    /// Builds `workload`, and records it once with a recorder that `becoming` starts next to the program, inside
+    /// its surroundings; returns the report. Its captures are in [`Runner::scratch`].
     pub fn recorded_by(&self, becoming: &[&str], workload: &Workload, toolchain: &Toolchain) -> Result<Value> {
         ensure!(workload.host.is_none(), "{} runs in a guest", workload.name);
         let program = workload.build(toolchain, &self.builds)?;
@@ -153,7 +152,7 @@ impl Runner {
         self.surrounded(workload, toolchain, &program, plainly)
     }
 
-    /// Runs what `started` makes of the workload's command, in the workload's surroundings.
+    /// Runs the command that `started` makes from the workload's command, in the workload's surroundings.
     fn surrounded(
         &self,
         workload: &Workload,
@@ -175,7 +174,7 @@ impl Runner {
         Ok(Run { seconds, throttled_periods, noise })
     }
 
-    /// What `started` makes of the workload's command, ready to be started.
+    /// The command that `started` makes from the workload's command, ready to run.
     pub(crate) fn started(
         &self,
         workload: &Workload,
@@ -186,7 +185,7 @@ impl Runner {
     ) -> Command {
         let mut command = started(&self.command(workload, toolchain, program, around.group.as_ref()));
         if let Some(runparam) = &workload.runparam {
-            // Not for the program alone: a recorder adds to it what it needs itself.
+            // Not for the program alone: a recorder adds its own settings to it.
             command.env("OCAMLRUNPARAM", runparam);
         }
         command.current_dir(&self.scratch).stdin(Stdio::null());
@@ -210,7 +209,7 @@ impl Runner {
         Ok(Recording { capture, throttled_periods: None, noise })
     }
 
-    /// What is run: the group, the CPUs, the toolchain's tree, the program.
+    /// The command line: the group, the CPUs, the toolchain's tree, the program.
     fn command(
         &self,
         workload: &Workload,
@@ -225,7 +224,7 @@ impl Runner {
         }
         words.extend(toolchain.enter(&[&self.scratch, &self.builds]));
         if !workload.environment.is_empty() {
-            // For the program alone: the recorder keeps its own.
+            // For the program alone: the recorder keeps its own value.
             words.push("env".into());
             words.extend(workload.environment.iter().map(|(name, value)| format!("{name}={value}").into()));
         }
@@ -247,12 +246,12 @@ impl Runner {
         Ok(report)
     }
 
-    /// `rtscope report --json` of a capture or log. Losses (status 3) are an answer too.
+    /// `rtscope report --json` of a capture or log. Losses (status 3) are an answer, too.
     pub fn report(&self, file: &Path) -> Result<Value> {
         self.report_with(file, &[])
     }
 
-    /// The same without this rule.
+    /// `rtscope report --json` without this rule.
     pub fn report_without(&self, file: &Path, rule: &str) -> Result<Value> {
         self.report_with(file, &["--without", rule])
     }
@@ -265,14 +264,14 @@ impl Runner {
     }
 }
 
-/// A command of these words and nothing else.
+/// A command with exactly these words.
 pub fn plainly(words: &[OsString]) -> Command {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     command
 }
 
-/// The program's arguments and its runtime's. A server takes a port that is free.
+/// The arguments of the program and its runtime. A server takes a free port.
 fn arguments(workload: &Workload) -> Vec<OsString> {
     let mut words: Vec<OsString> = workload.args.iter().map(|word| word.replace(PORT, "0").into()).collect();
     if !workload.rts.is_empty() {
@@ -285,14 +284,14 @@ fn arguments(workload: &Workload) -> Vec<OsString> {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        // Only its own captures.
+        // Remove only its own captures.
         if !keeps_captures() {
             let _ = fs::remove_dir_all(&self.scratch);
         }
     }
 }
 
-/// `RTSCOPE_KEEP` leaves captures for a look.
+/// Whether `RTSCOPE_KEEP` is set, so that captures stay for inspection.
 pub fn keeps_captures() -> bool {
     std::env::var_os("RTSCOPE_KEEP").is_some()
 }
@@ -307,7 +306,7 @@ mod tests {
     use super::*;
     use crate::workload;
 
-    /// An `rtscope` that runs the command and finds what it is told to.
+    /// A fake `rtscope` that runs the command and reports `finding`.
     fn fake(folder: &Path, finding: &str) -> PathBuf {
         let script = format!(
             "#!/bin/sh\nif [ $1 = record ]; then mkdir \"$3\"; shift 4; exec \"$@\"; fi\n\

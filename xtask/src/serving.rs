@@ -1,5 +1,5 @@
-//! A workload that serves: started in its surroundings, asked at its address by whoever
-//! holds it, ended. Owns its processes; sends no request.
+//! A workload that serves requests: started in its surroundings, available at its address, ended. Owns its
+//! processes; sends no request.
 
 use crate::runner::Runner;
 use crate::surroundings::Surroundings;
@@ -15,24 +15,24 @@ use std::time::{Duration, Instant};
 
 /// What a server prints before its address.
 const LISTENS: &str = "listening on ";
-/// From a signal to the end.
+/// Time limit from the signal to the end.
 const ENDS_WITHIN: Duration = Duration::from_secs(30);
 
-/// A server that listens. Dropped, it is killed.
+/// A listening server. Dropping it kills it.
 #[derive(Debug)]
 pub struct Serving {
     child: Child,
-    // Open as long as the server: it may print.
+    // Stays open as long as the server runs: it may print.
     printed: BufReader<ChildStdout>,
-    /// What is around it: there until the server has ended.
+    /// Its surroundings, which stay until the server has ended.
     around: Surroundings,
-    /// Where to ask: `http://127.0.0.1:40123/quiz`.
+    /// Where to send requests: `http://127.0.0.1:40123/quiz`.
     pub url: String,
 }
 
 impl Serving {
-    /// Builds `workload`, starts what `started` makes of its command (`runner::plainly`, or a
-    /// recorder's) on a port that is free, and waits until it listens.
+    /// Builds `workload`, starts the command that `started` makes from its command (`runner::plainly`, or a
+    /// recorder's) on a free port, and waits until it listens.
     pub fn start(
         runner: &Runner,
         workload: &Workload,
@@ -43,7 +43,7 @@ impl Serving {
         let program = workload.build(toolchain, &runner.builds)?;
         let around = Surroundings::make(workload, &runner.scratch)?;
         let mut command = runner.started(workload, toolchain, &program, &around, started);
-        // A group of its own: as from a terminal, an interrupt is for all that was started.
+        // A process group of its own: an interrupt reaches everything that was started, as from a terminal.
         command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let printed = BufReader::new(child.stdout.take().context("no standard output")?);
@@ -59,13 +59,12 @@ impl Serving {
         Ok(serving)
     }
 
-    /// The process that was started: the server's own where nothing stands before it.
+    /// The process that was started: the server itself unless a launcher precedes it.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Interrupts it; gives its status and what it wrote to standard error, which is
-    /// where runtimes write figures.
+    /// Interrupts it; returns its status and its standard error, where runtimes write figures.
     pub fn end(mut self) -> Result<Output> {
         self.signal(Signal::INT);
         let asked = Instant::now();
@@ -81,13 +80,13 @@ impl Serving {
         Ok(Output { status, stdout, stderr: self.complaints()?.into_bytes() })
     }
 
-    /// Periods in which its quota ran out so far, where it has one.
+    /// Periods in which its quota ran out so far, if it has one.
     pub fn throttled_periods(&self) -> Option<u64> {
         self.around.group.as_ref()?.throttled_periods()
     }
 
     fn signal(&self, signal: Signal) {
-        // One that has gone needs none.
+        // A process that has gone needs none.
         let _ = kill_process_group(Pid::from_child(&self.child), signal);
     }
 
@@ -100,7 +99,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // The number of one that has been waited for may be another's.
+        // After the wait, the pid may belong to another process.
         if matches!(self.child.try_wait(), Ok(None)) {
             self.signal(Signal::KILL);
             let _ = self.child.wait();

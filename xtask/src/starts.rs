@@ -1,6 +1,6 @@
-//! `xtask starts`: what a planned start changes. The throttled and the oversubscribed
-//! workload, each as it is and as `rtscope run` starts it, in pairs; and what
-//! `rtscope run` adds to a start. Owns the measuring; `statistics` the arithmetic.
+//! `xtask starts`: what a planned start changes. Runs the throttled and the oversubscribed workload, each
+//! plainly and with `rtscope run`, in pairs; also measures the time that `rtscope run` adds to a start. Owns
+//! the measuring; `statistics` does the arithmetic.
 
 use crate::runner::{Outcome, Runner};
 use crate::statistics::{bootstrap, median, ratio, shuffle};
@@ -11,10 +11,10 @@ use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Starts of each kind in one block, whose median is one figure.
+/// Starts of each kind per block; their median is one figure.
 const STARTS: usize = 20;
 
-/// Figures of one kind of start, one a run.
+/// Figures of one kind of start, one per run.
 #[derive(Debug, Default)]
 struct Arm {
     worst_ms: Vec<f64>,
@@ -87,7 +87,7 @@ fn compare(
     Ok(())
 }
 
-/// What a start takes longer through `rtscope run`, milliseconds.
+/// How much longer a start takes through `rtscope run`, milliseconds.
 fn added(runner: &Runner, blocks: usize) -> Result<String> {
     let through = [runner.rtscope.as_os_str(), "run".as_ref(), "--".as_ref(), "true".as_ref()];
     let alone: [&OsStr; 1] = ["true".as_ref()];

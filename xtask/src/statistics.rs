@@ -1,14 +1,14 @@
-//! Medians and their bootstrap intervals, seeded: the same figures give the same
-//! interval. Owns the arithmetic of benchmarks.
+//! Medians and their bootstrap intervals, with a fixed seed: the same figures give the same interval. Owns
+//! the arithmetic of benchmarks.
 
 /// A median with its 95 % interval.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Interval {
-    /// Median.
+    /// The median of the values.
     pub median: f64,
     /// 2.5 % quantile of resampled medians.
     pub low: f64,
-    /// 97.5 % quantile.
+    /// 97.5 % quantile of resampled medians.
     pub high: f64,
 }
 
@@ -18,7 +18,7 @@ impl std::fmt::Display for Interval {
     }
 }
 
-/// The median; 0 of nothing.
+/// The median; 0 for no values.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -28,7 +28,7 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Median and percentile bootstrap of it (Efron 1979), 4000 resamples.
+/// The median and its percentile bootstrap interval (Efron 1979), 4000 resamples.
 pub fn bootstrap(values: &[f64]) -> Interval {
     const RESAMPLES: usize = 4000;
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -44,13 +44,13 @@ pub fn bootstrap(values: &[f64]) -> Interval {
     Interval { median: median(values), low: at(0.025), high: at(0.975) }
 }
 
-/// Medians of ratios, pair by pair.
+/// The median of the ratios, pair by pair.
 pub fn ratio(over: &[f64], under: &[f64]) -> Interval {
     let ratios: Vec<f64> = over.iter().zip(under).map(|(a, b)| a / b).collect();
     bootstrap(&ratios)
 }
 
-/// Puts `items` in an order that follows from `seed` (Fisher and Yates).
+/// Shuffles `items` in an order that `seed` determines (Fisher and Yates).
 pub fn shuffle<T>(items: &mut [T], seed: u64) {
     let mut state = seed.max(1);
     for last in (1..items.len()).rev() {
@@ -58,7 +58,7 @@ pub fn shuffle<T>(items: &mut [T], seed: u64) {
     }
 }
 
-/// The next random number (xorshift64*); the state is not 0.
+/// The next random number (xorshift64*); the state must not be 0.
 pub fn random(state: &mut u64) -> u64 {
     *state ^= *state >> 12;
     *state ^= *state << 25;

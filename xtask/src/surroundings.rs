@@ -1,6 +1,6 @@
-//! What stands around a workload while it runs: a control group with a quota,
-//! neighbours that keep CPUs busy. Owns making and removing them; both go when
-//! the guard is dropped, and what a killed run left is swept by the next.
+//! The surroundings of a running workload: a control group with a quota, and neighbours that keep CPUs busy.
+//! Owns creating and removing them; the guard removes both when dropped, and the next run removes what a
+//! killed run left.
 
 use crate::toolchain::is_root;
 use crate::workload::Workload;
@@ -15,20 +15,20 @@ use std::time::Duration;
 const PREFIX: &str = "rtscope-test-";
 const PERIOD_US: u64 = 100_000;
 
-/// Name of a neighbour's process.
+/// Process name of a neighbour.
 pub const NEIGHBOUR: &str = "noisy-batch";
 
-/// All that a workload asks for to be around it.
+/// Everything that a workload wants around it.
 #[derive(Debug)]
 pub struct Surroundings {
-    /// Its control group, where it has a quota.
+    /// Its control group, if it has a quota.
     pub group: Option<QuotaGroup>,
     /// Its neighbours, if any.
     pub neighbours: Neighbours,
 }
 
 impl Surroundings {
-    /// Makes them; links go into `scratch`.
+    /// Creates them; links go into `scratch`.
     pub fn make(workload: &Workload, scratch: &Path) -> Result<Surroundings> {
         let group = workload.quota_cpus.map(QuotaGroup::new).transpose()?;
         let cpus: Vec<usize> = (0..workload.cpus.unwrap_or(0)).collect();
@@ -36,7 +36,7 @@ impl Surroundings {
         Ok(Surroundings { group, neighbours })
     }
 
-    /// Ends them; gives the periods in which the quota ran out, where there was one.
+    /// Ends them; returns the periods in which the quota ran out, if there was one.
     pub fn end(self) -> Option<u64> {
         drop(self.neighbours);
         self.group.as_ref().and_then(QuotaGroup::throttled_periods)
@@ -50,9 +50,8 @@ pub struct QuotaGroup {
 }
 
 impl QuotaGroup {
-    /// Makes one below the root group of whichever CPU controller this machine has.
-    /// Its weight is the largest there is: whatever else the machine does cannot take
-    /// so much from the group that its quota never runs out.
+    /// Creates one below the root group of this machine's CPU controller. It has the largest possible weight:
+    /// other load cannot take so much CPU from the group that its quota never runs out.
     pub fn new(quota_cpus: f64) -> Result<QuotaGroup> {
         if !is_root() {
             bail!("a control group with a quota takes root");
@@ -76,7 +75,7 @@ impl QuotaGroup {
         Ok(group)
     }
 
-    /// The start of a command line: what follows it runs in the group.
+    /// The prefix of a command line that runs in the group.
     pub fn enter(&self) -> Vec<String> {
         let script = r#"echo $$ > "$1/cgroup.procs" && shift && exec "$@""#;
         ["sh", "-c", script, "enter"].map(String::from).into_iter().chain([self.folder.display().to_string()]).collect()
@@ -91,7 +90,7 @@ impl QuotaGroup {
 
 impl Drop for QuotaGroup {
     fn drop(&mut self) {
-        // A process that was just reaped may hold the group for a moment longer.
+        // A process that was just reaped may hold the group a moment longer.
         for _ in 0..50 {
             if fs::remove_dir(&self.folder).is_ok() {
                 return;
@@ -126,19 +125,19 @@ fn cpu_controller() -> Result<(PathBuf, u8)> {
     bail!("no CPU controller (control groups v1 `cpu` or v2) is mounted here")
 }
 
-/// Removes empty groups of runs that are gone.
+/// Removes empty groups of runs that have ended.
 fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
         if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
-            // Not empty: somebody still runs there, leave it.
+            // If it is not empty, another run uses it: leave it.
             let _ = fs::remove_dir(entry.path());
         }
     }
 }
 
-/// Processes that spin, pinned.
+/// Spinning processes, pinned to CPUs.
 #[derive(Debug, Default)]
 pub struct Neighbours {
     children: Vec<Child>,
@@ -146,14 +145,14 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// `per_cpu` on each of `cpus`. They end with the guard, and by themselves
-    /// within a second of this process's death.
+    /// Starts `per_cpu` processes on each of `cpus`. They end with the guard, or within a second after this
+    /// process dies.
     pub fn start(cpus: &[usize], per_cpu: usize, scratch: &Path) -> Result<Neighbours> {
         let mut neighbours = Neighbours::default();
         if per_cpu == 0 {
             return Ok(neighbours);
         }
-        // The process name is the last part of the path that is executed.
+        // The process name is the last part of the executed path.
         let spinner = scratch.join(NEIGHBOUR);
         if !spinner.exists() {
             symlink("/bin/sh", &spinner)?;
@@ -175,7 +174,7 @@ impl Neighbours {
         Ok(neighbours)
     }
 
-    /// Their process ids.
+    /// The processes' ids.
     pub fn pids(&self) -> Vec<u32> {
         self.children.iter().map(Child::id).collect()
     }

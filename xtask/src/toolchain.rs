@@ -1,11 +1,9 @@
-//! Compilers of the versions that rtscope is tested with: where they come from,
-//! how they are installed once into a cache, how they compile and how what they
-//! compiled is run. Owns the cache's layout and the mounts; refuses to know what
-//! is compiled.
+//! The compilers that rtscope is tested with: where they come from, how they are installed once into a cache,
+//! how they compile, and how compiled programs run. Owns the cache's layout and the mounts; refuses to know
+//! what is compiled.
 //!
-//! A toolchain is either the machine's own (`root: None`) or a Debian tree in the
-//! cache, entered with `chroot`. Mounts are made in a mount namespace of the
-//! process that enters, so they end with it, however it ends.
+//! A toolchain is either the machine's own (`root: None`) or a Debian tree in the cache, entered with
+//! `chroot`. Mounts are made in a mount namespace of the entering process, so they always end with it.
 
 use crate::apt;
 use crate::compiled;
@@ -16,16 +14,16 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// One toolchain that can be had.
+/// A toolchain that can be installed.
 #[derive(Debug)]
 pub struct Spec {
-    /// Name: `ghc-9.6`.
+    /// Its name: `ghc-9.6`.
     pub name: &'static str,
-    /// Debian suite that has it.
+    /// The Debian suite that has it.
     pub suite: &'static str,
     /// Version of its GHC.
     pub ghc: &'static str,
-    /// Version of its OCaml, where it has one.
+    /// Version of its OCaml, if it has one.
     pub ocaml: Option<&'static str>,
     /// Packages to install.
     pub packages: &'static [&'static str],
@@ -50,11 +48,11 @@ pub const ALL: [Spec; 3] = [
     },
 ];
 
-/// Written last into a tree, so that a half-made one is never taken for whole.
+/// Written last into a tree, so that an incomplete tree is never used.
 const STAMP: &str = ".rtscope-complete";
 
-/// Run inside a mount namespace of its own: arguments are the tree, folders to
-/// show inside at the same path, `--`, the command.
+/// Runs inside its own mount namespace: arguments are the tree, folders that are visible inside at the same
+/// path, `--`, the command.
 const ENTER: &str = r#"
 set -e
 root=$1; shift
@@ -64,10 +62,9 @@ shift
 exec chroot "$root" env -C "$PWD" "$@"
 "#;
 
-/// As above, without a working directory: arguments are the tree, the suite, the
-/// mirror, the debootstrap script, its key option, the log, the packages. /proc, /dev and
-/// /sys are there before GHC is installed, or its package cache is not built. A line for
-/// each step goes to the standard output, all else into the log.
+/// As above, without a working directory: arguments are the tree, the suite, the mirror, the debootstrap
+/// script, its key option, the log, the packages. /proc, /dev and /sys must exist before GHC is installed, or
+/// its package cache is not built. Prints a line per step; everything else goes to the log.
 const INSTALL: &str = r#"
 set -e
 root=$1 suite=$2 mirror=$3 script=$4 key=$5 log=$6; shift 6
@@ -86,7 +83,7 @@ chroot "$root" apt-get clean
 /// An installed toolchain.
 #[derive(Clone, Debug)]
 pub struct Toolchain {
-    /// Name: `ghc-9.6`.
+    /// Its name: `ghc-9.6`.
     pub name: &'static str,
     /// Version of its GHC.
     pub version: String,
@@ -103,7 +100,7 @@ impl Spec {
         })
     }
 
-    /// The toolchain as it stands here, or `None` where it has to be installed first.
+    /// The toolchain if it is installed, or `None`.
     pub fn installed(&self, cache: &Path) -> Option<Toolchain> {
         let found = |root| Some(Toolchain { name: self.name, version: self.ghc.to_owned(), root });
         if host_ghc().as_deref() == Some(self.ghc) {
@@ -114,7 +111,7 @@ impl Spec {
         (complete && is_root()).then(|| found(Some(root))).flatten()
     }
 
-    /// Installs it if it is not there. `say` gets one line per thing done.
+    /// Installs it if needed. `say` gets one line per step.
     pub fn install(&self, cache: &Path, say: &mut dyn FnMut(&str)) -> Result<Toolchain> {
         if let Some(there) = self.installed(cache) {
             return Ok(there);
@@ -188,27 +185,27 @@ impl Spec {
 }
 
 impl Toolchain {
-    /// Whatever `ghc` this machine has, of the tested versions or not.
+    /// The machine's own `ghc`, of a tested version or not.
     pub fn of_this_machine() -> Option<Toolchain> {
         host_ghc().map(|version| Toolchain { name: "ghc-own", version, root: None })
     }
 
-    /// What tells this compiler from every other: its version, and when a package of its tree last changed.
+    /// Identifies this compiler: its version, and when a package of its tree last changed.
     pub fn identity(&self) -> String {
         let packages = self.root.as_ref().map(|root| root.join("var/lib/dpkg/status"));
         let changed = packages.and_then(|file| fs::metadata(file).ok()?.modified().ok());
         format!("{} {} {changed:?}", self.name, self.version)
     }
 
-    /// Version of the OCaml in its tree, where it has one.
+    /// Version of the OCaml in its tree, if there is one.
     pub fn ocaml(&self) -> Option<&'static str> {
         self.root.as_ref()?;
         Spec::find(self.name).ok()?.ocaml
     }
 
-    /// The start of a command line: what follows it runs inside this toolchain's
-    /// tree, in the same working directory, with `folders` visible at their own
-    /// paths. Every step execs, so the process id stays. Empty for the machine's own.
+    /// The prefix of a command line that runs in this toolchain's tree, in the same working directory, with
+    /// `folders` visible at their own paths. Every step execs, so the process id stays the same. Empty for the
+    /// machine's own toolchain.
     pub fn enter(&self, folders: &[&Path]) -> Vec<OsString> {
         let Some(root) = &self.root else { return Vec::new() };
         let mut words: Vec<OsString> =
@@ -219,8 +216,7 @@ impl Toolchain {
         words
     }
 
-    /// A command that runs `program` inside, in `directory` (which has to be among
-    /// or below `folders`).
+    /// A command that runs `program` inside, in `directory` (which must be in or below `folders`).
     pub fn command(&self, program: &OsStr, directory: &Path, folders: &[&Path]) -> Command {
         let mut words = self.enter(folders);
         words.push(program.to_owned());
@@ -229,8 +225,8 @@ impl Toolchain {
         command
     }
 
-    /// Compiles `sources[0]/Main.hs`, with modules looked up in all of `sources` and
-    /// the C files beside it, to `output`. Objects go beside that.
+    /// Compiles `sources[0]/Main.hs` to `output`, with modules looked up in all of `sources` and with the C files
+    /// there. Objects go into a folder next to `output`.
     pub fn compile(&self, sources: &[&Path], flags: &[&str], output: &Path) -> Result<()> {
         let identity = self.identity();
         let with = [&[identity.as_str()], flags].concat();
@@ -249,7 +245,7 @@ impl Toolchain {
         let mut command = self.command(OsStr::new("ghc"), folder, &folders);
         command.args(["-v0", "-O1", "-fforce-recomp", "-rtsopts"]).args(flags);
         if ["8.", "9.0.", "9.2."].iter().any(|old| self.version.starts_with(old)) {
-            // From 9.4 on every runtime can log and the flag only draws a warning.
+            // From 9.4 on every runtime can log, and the flag only causes a warning.
             command.arg("-eventlog");
         }
         command.args(sources.iter().map(|source| format!("-i{}", source.display())));
@@ -257,8 +253,8 @@ impl Toolchain {
         self.run_ghc(command, own)
     }
 
-    /// Compiles the C files of `own` into `objects`, each by itself: GHC would put the
-    /// object of a file with an absolute path beside its source.
+    /// Compiles the C files of `own` into `objects`, one by one: GHC would put the object of a file with an
+    /// absolute path next to its source.
     fn compile_c(&self, own: &Path, objects: &Path, folders: &[&Path]) -> Result<Vec<PathBuf>> {
         let files = fs::read_dir(own)?.collect::<Result<Vec<_>, _>>()?.into_iter().map(|entry| entry.path());
         let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|ending| ending == "c")).collect();

@@ -1,5 +1,5 @@
-//! `xtask verify-pauses LOG`: the pauses of `rtscope report --pauses` against those
-//! of `raw_pauses`, to the nanosecond. Owns the comparison; both sides are others'.
+//! `xtask verify-pauses LOG`: compares the pauses of `rtscope report --pauses` with those of `raw_pauses`, to
+//! the nanosecond. Owns only the comparison.
 
 use crate::raw_log::RawLog;
 use crate::raw_pauses::{RawPause, pauses};
@@ -9,17 +9,17 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Default)]
 pub struct Verdict {
-    /// Pauses of the raw log.
+    /// Number of pauses in the raw log.
     pub pauses: usize,
     /// One line for each figure that differs.
     pub differences: Vec<String>,
 }
 
-/// What is compared of a line of `report --pauses`; concurrent stops have no request
-/// and figures of their own, so only stop-the-world collections take part.
+/// The compared part of a line of `report --pauses`; concurrent stops have no request and no figures of their
+/// own, so only stop-the-world collections are compared.
 #[derive(Debug, Deserialize)]
 struct Line {
     kind: String,
@@ -31,14 +31,14 @@ struct Line {
     straggler: Option<u16>,
 }
 
-/// Compares what `rtscope` says of `log` with the raw computation.
+/// Compares rtscope's pauses of `log` with the raw computation.
 pub fn verify(rtscope: &Path, log: &Path) -> Result<Verdict> {
     let bytes = fs::read(log).with_context(|| log.display().to_string())?;
     let raw = RawLog::read(&bytes).with_context(|| log.display().to_string())?;
     let expected = pauses(&raw);
     let done = Command::new(rtscope).args(["report", "--pauses"]).arg(log).output()?;
     let said = String::from_utf8_lossy(&done.stderr);
-    // 3: done, with losses that change the answer; whether they do is seen here.
+    // 3: there were losses that may change the answer; the comparison shows whether they do.
     ensure!(matches!(done.status.code(), Some(0 | 3)), "report --pauses ended with {}: {said}", done.status);
     let mut said = Vec::new();
     for line in String::from_utf8(done.stdout)?.lines() {

@@ -1,6 +1,5 @@
-//! Workloads with known truth: `workloads/LANGUAGE/NAME/workload.toml` says how one
-//! is built and run and which finding is true of it. Owns that file's shape and
-//! the build; running is `runner`'s.
+//! Workloads with known truth: `workloads/LANGUAGE/NAME/workload.toml` says how a workload is built and run,
+//! and which finding is true of it. Owns the file's format and the build; `runner` runs workloads.
 
 use crate::draw::{Draw, Drawing};
 use crate::ocaml;
@@ -13,21 +12,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// `expect` of a workload of which nothing is to be found.
+/// Value of `expect` for a workload in which nothing is to be found.
 pub const NOTHING: &str = "nothing";
 
-/// What a workload is written in: the folder says it.
+/// The language of a workload, given by its folder.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// For GHC.
+    /// Haskell, compiled with GHC.
     #[default]
     Haskell,
-    /// For OCaml 5.
+    /// OCaml 5.
     Ocaml,
 }
 
 impl Language {
-    /// Both.
+    /// All languages.
     pub const ALL: [Language; 2] = [Language::Haskell, Language::Ocaml];
 
     /// `workloads/LANGUAGE` of this repository.
@@ -52,7 +51,7 @@ impl Language {
         self.compiler(toolchain).is_some()
     }
 
-    /// What the compiler is called in tables: `ghc-9.6`, `ocaml-5.3.0`.
+    /// The compiler's name in tables: `ghc-9.6`, `ocaml-5.3.0`.
     pub fn compiler(self, toolchain: &Toolchain) -> Option<String> {
         match self {
             Language::Haskell => Some(toolchain.name.to_owned()),
@@ -61,21 +60,21 @@ impl Language {
     }
 }
 
-/// `workload.toml`.
+/// The content of a `workload.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// Folder name.
+    /// Name of its folder.
     #[serde(skip)]
     pub name: String,
-    /// What it is written in.
+    /// Language of its program.
     #[serde(skip)]
     pub language: Language,
-    /// One sentence: what it does and why the truth is the truth.
+    /// One sentence: what it does, and why its truth holds.
     pub about: String,
-    /// Folder whose program it runs, where that is not its own.
+    /// Folder of its program, if that is not its own.
     pub program: Option<String>,
-    /// GHC: linked with `-threaded`.
+    /// GHC: whether it is linked with `-threaded`.
     #[serde(default = "yes")]
     pub threaded: bool,
     /// The program's own arguments.
@@ -84,44 +83,44 @@ pub struct Workload {
     /// GHC: runtime flags.
     #[serde(default)]
     pub rts: Vec<String>,
-    /// OCaml: what `OCAMLRUNPARAM` is set to: `s=4k`.
+    /// OCaml: the value of `OCAMLRUNPARAM`, such as `s=4k`.
     pub runparam: Option<String>,
-    /// What starts the program: a command with its arguments.
+    /// The command that starts the program, with its arguments.
     #[serde(skip)]
     pub launcher: Vec<String>,
-    /// Eventlog classes, where the log is made without a recorder.
+    /// Eventlog classes, if the log is made without a recorder.
     pub classes: Option<String>,
-    /// Pinned to so many CPUs, from 0; absent: all.
+    /// Number of CPUs that it is pinned to, from 0; absent: all.
     pub cpus: Option<usize>,
     /// Quota of its control group, in CPUs.
     pub quota_cpus: Option<f64>,
-    /// Runs in a virtual machine whose host gives CPUs that it has not got.
+    /// Runs it in a virtual machine whose host has fewer CPUs than it promises.
     pub host: Option<SharedHost>,
-    /// Spinning processes outside its group, pinned to each of its CPUs.
+    /// Number of spinning processes outside its group, pinned to each of its CPUs.
     #[serde(default)]
     pub neighbours_per_cpu: usize,
-    /// About how long it runs; a server: how long until it listens.
+    /// Approximate run time; for a server: time until it listens.
     pub seconds: f64,
-    /// Id of the finding that has to be first, or [`NOTHING`].
+    /// Id of the finding that must come first, or [`NOTHING`].
     pub expect: String,
-    /// Id of a second finding that has to be there: what it takes is known to be less.
+    /// Id of a second finding that must be present; it is known to cost less.
     pub second: Option<String>,
-    /// Ids of findings that are true as well: no false alarms behind the first.
+    /// Ids of other true findings, which are no false alarms after the first.
     #[serde(default)]
     pub also: Vec<String>,
-    /// The workload of which this is the healthy twin.
+    /// The workload whose healthy twin this is.
     pub twin_of: Option<String>,
     /// Options for `rtscope record`: `--detail full`.
     #[serde(default)]
     pub record: Vec<String>,
-    /// Environment of the program.
+    /// Environment variables of the program.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// Text that the first finding's claim or evidence has to hold: a symbol.
+    /// Text that the first finding's claim or evidence must contain, such as a symbol.
     pub names: Option<String>,
     /// The finding's remedy as it is applied here.
     pub remedy: Option<Applied>,
-    /// What of it is drawn at random for each run of the truth suite: it is a family then.
+    /// Settings to draw at random for each run of the truth suite: they make it a family.
     pub draw: Option<Draw>,
     /// Whether the truth suite runs it (the churner only measures, servers do not end).
     #[serde(default = "yes")]
@@ -129,36 +128,36 @@ pub struct Workload {
     /// GHC: packages that do not come with it; a toolchain may lack them.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// It answers requests until it is told to end: `serving`.
+    /// For a program that answers requests until it is stopped: see `serving`.
     pub server: Option<Server>,
 }
 
-/// How a server is asked.
+/// How to send requests to a server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    /// What of the URL follows host and port: `/quiz`.
+    /// The part of the URL after host and port: `/quiz`.
     pub path: String,
 }
 
-/// What of a server's arguments the port stands for.
+/// The placeholder for the port in a server's arguments.
 pub const PORT: &str = "{port}";
 
 /// A host and the virtual machine on it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedHost {
-    /// CPUs that the host has.
+    /// Number of CPUs of the host.
     pub cpus: usize,
-    /// CPUs that the virtual machine has.
+    /// Number of CPUs of the virtual machine.
     pub virtual_cpus: usize,
 }
 
-/// What changes when a remedy is applied. What is absent stays as it is.
+/// What a remedy changes. Absent settings stay as they are.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Applied {
-    /// Which of the finding's remedies, from 0: its `metric` is what has to improve.
+    /// Index of the remedy in the finding: its `metric` must improve.
     #[serde(default)]
     pub number: usize,
     /// The program's own arguments.
@@ -169,15 +168,15 @@ pub struct Applied {
     pub runparam: Option<String>,
     /// Quota, in CPUs; 0: none.
     pub quota_cpus: Option<f64>,
-    /// Neighbours.
+    /// Number of neighbours per CPU.
     pub neighbours_per_cpu: Option<usize>,
-    /// CPUs that it is pinned to.
+    /// Number of CPUs that it is pinned to.
     pub cpus: Option<usize>,
-    /// Another host.
+    /// Another host and virtual machine.
     pub host: Option<SharedHost>,
     /// Options for `rtscope record`.
     pub record: Option<Vec<String>>,
-    /// The folder whose program is run instead: a change of code.
+    /// The folder of the program to run instead: a change of code.
     pub program: Option<String>,
 }
 
@@ -205,7 +204,7 @@ pub fn all() -> Result<Vec<Workload>> {
     names.iter().map(|name| load(name)).collect()
 }
 
-/// The workload called `name`; no two have one name, whatever they are written in.
+/// The workload called `name`; names are unique across languages.
 pub fn load(name: &str) -> Result<Workload> {
     let file = |language: &Language| language.folder().join(name).join("workload.toml");
     let mut there = Language::ALL.into_iter().filter(|language| file(language).exists());
@@ -221,7 +220,7 @@ pub fn load(name: &str) -> Result<Workload> {
 }
 
 impl Workload {
-    /// Its programs are there, and nothing is said that its runtime would not hear.
+    /// Checks that its programs exist, and that it sets nothing that its runtime would ignore.
     fn check(&self) -> Result<()> {
         let changed = self.remedy.as_ref().and_then(|remedy| remedy.program.as_deref());
         for program in [Some(self.program()), changed].into_iter().flatten() {
@@ -267,17 +266,17 @@ impl Workload {
         self.program.as_deref().unwrap_or(&self.name)
     }
 
-    /// Whether `toolchain` compiles it and has the packages that it takes.
+    /// Whether `toolchain` compiles it and has the packages that it needs.
     pub fn compiles_on(&self, toolchain: &Toolchain) -> bool {
         self.language.compiles_on(toolchain) && self.packages.iter().all(|package| toolchain.has_package(package))
     }
 
-    /// Compiles it below `into` unless that is newer than its sources; gives the binary.
+    /// Compiles it into the folder `into` unless the binary is newer than its sources; returns the binary.
     pub fn build(&self, toolchain: &Toolchain, into: &Path) -> Result<PathBuf> {
         build(self.language, self.program(), self.threaded, toolchain, into)
     }
 
-    /// One of its family; itself where it is none.
+    /// A member of its family; the workload itself if there is none.
     pub fn drawn(&self, seed: u64) -> Result<Workload> {
         let Some(draw) = &self.draw else { return Ok(self.clone()) };
         let mut one = self.clone();
@@ -296,14 +295,14 @@ impl Workload {
         }
         if let Some(remedy) = &mut one.remedy {
             remedy.args = draw.remedy_args.as_ref().map(|args| drawing.words(args)).transpose()?.or(remedy.args.take());
-            // Where settings are drawn, the one to change is what the report prints.
+            // If settings are drawn, take the change from what the report prints.
             remedy.rts = remedy.rts.take().filter(|_| draw.rts.is_none());
             remedy.runparam = remedy.runparam.take().filter(|_| draw.runparam.is_none());
         }
         Ok(one)
     }
 
-    /// How it is run, for people: its arguments and what its runtime is given.
+    /// How it is run, as text: its arguments and its runtime's options.
     pub fn given(&self) -> String {
         let mut words = self.args.clone();
         if !self.rts.is_empty() {
@@ -315,7 +314,7 @@ impl Workload {
         words.join(" ")
     }
 
-    /// The same with a remedy applied: what `change` leaves open stays.
+    /// The workload with a remedy applied: what `change` leaves open stays.
     pub fn with(&self, change: &Applied) -> Workload {
         Workload {
             name: format!("{}-remedied", self.name),
@@ -333,7 +332,7 @@ impl Workload {
     }
 }
 
-/// What the program of this name is written in; whether a claim is made about it or not.
+/// The language of the program with this name, judged or not.
 pub fn find(program: &str) -> Result<Language> {
     let has = |language: &Language| language.folder().join(program).join(language.main()).exists();
     Language::ALL
@@ -342,8 +341,8 @@ pub fn find(program: &str) -> Result<Language> {
         .with_context(|| format!("no program {program}: no workloads/LANGUAGE/{program}"))
 }
 
-/// Compiles the program of a folder of `language` below `into`, unless that is newer than its
-/// sources; gives the binary. `threaded` is for GHC.
+/// Compiles the program in a folder of `language` into the folder `into`, unless the binary is newer than the
+/// sources; returns the binary. `threaded` is for GHC.
 pub fn build(language: Language, program: &str, threaded: bool, toolchain: &Toolchain, into: &Path) -> Result<PathBuf> {
     let way = match language {
         Language::Haskell if threaded => "threaded",
@@ -354,7 +353,7 @@ pub fn build(language: Language, program: &str, threaded: bool, toolchain: &Tool
     let output = into.join(toolchain.name).join(way).join(program);
     let (own, common) = (folder.join(program), folder.join("common"));
     fs::create_dir_all(output.parent().context("an output without a folder")?)?;
-    // Whoever else wants it at the same time, in this process or another, waits for it.
+    // Others that want it now, in this process or another, wait for the lock.
     let lock = fs::File::create(output.with_extension("lock"))?;
     lock.lock()?;
     let built = modified(&output);
@@ -368,11 +367,11 @@ pub fn build(language: Language, program: &str, threaded: bool, toolchain: &Tool
     Ok(output)
 }
 
-/// Compiles a Haskell program with the package that counts and schedules its transactions;
-/// where `lead` is not set, with all of its code and without its effect. Gives the binary.
+/// Compiles a Haskell program with the package that counts and schedules its transactions; without `lead`,
+/// with all of the package's code but without its effect. Returns the binary.
 ///
-/// Where in a program the runtime's code lies changes how long transactions take, by a fifth
-/// of a linked list's time: whoever compares times compares these two.
+/// The position of the runtime's code in a program changes how long transactions take, by a fifth for a linked
+/// list: compare times of these two binaries only.
 pub fn build_with_stm(program: &str, lead: bool, toolchain: &Toolchain, into: &Path) -> Result<PathBuf> {
     let way = if lead { "stm" } else { "stm-not-led" };
     let folder = into.join(toolchain.name).join(way);
@@ -468,7 +467,7 @@ mod tests {
         let compiler = |toolchain: &Toolchain| Language::Ocaml.compiler(toolchain);
         assert_eq!(compiler(&tree("ghc-9.6")).as_deref(), Some("ocaml-5.3.0"));
         assert_eq!(compiler(&tree("ghc-9.0")), None);
-        // The machine's own GHC says nothing of an OCaml beside it.
+        // The machine's own GHC implies nothing about an OCaml installed with it.
         assert_eq!(compiler(&Toolchain { root: None, ..tree("ghc-9.6") }), None);
         assert!(Language::Haskell.compiles_on(&tree("ghc-9.0")));
     }

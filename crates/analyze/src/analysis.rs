@@ -1,8 +1,8 @@
-//! The fold over one time-ordered stream: hands each event to what asks for it, holds a pause
-//! back until the kernel events and counters after it are there, and puts the results together.
+//! The fold over one time-ordered stream: hands each event to the folds that need it, holds a pause back until the
+//! kernel events and counters after it have arrived, and assembles the results.
 //!
-//! Owns the order in which folds speak. Memory is bounded whatever the length of the stream:
-//! histories reach back as far as open pauses can ask, and each has a bound of its own.
+//! Owns the order in which folds run. Memory is bounded whatever the length of the stream: histories reach back only
+//! as far as open pauses need, and each has its own bound.
 
 use crate::account::{By, Sweep, Together, Words, account, given_back};
 use crate::basis::compose::Segment;
@@ -45,34 +45,32 @@ use std::collections::{BTreeMap, VecDeque};
 const PENDING_MAX: usize = 4_096;
 /// Scheduling events between two prunings of the history.
 const PRUNE_EVERY: u32 = 4_096;
-/// How long, and how many at most, losses are remembered that came while the stream goes
-/// on, nanoseconds.
+/// How long losses reported during the stream are remembered, nanoseconds, and how many at most.
 const LOSSES_KEPT_NS: u64 = 60_000_000_000;
 const LOSSES_MAX: usize = 1_024;
 
-/// Takes segments of lanes' lines.
+/// Receives segments of lane lines.
 type OnSegment<'a> = &'a mut dyn FnMut(LaneId, &Segment<Doing>);
-/// Takes pauses with their causes.
+/// Receives pauses with their causes.
 type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause);
 
-/// Moments of the stream.
 #[derive(Default)]
 struct Moments {
     /// The latest event.
     now: Time,
-    /// The last [`Analysis::standing`].
+    /// The last call of [`Analysis::standing`].
     stood: Time,
     /// First and last event of the runtime.
     runtime: Option<(Time, Time)>,
-    /// The end of the work of the last pause.
+    /// The end of the last pause's work.
     pauses_until: Time,
     since_prune: u32,
 }
 
-/// The analysis.
+/// The analysis of one stream.
 pub struct Analysis {
     context: Context,
-    /// Where lane time went; `None`: pauses and lanes' lines alone are wanted.
+    /// Where lane time went; `None`: only pauses and lane lines are wanted.
     account: Option<Sweep>,
     folds: Folds,
     timeline: Timeline,
@@ -88,7 +86,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// The classes of runtime events that it wants.
+    /// The classes of runtime events that the analysis needs.
     pub const CLASSES: Classes = Classes::NONE
         .with(Class::Collection)
         .with(Class::Figures)
@@ -100,16 +98,15 @@ impl Analysis {
         .with(Class::Sparks)
         .with(Class::User)
         .with(Class::HeapProfile);
-    /// The same with every run and stop of green threads, for
-    /// [`Context::every_green_event`].
+    /// [`Analysis::CLASSES`] with every run and stop of green threads, for [`Context::every_green_event`].
     pub const CLASSES_GREEN: Classes = Analysis::CLASSES.with(Class::Green);
 
-    /// An analysis of the recording that `context` describes, without lanes' lines.
+    /// An analysis of the recording that `context` describes, without lane lines.
     pub fn new(context: Context) -> Self {
         Analysis::with_lanes(context, LaneDetail::Pauses)
     }
 
-    /// The same; [`Analysis::take`] tells what lanes did in this detail.
+    /// Like [`Analysis::new`], but [`Analysis::take`] reports what lanes did in this detail.
     pub fn with_lanes(context: Context, detail: LaneDetail) -> Self {
         // The account needs them in any case.
         let detail = if detail == LaneDetail::Pauses { LaneDetail::Summed } else { detail };
@@ -117,8 +114,8 @@ impl Analysis {
         Analysis { account: Some(Sweep::new(every_run)), ..Analysis::made(context, detail) }
     }
 
-    /// For who looks at pauses and lanes only: of figures there are the sums of pauses and of their causes, so findings mean
-    /// nothing.
+    /// For callers that need only pauses and lanes. The only figures are the sums of pauses and of their causes, so
+    /// findings mean nothing.
     pub fn without_figures(context: Context, detail: LaneDetail) -> Self {
         let mut analysis = Analysis::made(context, detail);
         analysis.summary = Summary::only_sums();
@@ -153,15 +150,13 @@ impl Analysis {
         self.folds.each(|fold| fold.start(at));
     }
 
-    /// Takes one event; finished pauses are handed to `on_pause`, nearly in
-    /// the order of their stops.
+    /// Takes one event. Finished pauses go to `on_pause`, nearly in the order of their stops.
     pub fn push(&mut self, event: &Event, names: &Names, on_pause: OnPause<'_>) {
         self.take(event, &mut |_, _| {});
         self.resolve(names, on_pause);
     }
 
-    /// Takes one event; what is known of lanes with it is handed to `on_segment`.
-    /// [`Analysis::resolve`] comes next.
+    /// Takes one event; what it reveals about lanes goes to `on_segment`. Call [`Analysis::resolve`] next.
     pub fn take(&mut self, event: &Event, on_segment: OnSegment<'_>) {
         self.at.now = self.at.now.max(event.time);
         match event.body {
@@ -219,13 +214,13 @@ impl Analysis {
             }
             None => timeline.push(event, body, wait, on_segment),
         }
-        // Of most events nothing comes.
+        // Most events yield no pause.
         if self.timeline.any() {
             self.pending.extend(self.timeline.pauses());
         }
     }
 
-    /// Lanes begin and end, and say who serves them.
+    /// Handles lanes that begin and end, and the threads that serve them.
     fn lane(&mut self, event: &Event, body: Runtime) {
         let tracks = &mut self.evidence.tracks;
         match body {
@@ -248,7 +243,7 @@ impl Analysis {
         }
     }
 
-    /// Pauses for which everything is there are handed to `on_pause`.
+    /// Hands pauses to `on_pause` once all their evidence has arrived.
     #[inline]
     pub fn resolve(&mut self, names: &Names, on_pause: OnPause<'_>) {
         if !self.pending.is_empty() {
@@ -287,9 +282,8 @@ impl Analysis {
         let still = Still::of(&recognised, self.timeline.recogniser().lanes_on());
         let mut kept_ns = None;
         if kernel {
-            // While the last lane is on its way back the others work: what counts
-            // as inside ends with the work. A pause may begin inside the one
-            // before (concurrent collectors).
+            // While the last lane resumes, the others already work: what counts as inside ends with the work. A pause
+            // may begin inside the one before (concurrent collectors).
             let end = recognised.pause.collected;
             let from = begin.max(self.at.pauses_until);
             let lanes = &mut self.lanes;
@@ -326,7 +320,7 @@ impl Analysis {
         self.evidence.prune(oldest.min(self.at.now));
     }
 
-    /// Counts lane time as far as nothing changes it any more.
+    /// Counts the lane time that can no longer change.
     fn divide(&mut self, pending: Option<Time>) {
         let used = self.evidence.usable(&self.context);
         let until = self.evidence.ready(&self.context, self.at.now);
@@ -347,7 +341,7 @@ impl Analysis {
         });
     }
 
-    /// Something was lost while the stream goes on: pauses that it touches are partial.
+    /// Events were lost while the stream goes on: the pauses concerned are partial.
     pub fn lose(&mut self, loss: Loss) {
         let before = self.at.now.minus(LOSSES_KEPT_NS);
         self.context.losses.retain(|known| known.to.is_none_or(|to| to >= before));
@@ -356,22 +350,20 @@ impl Analysis {
         }
     }
 
-    /// Nothing comes after what was taken in: pauses that wait for kernel events and counters
-    /// are judged by what there is.
+    /// No more events follow: judges the pauses that wait for kernel events and counters by what there is.
     pub fn resolve_all(&mut self, names: &Names, on_pause: OnPause<'_>) {
         while let Some(recognised) = self.pending.pop_front() {
             self.resolve_one(recognised, names, on_pause);
         }
     }
 
-    /// Sums from the start to `at`, a moment up to which events were taken in. Two of them
-    /// make a window.
+    /// Sums from the start to `at`, a moment up to which events were taken in. The difference of two makes a window.
     pub fn standing(&mut self, at: Time) -> Standing {
         self.settle(self.evidence.ready(&self.context, self.at.now));
         let used = self.evidence.usable(&self.context);
         let span_ns = at.since(self.context.started.unwrap_or(at));
         let mut lanes = self.lanes(used, at, span_ns, self.summary.sums.stopped_ns());
-        // A program that makes domains all the time leaves those that have ended behind.
+        // A program that creates domains all the time accumulates lanes that have ended.
         let before = std::mem::replace(&mut self.at.stood, at);
         lanes.retain(|lane| self.lanes.lives_at(LaneId(lane.id), before));
         let tracks = used.then_some(&self.evidence.tracks);
@@ -388,7 +380,7 @@ impl Analysis {
         Standing { at, spent, collect_ns: self.summary.sums.collect_sum_ns, lanes, held, quotas, stm: None }
     }
 
-    /// The lanes at `end`; `used`: the kernel's events are.
+    /// The lanes at `end`; `used`: the kernel's events are used.
     fn lanes(&self, used: bool, end: Time, span_ns: u64, pauses_ns: u64) -> Vec<Lane> {
         let tracks = used.then_some(&self.evidence.tracks);
         let info = self.context.runtime.info();
@@ -397,13 +389,13 @@ impl Analysis {
         self.lanes.lanes(tracks, end, (span_ns, pauses_ns), info.lane.0, outside, self.threads.as_ref())
     }
 
-    /// What threads spent on a CPU outside pauses for other things than the program.
+    /// CPU time outside pauses that threads spent on other things than the program.
     fn spent_ns(&self, lanes: &[Lane]) -> u64 {
         let slices: u64 = lanes.iter().filter_map(|lane| lane.slice_ns).sum();
         self.folds.led_ns().saturating_add(slices)
     }
 
-    /// First moment of the recording, and its last.
+    /// First and last moment of the recording.
     fn span(&self) -> (Time, Time) {
         let (first, last) = self.at.runtime.unwrap_or((self.at.now, self.at.now));
         let started = self.context.started.unwrap_or(first);
@@ -420,8 +412,8 @@ impl Analysis {
         self.at.runtime.map(|span| span.1)
     }
 
-    /// Nothing comes any more: what lanes did until the end is handed to `on_segment`. Gives
-    /// the loss of pauses that had only been asked for.
+    /// No more events follow: hands out what lanes did until the end. Returns the loss of pauses that had only
+    /// been requested.
     pub fn end(&mut self, on_segment: OnSegment<'_>) -> Option<Loss> {
         let last = self.log_until().unwrap_or(self.at.now);
         let end = self.span().1;
@@ -436,8 +428,7 @@ impl Analysis {
         dropped
     }
 
-    /// The stream is over: what is left is resolved, and the results are put
-    /// together.
+    /// Ends the stream: resolves what is left and assembles the results.
     pub fn finish(mut self, names: &Names, tail: Tail, on_pause: OnPause<'_>) -> Results {
         let dropped = self.end(&mut |_, _| {});
         self.resolve_all(names, on_pause);
@@ -501,13 +492,13 @@ impl Analysis {
         results
     }
 
-    /// The account of the whole, and of the slowest pauses.
+    /// The accounts of the whole recording and of the slowest pauses.
     fn accounts(&mut self, names: &Names, end: Time) -> (Option<Account>, Option<SlowestPauses>) {
         let given_back = self.given_back(end).unwrap_or(0.0);
         let Some((sums, slowest)) = self.account.take().map(Sweep::counted) else { return (None, None) };
         let words = Words { names, symbols: &self.context.symbols, waits: self.context.waits.as_ref(), given_back };
         let whole = account(&sums, &words);
-        // Looks happen between pauses.
+        // Looks happen between pauses, so waits say nothing about them.
         let words = Words { waits: None, ..words };
         let slowest = slowest.map(|Together { pauses, least_ns, sums }| SlowestPauses {
             count: pauses,
@@ -517,8 +508,8 @@ impl Analysis {
         (Some(whole), slowest)
     }
 
-    /// Of page faults that touched memory first, the share of those on memory that had been given back; `None` where
-    /// page faults or resident memory were not counted.
+    /// Of page faults that touched memory first, the share on memory that had been given back; `None` where page
+    /// faults or resident memory were not counted.
     fn given_back(&self, end: Time) -> Option<f64> {
         let resident = self.folds.get::<Lines>().and_then(|lines| lines.levels(end).rss_bytes)?;
         let (minor, _) = self.evidence.counters.faults()?;
@@ -530,7 +521,7 @@ impl Analysis {
         Some(if known > 0 { given_back(minor, first as f64 / known as f64, resident.max) } else { 0.0 })
     }
 
-    /// What follows from everything together: findings, causes, how the kernel was seen.
+    /// What follows from all evidence together: findings, causes, the state of the kernel side.
     fn judged(&self, names: &Names, used: bool, end: Time, results: &mut Results) {
         let (tracks, sums) = (used.then_some(&self.evidence.tracks), &self.summary.sums);
         let general: General = Default::default();
@@ -578,7 +569,7 @@ impl Analysis {
     }
 }
 
-/// What a lane's own threads do not tell, the account does: of the program and of idleness, and so productivity.
+/// Fills in from the account what a lane's own threads do not show: program and idle time, and so productivity.
 fn told_by_account(account: &Account, lanes: &mut [Lane], productivity: &mut Productivity) {
     let ns = |parts: &[Node], id: &str| parts.iter().find(|part| part.id == id).map_or(0, |part| part.ns);
     for lane in lanes {
@@ -591,10 +582,10 @@ fn told_by_account(account: &Account, lanes: &mut [Lane], productivity: &mut Pro
     productivity.wall = productivity.wall.or(share);
 }
 
-/// Folds that rules ask; where one were missing, it would have seen nothing.
+/// Folds that rules query; a missing one counts as having seen nothing.
 type General = (Disturbance, Lines, Allocation, Collections, GreenThreads);
 
-/// Every fold, in the order of their results: rates are drawn over the memory that stands before them.
+/// Every fold, in the order of their results: [`Rates`] come after the memory lines that they are drawn over.
 fn folds(context: &Context) -> Vec<Box<dyn Fold>> {
     let mut list: Vec<Box<dyn Fold>> = vec![
         Box::<Lines>::default(),

@@ -44,8 +44,8 @@ pub(super) fn analyse(context: Context, script: Script) -> (Results, Vec<BlamedP
     (results, pauses)
 }
 
-/// A collection each 100 ms for `count` times. In each, thread 12 is off CPU 1
-/// from just before the request until 40 ms later, while `taker` runs there.
+/// A collection every 100 ms, `count` times. In each, thread 12 is off CPU 1 from just before the request until 40 ms
+/// later, while `taker` runs there.
 fn held(count: u64, taker: u32) -> Script {
     let mut script = Script::default()
         .k(0, switch(0, 0, OffState::Runnable, 11))
@@ -61,7 +61,7 @@ fn held(count: u64, taker: u32) -> Script {
     script
 }
 
-/// The same beside a quota that explains each wait.
+/// [`held`], with a quota that explains each wait.
 fn throttled(count: u64, taker: u32) -> Script {
     (0..=count * 10 + 10).fold(held(count, taker), |script, tick| {
         let at = tick * 10 * MS;
@@ -103,7 +103,7 @@ fn a_quota_beside_a_neighbour_is_still_the_quota() {
 
 #[test]
 fn a_quota_that_runs_out_in_most_periods_comes_before_a_costlier_neighbour() {
-    // The counter explains every tenth wait, the neighbour the others.
+    // The counter explains every tenth wait; the neighbour explains the others.
     let ticks = (0..=2_100).step_by(10).fold(held(20, 77), |script, ms| {
         let ended = (1..=20).filter(|n| n % 10 == 0 && n * 100 + 40 <= ms).count() as u64;
         script.quota(ms * MS + 1, ended, ended * 41 * MS)
@@ -143,8 +143,7 @@ fn the_recorder_is_the_tracers_cost_and_no_neighbour() {
     assert_eq!(results.kernel.others_held_ns, Some(0));
 }
 
-/// Four per cent of each of two CPUs is taken, in turn: 8 % of the wall clock,
-/// and little of any lane's time.
+/// In turn, four per cent of each of two CPUs is taken: 8 % of the wall clock, and little of any lane's time.
 #[test]
 fn housekeeping_on_every_cpu_is_no_finding() {
     let script = (1..=100).fold(healthy(0), |script, n| {
@@ -168,11 +167,11 @@ fn siblings_on_one_cpu_are_oversubscribed() {
     assert_eq!(ids(&results), ["oversubscribed"]);
     let finding = results.findings.first().unwrap();
     assert!(finding.claim.starts_with("2 capabilities share 1 CPUs"), "{}", finding.claim);
-    // Two nanoseconds of each until the leader is known to run again.
+    // Two nanoseconds each until the leader is known to run again.
     assert_eq!(finding.cost_ns, 20 * (40 * MS + 2), "only what lies inside pauses");
 }
 
-/// Between short pauses each 100 ms, thread 12 is off CPU 1 in this state for 60 ms, and nothing runs there.
+/// Between short pauses every 100 ms, thread 12 is off CPU 1 in `state` for 60 ms, and nothing runs there.
 fn away(state: OffState) -> Results {
     away_of(context(2), state)
 }
@@ -192,7 +191,7 @@ fn away_of(context: Context, state: OffState) -> Results {
     analyse(context, script).0
 }
 
-/// What looks came to: three threads wait for a thing that a running thread has.
+/// The result of looks: three threads wait for a thing that a running thread holds.
 fn looked(kind: WaitKind, looks: u64) -> Option<Waits> {
     let holder = HolderDoes { doing: Doing::Runs, place: Some("Main.spin".into()), ..HolderDoes::default() };
     let wait = Wait {
@@ -237,7 +236,7 @@ fn threads_of_one_domain_are_told_where_cpus_are_free() {
     let results = of(4, looked(WaitKind::RuntimeLock, 5));
     let finding = results.findings.iter().find(|finding| finding.id == "domain-lock").unwrap();
     assert!(finding.claim.ends_with("of 2 domains had work."), "{}", finding.claim);
-    // At two places in turn: as many threads, and as much time.
+    // Two places in turn: as many threads, and as much time.
     let mut waits = looked(WaitKind::RuntimeLock, 6).unwrap();
     waits.by = ["Main.one", "Main.other"]
         .iter()
@@ -273,7 +272,7 @@ pub(super) fn healthy(count: u64) -> Script {
         Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
     (1..=count).fold(script, |script, n| {
         let at = n * MS;
-        // A kernel thread takes a CPU for 10 us each millisecond: 1 %.
+        // A kernel thread takes a CPU for 10 us every millisecond: 1 %.
         let script =
             script.k(at, switch(1, 12, OffState::Runnable, 20)).k(at + 10_000, switch(1, 20, OffState::Sleeping, 12));
         let script = script.rt(at, 0, Runtime::Count(Counter::AllocatedBytes, n << 20));
@@ -301,7 +300,7 @@ fn a_healthy_program_has_no_finding() {
 
 #[test]
 fn a_clock_that_does_not_fit_switches_kernel_blame_off_with_the_reason() {
-    // All arrivals fall while nothing of the program is on a CPU.
+    // All arrivals fall while no thread of the program is on a CPU.
     let script = (0..200).fold(Script::default(), |script, n| {
         let at = n * 10 * MS;
         let script =
@@ -330,7 +329,7 @@ fn an_unjoined_clock_uses_no_kernel_event() {
     let said =
         |results: &Results, text| results.findings[0].remedies.iter().any(|remedy| remedy.text.words.contains(text));
     assert!(said(&results, "rtscope tune") && !said(&results, "as many capabilities"));
-    // Two lanes on one CPU need no kernel to be too many.
+    // That two lanes on one CPU are too many needs no kernel events.
     let (results, _) = analyse(Context { clock: ClockMap::LOG_OWN, ..context(1) }, held(20, 77));
     assert!(said(&results, "as many capabilities as there are CPUs (1)"));
 }
@@ -378,8 +377,8 @@ fn what_overlaps_is_counted_once_on_the_wall() {
     assert_eq!((results.pauses.count, results.pauses.total_ns), (2, 300));
 }
 
-/// Every window that starts at a moment of `0..=end - window`, pauses as they were
-/// handed out: nothing of this knows of unions or of one pass.
+/// The least program share of any window that starts at a moment of `0..=end - window`, by brute force over the
+/// pauses: no unions, no single pass.
 fn least_outside(pauses: &[BlamedPause], end: u64, window: u64) -> f64 {
     let spans: Vec<(u64, u64)> =
         pauses.iter().map(|one| (one.pause.begin().0 / MS, one.pause.released.0 / MS)).collect();
@@ -392,7 +391,7 @@ fn least_outside(pauses: &[BlamedPause], end: u64, window: u64) -> f64 {
 #[test]
 fn utilisation_is_that_of_the_pauses_themselves() {
     let none = LaneId::NONE.0;
-    // Whole milliseconds, some of them in two pauses at once.
+    // Whole milliseconds; some of them lie in two pauses at once.
     let script = (0..60u64).fold(Script::default(), |script, n| {
         let at = 100 + n * 50 + n * n % 37;
         let script = script.parallel(at * MS, (at + 1) * MS, (at + 2) * MS, (at + 4 + n % 7) * MS - 2);

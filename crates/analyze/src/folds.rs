@@ -1,9 +1,8 @@
-//! Folds: a figure each. Owns the one trait and the list that an analysis holds; an event goes to
-//! the folds that asked for its class, and to no other. A new figure is a fold, its place in
-//! [`Results`] and where it is shown.
+//! Folds: one per figure. Owns the trait and the list that an analysis holds; an event goes only to the folds that
+//! asked for its class. A new figure is a fold, a place in [`Results`], and the code that shows it.
 //!
-//! Refuses to order folds by need: none sees another before the end, where a result may build on
-//! those that stand before it in the list.
+//! Refuses to order folds by need: no fold sees another before the end. There, a result may build on those earlier in
+//! the list.
 
 use crate::kernel::code::CodeSamples;
 use crate::kernel::lane_thread::{LaneMarks, LaneThreads};
@@ -13,9 +12,9 @@ use crate::results::{BlamedPause, Results};
 use rtscope_model::{Class, Classes, Event, LaneId, Names, Runtime, Tid, Time};
 use std::any::Any;
 
-/// What a fold may look up when an event of the runtime comes.
+/// What a fold may look up when an event of the runtime arrives.
 pub struct Now<'a> {
-    /// What the kernel said of threads.
+    /// What the kernel reported about threads.
     pub tracks: &'a Tracks,
     /// Which threads serve a lane.
     pub threads: &'a dyn LaneThreads,
@@ -29,57 +28,57 @@ pub struct Past<'a> {
     pub now: Now<'a>,
     /// What the pause's lanes posted.
     pub marks: &'a [LaneMarks],
-    /// The kernel's names.
+    /// The names that kernel events refer to.
     pub names: &'a Names,
 }
 
 /// What is known when the stream is over.
 pub struct End<'a> {
-    /// The recording.
+    /// What is known of the recording as a whole.
     pub context: &'a Context,
-    /// What its reader said at the end.
+    /// What its reader reported at the end.
     pub tail: &'a Tail,
-    /// The last moment.
+    /// The last moment of the recording.
     pub end: Time,
-    /// Wall clock covered, nanoseconds.
+    /// Wall-clock time covered, nanoseconds.
     pub span_ns: u64,
-    /// Some event of the runtime was seen.
+    /// Whether any event of the runtime was seen.
     pub logged: bool,
-    /// The kernel's events were used.
+    /// Whether the kernel's events were used.
     pub kernel: bool,
     /// Where the code was; `None`: not sampled.
     pub code: Option<&'a CodeSamples>,
 }
 
-/// A wait of a lane that a runtime does not post, found by a fold.
+/// A wait of a lane that the runtime does not post; a fold found it.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Wait {
-    /// Whose.
+    /// The lane that waited.
     pub lane: LaneId,
-    /// Since when.
+    /// Start of the wait.
     pub from: Time,
-    /// Until when.
+    /// End of the wait.
     pub to: Time,
-    /// Inferred, not posted: the lane's line does not have it.
+    /// Inferred, not posted: the lane's line does not show it.
     pub inferred: bool,
 }
 
-/// What a lane did outside pauses for other things than the program, nanoseconds.
+/// What a lane did outside pauses other than run the program, nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Outside {
-    /// Waited to become leader.
+    /// Time that it waited to become leader.
     pub leadership_ns: u64,
-    /// Of this, on a CPU.
+    /// The part of it that was spent on a CPU.
     pub leadership_ran_ns: u64,
-    /// The wait is inferred.
+    /// Whether the wait is inferred.
     pub inferred: bool,
-    /// Slices of work on the old heap; `None`: it did none.
+    /// Slices of work on the major heap; `None`: there were none.
     pub slice_ns: Option<u64>,
 }
 
 /// A fold over one recording.
 pub trait Fold: Any {
-    /// Classes of the runtime's events that it takes.
+    /// Classes of runtime events that it takes.
     fn classes(&self) -> Classes {
         Classes::NONE
     }
@@ -95,20 +94,20 @@ pub trait Fold: Any {
     /// An event of [`Fold::classes`], or a sample.
     fn event(&mut self, _event: &Event) {}
 
-    /// Whether it is handed events by [`Fold::event_now`], too.
+    /// Whether it also gets events through [`Fold::event_now`].
     fn looks_up(&self) -> bool {
         false
     }
 
-    /// The same event, for a fold that has to look something up. Gives the wait to lead that the event ends.
+    /// Like [`Fold::event`], for a fold that has to look something up. Returns the wait to lead that the event ends.
     fn event_now(&mut self, _event: &Event, _now: &Now<'_>) -> Option<Wait> {
         None
     }
 
-    /// `by`, a thread of the program, copied the process.
+    /// `by`, a thread of the program, forked the process.
     fn forked(&mut self, _by: Tid, _at: Time) {}
 
-    /// A pause with its causes; every event until its end was taken before.
+    /// A pause with its causes; every event up to its end was taken before.
     fn pause(&mut self, _pause: &BlamedPause, _past: &Past<'_>) {}
 
     /// What `lane` did outside pauses, if this fold knows.
@@ -121,22 +120,22 @@ pub trait Fold: Any {
         0
     }
 
-    /// Writes its figures.
+    /// Writes its figures into the results.
     fn result(&mut self, _end: &End<'_>, _results: &mut Results) {}
 }
 
 /// The folds of one analysis.
 pub struct Folds {
     list: Vec<Box<dyn Fold>>,
-    /// Places in the list, by class.
+    /// Indices into the list, by class.
     by_class: [Vec<usize>; Class::ALL.len()],
     samples: Vec<usize>,
-    /// Of these, places of those that look something up. All others are spared an answer for each event.
+    /// Indices of the folds that look something up, by class. The others do not have to answer each event.
     look_up: [Vec<usize>; Class::ALL.len()],
 }
 
 impl Folds {
-    /// Of this list.
+    /// The folds of `list`, in this order.
     pub fn new(list: Vec<Box<dyn Fold>>) -> Folds {
         let of = |takes: &dyn Fn(&dyn Fold) -> bool| {
             (0..).zip(&list).filter(|(_, fold)| takes(fold.as_ref())).map(|(place, _)| place).collect()
@@ -147,7 +146,7 @@ impl Folds {
         Folds { by_class, samples, look_up, list }
     }
 
-    /// Keeps those that find waits of lanes: pauses and lanes' lines need no other.
+    /// Keeps only the folds that find waits of lanes: pauses and lane lines need no others.
     pub fn only_waits(&mut self) {
         self.list.retain(|fold| fold.looks_up());
         *self = Folds::new(std::mem::take(&mut self.list));
@@ -158,12 +157,12 @@ impl Folds {
         self.list.iter().find_map(|fold| (fold.as_ref() as &dyn Any).downcast_ref())
     }
 
-    /// Does something with every one.
+    /// Calls `does` with every fold.
     pub fn each(&mut self, mut does: impl FnMut(&mut dyn Fold)) {
         self.list.iter_mut().for_each(|fold| does(fold.as_mut()));
     }
 
-    /// Hands an event of the runtime to who asked for its class.
+    /// Hands an event of the runtime to the folds that asked for its class.
     #[inline]
     pub fn runtime(&mut self, event: &Event, body: Runtime, now: &Now<'_>) -> Option<Wait> {
         let class = body.class() as usize;
@@ -173,7 +172,7 @@ impl Folds {
         self.look_up[class].iter().fold(None, |wait, place| self.list[*place].event_now(event, now).or(wait))
     }
 
-    /// Hands out a sample.
+    /// Hands a sample to the folds that take samples.
     pub fn sample(&mut self, event: &Event) {
         for place in &self.samples {
             self.list[*place].event(event);

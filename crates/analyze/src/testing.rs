@@ -1,4 +1,4 @@
-//! Builders for tests: a kernel and a runtime that speak in short words.
+//! Builders for tests: a kernel and a runtime that post events in short words.
 
 use crate::Context;
 use crate::kernel::sched::Tracks;
@@ -90,12 +90,12 @@ impl Script {
         self
     }
 
-    /// A thread that a timer found on a CPU in `leaf`.
+    /// Adds a thread that a timer found on a CPU in `leaf`.
     pub fn found(self, at: u64, tid: u32, leaf: SymbolId, ns: u64) -> Self {
         self.code(at, tid, leaf, None, Found::Running { ns })
     }
 
-    /// A thread that left its CPU to wait in `leaf`.
+    /// Adds a thread that left its CPU to wait in `leaf`.
     pub fn waits(self, at: u64, tid: u32, leaf: SymbolId) -> Self {
         self.code(at, tid, leaf, None, Found::Waits)
     }
@@ -162,7 +162,7 @@ impl Script {
     }
 }
 
-/// Places of every kind, in a table.
+/// Places of every kind, in a symbol table.
 pub struct Places {
     pub symbols: Symbols,
     pub spin: SymbolId,
@@ -178,7 +178,7 @@ pub struct Places {
 impl Places {
     pub fn new() -> Self {
         let mut symbols = Symbols::default();
-        // The source of a kernel's place is the door that the thread came through.
+        // The source of a kernel place is the entry path of the thread.
         let mut add = |name: &str, module: &str, kind| {
             let door =
                 [("clear_page", FIRST_TOUCH), ("vfs_write", "write")].into_iter().find(|(inside, _)| *inside == name);

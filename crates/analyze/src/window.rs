@@ -1,10 +1,9 @@
-//! The last seconds of a stream that goes on: pauses per second, time to stop, productivity,
-//! what was waited for, memory, throttling.
+//! The last seconds of a live stream: pauses per second, time to stop, productivity, causes of waits,
+//! memory, throttling.
 //!
-//! Owns putting seconds together, each of which is closed when it is over; what is in them
-//! comes from the analysis (pauses with their causes, [`Standing`]) and from samples.
-//! Refuses to recognise or blame anything. Bounded: [`SECONDS_MAX`] seconds, each with a
-//! bounded number of causes.
+//! Owns merging seconds, each of which is closed when it is over; their contents come from the analysis (pauses with
+//! their causes, [`Standing`]) and from samples. Refuses to recognise or blame anything. Bounded: [`SECONDS_MAX`]
+//! seconds, each with a bounded number of causes.
 
 pub use crate::results::Throttled;
 
@@ -17,7 +16,7 @@ use rtscope_model::{Body, Cause, Counter, Event, NameId, Names, Runtime, Sample,
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// Seconds that a window has at most.
+/// Maximum length of a window, seconds.
 pub const SECONDS_MAX: usize = 600;
 /// Threads whose counters are remembered.
 const THREADS_MAX: usize = 8_192;
@@ -25,40 +24,39 @@ const THREADS_MAX: usize = 8_192;
 /// Sums from the start of an analysis to a moment.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
-    /// The moment.
+    /// The moment up to which the sums go.
     pub at: Time,
-    /// What threads did; `None` where kernel events do not tell.
+    /// What threads did; `None` without usable kernel events.
     pub spent: Option<Spent>,
-    /// Collection as the runtime counts it, nanoseconds.
+    /// Collection time as the runtime counts it, nanoseconds.
     pub collect_ns: u64,
-    /// Lanes that live, or did a while before.
+    /// Lanes that are alive, or were until recently.
     pub lanes: Vec<Lane>,
-    /// What kept the program off its CPUs; `None` where kernel events do not tell.
+    /// What kept the program off its CPUs; `None` without usable kernel events.
     pub held: Option<HeldSums>,
-    /// Quotas that are set.
+    /// Counters of the quotas that are set.
     pub quotas: Vec<Throttled>,
     /// Transactions; `None`: none was seen.
     pub stm: Option<StmTotals>,
 }
 
-/// Wall-clock time in which a thread of the program wanted a CPU and did not get it, by what
-/// held it; nanoseconds.
+/// Wall-clock time in which a thread of the program was runnable without a CPU, by what held the CPU; nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub struct HeldSums {
-    /// A quota.
+    /// Time held by a quota.
     pub quota_ns: u64,
-    /// Other processes.
+    /// Time held by other processes.
     pub foreign_ns: u64,
-    /// The program's own threads.
+    /// Time held by the program's own threads.
     pub sibling_ns: u64,
-    /// Other processes by name.
+    /// Time held by other processes, by name.
     pub by_name: BTreeMap<NameId, u64>,
 }
 
-/// What came in one second.
+/// The data of one second.
 struct Second {
     pauses: Sums,
-    /// On a CPU, and kept off one that was wanted, nanoseconds.
+    /// Time on a CPU, and time runnable without one, nanoseconds.
     cpu: [u64; 2],
 }
 
@@ -73,10 +71,10 @@ impl Second {
     }
 }
 
-/// The fold.
+/// The fold over a live stream.
 pub struct Window {
     seconds_max: usize,
-    /// Those that are over, each with the sums at its end.
+    /// Seconds that are over, each with the sums at its end.
     seconds: VecDeque<(Second, Standing, u64)>,
     now: Second,
     start: Standing,
@@ -84,103 +82,102 @@ pub struct Window {
     memory: Levels,
 }
 
-/// Memory as it was seen last, bytes; `None`: not seen.
+/// Memory as last seen, bytes; `None`: not seen.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Levels {
-    /// Resident set.
+    /// Resident set of the process.
     pub rss_bytes: Option<u64>,
-    /// Heap as the runtime holds it from the system.
+    /// Memory that the runtime holds from the system.
     pub heap_bytes: Option<u64>,
     /// Live data after the last collection that counted it.
     pub live_bytes: Option<u64>,
-    /// Since when that figure holds.
+    /// Since when `live_bytes` holds.
     #[serde(skip)]
     pub live_at: Option<Time>,
 }
 
-/// What was waited for most in pauses.
+/// The longest waits in pauses, by cause.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Worst {
-    /// Why.
+    /// The cause of these waits.
     pub cause: Cause,
-    /// Who took the CPU, where known.
+    /// The process that took the CPU, where known.
     pub who: Option<String>,
-    /// Summed over the window, ns.
+    /// Sum over the window, nanoseconds.
     pub sum_ns: u64,
-    /// Its share of all that was waited for in pauses.
+    /// Share of all waits in pauses.
     pub share: f64,
-    /// The longest piece, ns.
+    /// The longest piece, nanoseconds.
     pub longest_ns: u64,
 }
 
-/// Shares of wall time in which the program was kept off a CPU that it wanted.
+/// Shares of wall-clock time in which the program was runnable but kept off a CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Kept {
-    /// By a quota.
+    /// Kept off by a quota.
     pub quota: f64,
-    /// By other processes.
+    /// Kept off by other processes.
     pub others: f64,
-    /// Whose name took most of that.
+    /// Name of the process that took most of that.
     pub who: Option<String>,
-    /// By its own threads.
+    /// Kept off by its own threads.
     pub own: f64,
 }
 
 /// Shares of a lane's time in the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LaneShares {
-    /// Number.
+    /// Number of the lane.
     pub id: u16,
     /// "capability 0".
     pub name: String,
-    /// The program's own code, on a CPU; `None`: not known which threads serve it.
+    /// Running the program's own code, on a CPU; `None`: the threads that serve it are not known.
     pub program: Option<f64>,
-    /// Its own collection work.
+    /// Doing its own collection work.
     pub collect: Option<f64>,
-    /// Waited: to lead, for others to stop, to go on.
+    /// Waiting: to lead, for others to stop, to resume.
     pub wait: Option<f64>,
-    /// Nothing to do.
+    /// Having nothing to do.
     pub idle: Option<f64>,
-    /// Pauses in which it stopped last.
+    /// Number of pauses in which it stopped last.
     pub straggler: u64,
 }
 
 /// The figures of a window.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Figures {
-    /// Its end, ns of the trace clock.
+    /// Its end, nanoseconds of the trace clock.
     #[serde(rename = "at_ns")]
     pub at: Time,
-    /// How long it is, ns.
+    /// Its length, nanoseconds.
     pub span_ns: u64,
-    /// Pauses.
+    /// Sums over its pauses.
     pub pauses: Pauses,
-    /// The share of the time that lanes were not idle in which the program ran; `None` without a
-    /// log, or where kernel events do not tell.
+    /// The share of non-idle lane time in which the program ran; `None` without a log, or without usable
+    /// kernel events.
     pub productivity_wall: Option<f64>,
-    /// The share of the time that was no collection, as the runtime counts it; `None` without
-    /// a log.
+    /// The share of time outside collections as the runtime counts them; `None` without a log.
     pub productivity_runtime: Option<f64>,
-    /// CPUs that were used, and those that were wanted and not had, by the kernel's counters.
+    /// Mean number of CPUs that the program used, by the kernel's counters.
     pub cpus_used: Option<f64>,
-    /// See there.
+    /// Mean number of CPUs that it wanted and did not have, by the kernel's counters.
     pub cpus_missed: Option<f64>,
-    /// Lanes.
+    /// Shares of each lane's time.
     pub lanes: Vec<LaneShares>,
     /// Transactions; `None`: none was seen.
     pub transactions: Option<StmRates>,
-    /// The worst cause; `None` where nothing was waited for in pauses.
+    /// The worst cause; `None` if there were no waits in pauses.
     pub worst: Option<Worst>,
-    /// What kept it off a CPU; `None`: kernel events do not tell.
+    /// What kept it off a CPU; `None` without usable kernel events.
     pub kept: Option<Kept>,
-    /// The quota that ran out most; `None`: no group that covers it has one.
+    /// The quota that ran out most; `None`: no group of the program has one.
     pub throttled: Option<Throttled>,
-    /// Memory.
+    /// Memory at its end.
     pub memory: Levels,
 }
 
 impl Window {
-    /// A window of so many seconds at most, from `start` on.
+    /// A window of at most `seconds`, from `start` on.
     pub fn new(seconds: usize, start: Standing) -> Window {
         Window {
             seconds_max: seconds.clamp(1, SECONDS_MAX),
@@ -192,17 +189,17 @@ impl Window {
         }
     }
 
-    /// It begins here: for a stream of which that is known only when it comes.
+    /// Sets the start, for streams whose start is known only when it comes.
     pub fn begin(&mut self, at: Time) {
         self.start.at = at;
     }
 
-    /// A pause that is over and blamed.
+    /// Adds a finished pause with its causes.
     pub fn pause(&mut self, blamed: &BlamedPause) {
         self.now.pauses.add(blamed);
     }
 
-    /// An event: samples, and figures of memory.
+    /// Takes an event: samples, and figures of memory.
     pub fn event(&mut self, event: &Event) {
         match event.body {
             Body::Sample(Sample::Rss { bytes }) => self.memory.rss_bytes = Some(bytes),
@@ -215,7 +212,7 @@ impl Window {
         }
     }
 
-    /// A thread that is new to us may have run long before: it counts from its second sample on.
+    /// A thread that is new here may have run long before: it counts from its second sample on.
     fn thread(&mut self, tid: Tid, now: [u64; 2]) {
         if self.threads.len() >= THREADS_MAX && !self.threads.contains_key(&tid) {
             self.threads.clear();
@@ -225,7 +222,7 @@ impl Window {
         self.now.cpu.iter_mut().zip(grown).for_each(|(sum, more)| *sum += more);
     }
 
-    /// A second is over; the sums at its end.
+    /// Closes a second; `standing` are the sums at its end.
     pub fn close(&mut self, standing: Standing) {
         let before = self.seconds.back().map_or(self.start.at, |(_, standing, _)| standing.at);
         let ns = standing.at.since(before);
@@ -251,7 +248,7 @@ impl Window {
         let share = |ns: u64| if span_ns > 0 { ns as f64 / span_ns as f64 } else { 0.0 };
         let spent = end.spent.map(|spent| spent.since(self.start.spent.unwrap_or_default()));
         let collect = share(end.collect_ns.saturating_sub(self.start.collect_ns));
-        // Those of just before the window, known in it, may be more than those of its end.
+        // Pauses from just before the window that became known in it may exceed those at its end.
         let total_ns = self.seconds.iter().map(|(second, _, _)| second.pauses.stopped_ns()).sum::<u64>().min(span_ns);
         let lanes = !end.lanes.is_empty();
         let [used, missed] = sum.cpu.map(|ns| (!self.threads.is_empty()).then(|| share(ns)));
@@ -295,7 +292,7 @@ impl Window {
     }
 }
 
-/// The group that was held back longest; where none was, the first.
+/// The group that was throttled longest; if none was, the first.
 fn throttled(end: &Standing, start: &Standing) -> Option<Throttled> {
     let grown = |now: &Throttled| {
         let before = start.quotas.iter().find(|before| before.group == now.group);

@@ -1,5 +1,5 @@
-//! A window against results: over a whole stream it says what they say, and of a part of it only
-//! what was in that part.
+//! A window compared with results: over a whole stream it agrees with them, and for a part of it it holds only what
+//! was in that part.
 
 use super::*;
 use crate::results::Results;
@@ -22,8 +22,8 @@ fn names() -> Names {
     names
 }
 
-/// A collection each 100 ms, from the 30th ms on; for each of them thread 12 is off CPU 1 until so
-/// long behind the request, while 77 runs there.
+/// A collection every 100 ms, from the 30th ms on. For each, thread 12 is off CPU 1 until the given time after the
+/// request, while 77 runs there.
 fn held(waits_ms: impl Iterator<Item = u64>) -> Script {
     let begin = Script::default()
         .k(0, switch(0, 0, OffState::Runnable, 11))
@@ -108,12 +108,12 @@ fn what_was_before_the_window_is_not_in_it() {
     // Two seconds of long waits, then two of short ones.
     let waits = (0..40).map(|number| if number < 20 { 40 } else { 2 });
     let (_, figures) = both(held(waits), 2, 4 * SECOND);
-    // And the last one before, which ended 29 ms before the edge: its cause was known later.
+    // And the last one before, which ended 29 ms before the edge: its cause became known later.
     assert_eq!((figures.span_ns, figures.pauses.count), (2 * SECOND, 21));
     assert_eq!(figures.pauses.time_to_stop_ns.p50.map(|ns| ns / MS), Some(2));
     let worst = figures.worst.unwrap();
     assert_eq!((worst.cause, worst.sum_ns), (Cause::Preempted, (20 * 2 + 40) * MS));
-    // What the kernel tells by itself is of exactly that time.
+    // What the kernel alone reports covers exactly that time.
     let kept = figures.kept.unwrap();
     assert!((kept.others - 20.0 * 3.0 / 2_000.0).abs() < 1e-6, "{kept:?}");
     assert_eq!(figures.lanes.iter().map(|lane| lane.straggler).sum::<u64>(), 21);
@@ -162,7 +162,7 @@ fn counters_count_from_their_second_sample_on() {
     assert_eq!((figures.cpus_used, figures.cpus_missed), (Some(0.5), Some(0.25)));
     let expected = Throttled { group: 1, periods: 10, throttled: 4, throttled_ns: 4 * MS };
     assert_eq!(figures.throttled, Some(expected));
-    // Nothing moves: the group is still there.
+    // Nothing changes: the group is still there.
     for second in 3..9 {
         window.close(analysis.standing(Time(second * SECOND)));
     }
@@ -229,7 +229,7 @@ fn it_is_bounded_however_long_it_goes_on() {
         window.thread(Tid(tid), [1, 1]);
     }
     assert!(window.threads.len() <= THREADS_MAX);
-    // Two closes at a time: what came in between waits for the next.
+    // Two closes at once: what arrived in between waits for the next one.
     let before = window.seconds.len();
     window.close(Standing { at: Time(2_000 * SECOND), ..Standing::default() });
     assert_eq!(window.seconds.len(), before);
@@ -245,7 +245,7 @@ fn transactions_are_those_of_the_window() {
     let mut window = Window::new(2, standing(0, total(1_000)));
     window.close(standing(1, total(9_000)));
     let first = window.figures(&Names::default()).transactions.unwrap();
-    // It was first looked at in the middle of that second.
+    // Its counts were first read in the middle of that second.
     assert_eq!((first.attempts_per_second, first.commits_per_second), (16_000.0, Some(8_000.0)));
     window.close(standing(2, total(9_400)));
     window.close(standing(3, total(9_800)));

@@ -1,5 +1,5 @@
-//! The formats of runtimes' logs that are known: each has a folder of its own, and a program may
-//! [`register`] more before it reads anything. Owns the list; refuses to read a log.
+//! The known formats of runtimes' logs: each has its own folder, and a program may [`register`] more before it reads
+//! anything. Owns the list; refuses to read a log.
 
 pub use crate::log::{BATCH, Counted, Events, GrowingLog, HEAD, Log, LogError, LogFacts, LogFormat, Opening, Piece};
 use crate::source::ReadAt;
@@ -9,12 +9,12 @@ use std::sync::{PoisonError, RwLock};
 static BUILT_IN: [&dyn LogFormat; 3] = [&ghc_eventlog::Format, &ocaml_ring::Format, &fxt::Format];
 static REGISTERED: RwLock<Vec<&'static dyn LogFormat>> = RwLock::new(Vec::new());
 
-/// Makes a format known. One that is known before is asked before it.
+/// Registers a format. Formats registered earlier are asked first.
 pub fn register(format: &'static dyn LogFormat) {
     REGISTERED.write().unwrap_or_else(PoisonError::into_inner).push(format);
 }
 
-/// All that are known.
+/// All known formats.
 pub fn all() -> Vec<&'static dyn LogFormat> {
     let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
     BUILT_IN.iter().chain(registered.iter()).copied().collect()
@@ -25,12 +25,12 @@ pub fn find(head: &[u8]) -> Option<&'static dyn LogFormat> {
     all().into_iter().find(|format| format.recognises(head))
 }
 
-/// The format that says what is wrong with a file whose format is not known.
+/// The format that explains what is wrong with a file of unknown format.
 pub fn first() -> &'static dyn LogFormat {
     BUILT_IN[0]
 }
 
-/// What `source` begins with, up to [`HEAD`] bytes.
+/// The first bytes of `source`, up to [`HEAD`].
 pub fn head(source: &dyn ReadAt) -> Vec<u8> {
     let mut head = vec![0; HEAD];
     let count = source.read_full(&mut head, 0).unwrap_or(0);
@@ -38,10 +38,10 @@ pub fn head(source: &dyn ReadAt) -> Vec<u8> {
     head
 }
 
-/// Whether `version` names a version of a runtime to the formats that depend on one.
+/// Checks that `version` is a known version for every format that depends on one.
 ///
 /// # Errors
-/// What such a format says if it does not.
+/// The error of such a format, if it does not know the version.
 pub fn check_version(version: &str) -> Result<(), LogError> {
     all().into_iter().try_for_each(|format| format.check_version(version))
 }

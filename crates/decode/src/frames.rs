@@ -1,6 +1,7 @@
-//! Streams in frames: content compressed with zstd in pieces of at most 1 MiB, each readable without the others. A
-//! skippable frame before each gives both of its sizes, so that the whole is an ordinary `.zst` file. Owns writing,
-//! finding and decoding frames; of what is damaged the stream's own reader gets zeros, which no format here has.
+//! Streams in frames: content compressed with zstd in pieces of at most 1 MiB, each readable without the others.
+//! A skippable frame before each gives both of its sizes, so that the whole is an ordinary `.zst` file. Owns
+//! writing, finding and decoding frames. In place of damage the stream's own reader gets zeros, which are valid
+//! in no format here.
 
 use crate::ReadAt;
 use memchr::memmem;
@@ -8,22 +9,22 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zstd::bulk::{Compressor, Decompressor};
 
-/// Bytes of content in a frame, at most.
+/// Limit of the content of a frame, in bytes.
 pub const CONTENT_MAX: usize = 1 << 20;
 /// First bytes of every stream in frames: a skippable frame of eight bytes.
 pub const MAGIC: [u8; 8] = [0x5e, 0x2a, 0x4d, 0x18, 8, 0, 0, 0];
 /// Skippable frame: [`MAGIC`], then the sizes of the content and of the frame.
 const HEAD: usize = 16;
-/// Content is at most this many times as large as its frame. What is packed more tightly is none of ours: a file of
-/// a few bytes could keep a reader busy for days.
+/// The limit of the compression ratio. A recorder's streams stay below it; a hostile file of a few bytes could
+/// otherwise keep a reader busy for days.
 const RATIO_MAX: u64 = 4096;
-/// Bytes of content that a frame is made of: whoever reads a capture holds one of each of its streams.
+/// Content per frame, in bytes: a reader of a capture holds one frame of each of its streams.
 const PIECE: usize = 256 << 10;
-/// Content as regular as that is packed in pieces of this size, which are not.
+/// Piece size for content so regular that it exceeds [`RATIO_MAX`]; smaller pieces do not.
 const REGULAR_PIECE: usize = 64 << 10;
-/// Bytes that are searched at once for the next frame after damage.
+/// Window in which the next frame is searched after damage, in bytes.
 const SEARCHED: usize = 64 << 10;
-/// Places that are remembered, at first one in so many bytes of content.
+/// Limit of remembered places; at first there is one per [`MARK_EVERY`] bytes of content.
 const MARKS_MAX: usize = 4096;
 const MARK_EVERY: u64 = 16 << 20;
 
@@ -41,20 +42,20 @@ impl std::fmt::Debug for Packer {
 }
 
 impl Packer {
-    /// With one of zstd's levels.
+    /// A packer with the given zstd level.
     ///
     /// # Errors
-    /// There is no memory.
+    /// Out of memory.
     pub fn new(level: i32) -> io::Result<Packer> {
         let mut compressor = Compressor::new(level)?;
         compressor.include_checksum(true)?;
         Ok(Packer { compressor, frame: Vec::new(), frames: Vec::new() })
     }
 
-    /// Frames that hold `content`, to be appended to a stream.
+    /// Returns frames that hold `content`, to be appended to a stream.
     ///
     /// # Errors
-    /// There is no memory.
+    /// Out of memory.
     pub fn pack(&mut self, content: &[u8]) -> io::Result<&[u8]> {
         self.frames.clear();
         for piece in content.chunks(PIECE) {
@@ -70,7 +71,7 @@ impl Packer {
         Ok(&self.frames)
     }
 
-    /// Compresses one frame. False: it is smaller than a reader takes for sound.
+    /// Compresses one frame. False: its ratio is above what a reader accepts.
     fn compress(&mut self, piece: &[u8]) -> io::Result<bool> {
         self.frame.clear();
         self.frame.reserve(zstd::zstd_safe::compress_bound(piece.len()));
@@ -80,26 +81,26 @@ impl Packer {
 
     fn add(&mut self, content: usize) {
         self.frames.extend(MAGIC);
-        // Both are at most a little over `CONTENT_MAX`.
+        // Both are at most slightly above `CONTENT_MAX`.
         self.frames.extend((content as u32).to_le_bytes());
         self.frames.extend((self.frame.len() as u32).to_le_bytes());
         self.frames.append(&mut self.frame);
     }
 }
 
-/// Where a piece begins: in the content, and in the stream.
+/// Where a piece begins: in the content and in the stream.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 struct Place {
     content: u64,
     at: u64,
 }
 
-/// What follows a place.
+/// The piece at a place.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 struct Piece {
     begin: Place,
     end: Place,
-    /// Bytes of the compressed frame; `None`: damage, which counts as content of its own length.
+    /// Size of the compressed frame; `None`: damage, which counts as content of its own length.
     packed: Option<usize>,
 }
 
@@ -109,7 +110,7 @@ impl Piece {
     }
 }
 
-/// The content of a stream in frames, which may still grow.
+/// The content of a stream in frames, which may still be growing.
 pub struct Frames {
     source: Arc<dyn ReadAt>,
     state: Mutex<State>,
@@ -117,9 +118,9 @@ pub struct Frames {
 
 struct State {
     decompressor: Decompressor<'static>,
-    /// The end of the last whole frame that was seen.
+    /// The end of the last whole frame found.
     end: Place,
-    /// Places on the way there, in order.
+    /// Places before that, in order.
     marks: Vec<Place>,
     mark_every: u64,
     /// The piece that was read last, and its content; empty for damage.
@@ -132,7 +133,7 @@ impl Frames {
     /// The content of `source`.
     ///
     /// # Errors
-    /// There is no memory.
+    /// Out of memory.
     pub fn new(source: Arc<dyn ReadAt>) -> io::Result<Frames> {
         let state = State {
             decompressor: Decompressor::new()?,
@@ -150,7 +151,7 @@ impl Frames {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What follows `begin` in a stream of `size` bytes; `None`: nothing whole.
+    /// The piece at `begin` in a stream of `size` bytes; `None`: there is no whole one.
     fn piece(&self, begin: Place, size: u64) -> io::Result<Option<Piece>> {
         let mut head = [0; HEAD];
         if self.source.read_full(&mut head, begin.at)? < HEAD {
@@ -161,7 +162,7 @@ impl Frames {
             if at > size {
                 return Ok(None);
             }
-            // Sizes that lead elsewhere are damaged where they lead past the next frame.
+            // Sizes that point elsewhere count as damage if they point past the next frame.
             let follows = self.source.read_full(&mut head, at)? < HEAD || head.starts_with(&MAGIC);
             if follows || self.next_head(begin.at + 1, at)?.is_none() {
                 let end = Place { content: begin.content.saturating_add(content), at };
@@ -175,7 +176,7 @@ impl Frames {
         }))
     }
 
-    /// Where the first frame at or after `from` begins, before `size`.
+    /// Where the first frame between `from` and `size` begins.
     fn next_head(&self, mut from: u64, size: u64) -> io::Result<Option<u64>> {
         let mut window = vec![0; SEARCHED];
         while from < size {
@@ -196,7 +197,7 @@ impl Frames {
         Ok(None)
     }
 
-    /// The piece that holds `offset`, if it is written yet.
+    /// The piece that holds `offset`, if it has been written.
     fn find(&self, state: &mut State, offset: u64) -> io::Result<Option<Piece>> {
         let size = self.source.size()?;
         let mark = state.marks.partition_point(|mark| mark.content <= offset).saturating_sub(1);
@@ -215,7 +216,7 @@ impl Frames {
         Ok(None)
     }
 
-    /// Makes the content of `piece` the one that is held.
+    /// Decodes `piece` and holds its content.
     fn hold(&self, state: &mut State, piece: Piece) -> io::Result<()> {
         state.held = Some(piece);
         state.content.clear();
@@ -234,7 +235,7 @@ impl Frames {
 }
 
 impl State {
-    /// Remembers a place that a piece ends at.
+    /// Remembers the end of a piece.
     fn pass(&mut self, place: Place) {
         if place.content > self.end.content {
             self.end = place;
@@ -289,7 +290,7 @@ impl ReadAt for Frames {
     }
 }
 
-/// The sizes that a head gives: of the content, and of the frame.
+/// The sizes in a head: of the content and of the frame.
 fn sizes(head: &[u8; HEAD]) -> Option<(u64, usize)> {
     let (magic, sizes) = head.split_at(MAGIC.len());
     let (content, packed) = sizes.split_at(4);
@@ -307,7 +308,7 @@ fn sizes(head: &[u8; HEAD]) -> Option<(u64, usize)> {
 mod tests {
     use super::*;
 
-    /// Content in which each place can be recognised.
+    /// Content in which each offset can be recognised.
     fn content(bytes: usize) -> Vec<u8> {
         (0..bytes).map(|index| (index / 7 + index / 1013) as u8).collect()
     }
@@ -382,7 +383,7 @@ mod tests {
             damaged[at] ^= 0x55;
             let (bytes, _) = all(damaged);
             assert!(bytes[..1000] == whole[..1000], "{at}");
-            // Where its sizes lead beyond the stream's end, the rest may still come.
+            // If its sizes point past the end of the stream, the rest may still arrive.
             let Some(between) = bytes[1000..].strip_suffix(&whole[2000..]) else {
                 assert!((12..16).contains(&(at - second.start)) && bytes.len() == 1000, "{at}");
                 continue;
@@ -402,7 +403,7 @@ mod tests {
         for (content, packed) in [(0, 9), (9, 0), (CONTENT_MAX as u32 + 1, 40), (u32::MAX, u32::MAX), (1 << 20, 40)] {
             assert_eq!(all(head(content, packed)).0, [0; 0], "{content} {packed}");
         }
-        // Sound sizes, and no frame.
+        // Valid sizes, but no frame.
         assert_eq!(all(head(9, 40)).0, [0; 9]);
     }
 

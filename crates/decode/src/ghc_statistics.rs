@@ -1,22 +1,22 @@
-//! What GHC's runtime says of a whole run: the file of `+RTS -tFILE --machine-readable`, a
-//! line with the command and a list of pairs of texts. Owns the keys; refuses what is no
-//! whole list, as a program leaves that was killed.
+//! The statistics of GHC's runtime for a whole run: the file of `+RTS -tFILE --machine-readable`, a line with
+//! the command and a list of pairs of texts. Owns the keys; refuses an incomplete list, as left by a program
+//! that was killed.
 //!
-//! The keys are the same from GHC 9.0 to 9.10, as far as they are read here. Pauses are
-//! collections only: the time to stop before them counts as the mutator's.
+//! The keys that are read here are the same from GHC 9.0 to 9.10. Pauses are collections only: the time to stop
+//! before them counts as the mutator's.
 
 use thiserror::Error;
 
-/// Bytes of a file that is read: GHC writes 4 KiB, and the program's arguments.
+/// Limit of a file that is read, in bytes: GHC writes 4 KiB, and the program's arguments.
 pub const BYTES_MAX: usize = 4 << 20;
 
-/// Pairs: GHC writes 90, and nine more for each generation.
+/// Limit of pairs: GHC writes 90, and nine more for each generation.
 const PAIRS_MAX: usize = 16_384;
 
-/// Generations: `-G` takes any number, and nobody has so many.
+/// Limit of generations: `-G` accepts any number, but such high ones are not used.
 const GENERATIONS_MAX: usize = 256;
 
-/// Seconds that are believed: 30 years.
+/// Limit of plausible seconds: 30 years.
 const SECONDS_MAX: f64 = 1e9;
 
 /// Why there are no figures.
@@ -33,39 +33,39 @@ pub enum StatisticsError {
     Number(&'static str, String),
 }
 
-/// Figures of a run. Nanoseconds and bytes.
+/// Figures of a run, in nanoseconds and bytes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Statistics {
-    /// On the wall, outside of collections.
+    /// Wall-clock time outside collections.
     pub mutator_wall_ns: u64,
-    /// On the wall, in collections.
+    /// Wall-clock time in collections.
     pub gc_wall_ns: u64,
-    /// On the wall, with the runtime's own start and end.
+    /// Wall-clock time including the runtime's own start and end.
     pub total_wall_ns: u64,
-    /// Of all CPUs, outside of collections.
+    /// CPU time of all CPUs, outside collections.
     pub mutator_cpu_ns: u64,
-    /// Of all CPUs, in collections.
+    /// CPU time of all CPUs, in collections.
     pub gc_cpu_ns: u64,
-    /// Of all CPUs.
+    /// CPU time of all CPUs.
     pub total_cpu_ns: u64,
-    /// Allocated in all.
+    /// Total allocation.
     pub allocated_bytes: u64,
-    /// The most memory that the runtime had for its heap; `None`: not said.
+    /// Peak memory of the runtime's heap; `None`: not reported.
     pub peak_bytes: Option<u64>,
-    /// The youngest first.
+    /// Generations, the youngest first.
     pub generations: Vec<Generation>,
 }
 
 /// Collections of one generation and those below it.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Generation {
-    /// How many.
+    /// Number of collections.
     pub collections: u64,
-    /// All of them together, on the wall.
+    /// Wall-clock time of all of them.
     pub wall_ns: u64,
-    /// The longest.
+    /// Longest collection.
     pub max_pause_ns: u64,
-    /// The mean; 0 where there was none.
+    /// Mean collection time; 0 where there was none.
     pub mean_pause_ns: u64,
 }
 
@@ -73,7 +73,7 @@ impl Statistics {
     /// Reads a whole file.
     ///
     /// # Errors
-    /// It is no whole list of pairs, or lacks a figure.
+    /// It is not a whole list of pairs, or lacks a figure.
     pub fn of_bytes(bytes: &[u8]) -> Result<Statistics, StatisticsError> {
         let pairs = Pairs(pairs(bytes)?);
         Ok(Statistics {
@@ -89,13 +89,13 @@ impl Statistics {
         })
     }
 
-    /// Collections of all generations.
+    /// Number of collections of all generations.
     pub fn collections(&self) -> u64 {
         self.generations.iter().map(|generation| generation.collections).fold(0, u64::saturating_add)
     }
 }
 
-/// Keys and values as they stand.
+/// Keys and values as text.
 struct Pairs<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Pairs<'a> {
@@ -150,8 +150,8 @@ fn shown(text: &str) -> String {
     text.chars().take(40).collect()
 }
 
-/// The list behind the line with the command. An argument of the command may hold line
-/// ends, and anything; what the runtime wrote itself comes last.
+/// The list after the line with the command. An argument of the command may contain line ends and anything else; what
+/// the runtime itself wrote comes last.
 fn pairs(bytes: &[u8]) -> Result<Vec<(&str, &str)>, StatisticsError> {
     const OPENS: &[u8] = b"\n [(\"";
     if bytes.len() > BYTES_MAX {
@@ -174,7 +174,7 @@ fn pairs(bytes: &[u8]) -> Result<Vec<(&str, &str)>, StatisticsError> {
     Ok(found)
 }
 
-/// `,("key", "value")`, the first without a comma.
+/// A pair `,("key", "value")`; the first has no comma.
 fn one(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let inner = line.strip_prefix(',').unwrap_or(line).strip_prefix("(\"")?.strip_suffix("\")")?;

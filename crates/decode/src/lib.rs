@@ -1,10 +1,9 @@
-//! Hostile bytes → records → events.
+//! From hostile bytes to records to events.
 //!
-//! Owns the formats: GHC eventlogs, OCaml rings, Fuchsia traces, kernel scheduling
-//! records, samples of code, capture folders, requests of a load, GHC's own statistics.
-//! Decoders are state machines without I/O of their own; what they read from
-//! comes in as [`ReadAt`]. A length found in the bytes is checked against what
-//! is left before anything is allocated, and no input may panic.
+//! Owns the formats: GHC eventlogs, OCaml rings, Fuchsia traces, kernel scheduling records, code samples, capture
+//! folders, requests of a load, GHC's own statistics. Decoders are state machines without I/O of their own; their
+//! input is a [`ReadAt`]. A length found in the bytes is checked against what is left before anything is allocated,
+//! and no input may cause a panic.
 #![forbid(unsafe_code)]
 
 pub mod capture;

@@ -1,6 +1,6 @@
-//! A file of requests as `rtscope load --requests` writes it (`docs/formats/requests.md`).
-//! Owns its head and what is damage in it; the bytes of a request are `model`'s. Reads
-//! request by request: how long the file is does not matter.
+//! Requests as `rtscope load --requests` writes them (`docs/formats/requests.md`). Owns the head of the file and
+//! detecting damage; the encoding of a request is `model`'s. Reads request by request, so the size of the file
+//! does not matter.
 
 use rtscope_model::Time;
 use rtscope_model::request::{MAGIC, REQUEST_BYTES, Request};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::io::{self, Read};
 use thiserror::Error;
 
-/// Longer heads are damage: a URL of 64 KiB is refused by every server.
+/// Limit of the head in bytes: every server refuses a URL of 64 KiB.
 const HEAD_MAX: u32 = 1 << 17;
 
 /// Why a file of requests cannot be read.
@@ -29,23 +29,23 @@ pub enum RequestsError {
     Io(#[from] io::Error),
 }
 
-/// What a file says of itself.
+/// The head of a file.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 pub struct Head {
     schema: String,
     request_bytes: usize,
     clock: String,
-    /// Where the requests went.
+    /// URL that the requests were sent to.
     pub url: String,
     /// When the schedule began.
     #[serde(rename = "started_ns")]
     pub started: Time,
-    /// The same since 1970: tells the boot of one machine from another's.
+    /// `started` in nanoseconds since 1970; distinguishes boots and machines.
     #[serde(default)]
     pub started_unix_ns: Option<u64>,
 }
 
-/// The requests of a file, in its order. What is no request is skipped and counted.
+/// The requests of a file, in file order. Invalid requests are skipped and counted.
 #[derive(Debug)]
 pub struct RequestStream<R> {
     input: R,
@@ -55,10 +55,10 @@ pub struct RequestStream<R> {
 }
 
 impl<R: Read> RequestStream<R> {
-    /// Reads the head; give `input` a buffer.
+    /// Reads the head; `input` should be buffered.
     ///
     /// # Errors
-    /// It is none, or of a later version.
+    /// It is not a file of requests, or of a later version.
     pub fn open(mut input: R) -> Result<RequestStream<R>, RequestsError> {
         let mut magic = [0; MAGIC.len()];
         let mut length = [0; 4];
@@ -87,13 +87,13 @@ impl<R: Read> RequestStream<R> {
         Ok(RequestStream { input, head, damaged: 0, failed: None })
     }
 
-    /// What the file says of itself.
+    /// The head of the file.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// How many were skipped so far; complete once the iterator has ended. A last request
-    /// that is not whole was cut off, which is no damage.
+    /// Number of requests skipped so far; complete once the iterator has ended. An incomplete last request was
+    /// truncated, which is not damage.
     ///
     /// # Errors
     /// The file could not be read to its end.
@@ -121,7 +121,7 @@ impl<R: Read> Iterator for RequestStream<R> {
     }
 }
 
-/// Whether there were enough bytes.
+/// Fills `bytes`; false: there were not enough.
 fn filled(input: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     match input.read_exact(bytes) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),

@@ -1,6 +1,5 @@
-//! What decoders read from: bytes at an offset. Files are read with `pread`,
-//! never mapped: a program may truncate its log while we read, and a mapped
-//! page behind the new end would kill the reader.
+//! The input of decoders: bytes at an offset. Files are read with `pread`, never mapped: a program may truncate its
+//! log while we read, and a mapped page past the new end would kill the reader.
 
 use rustix::fs::{SeekFrom, seek};
 use std::fs::File;
@@ -10,24 +9,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Random access to bytes that may still grow or shrink.
 pub trait ReadAt: Send + Sync {
-    /// Reads up to `buffer.len()` bytes at `offset`; 0 at or behind the end.
+    /// Reads up to `buffer.len()` bytes at `offset`; 0 at or past the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Size now, in bytes.
     fn size(&self) -> io::Result<u64>;
 
-    /// Bytes after what can be read: whoever writes it is writing them, or was ended while it did.
+    /// Number of bytes after what can be read: their writer is writing them, or was killed while it did.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The source cannot be read.
     fn left_over(&self) -> io::Result<u64> {
         Ok(0)
     }
 
-    /// Fills the buffer from `offset` on, as far as there is something; how far that is.
+    /// Fills the buffer from `offset` on, as far as there are bytes; returns how many.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The source cannot be read.
     fn read_full(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut filled = 0;
         while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -65,9 +64,8 @@ impl ReadAt for Vec<u8> {
     }
 }
 
-/// Copies a log that comes through a pipe into `file` (an unlinked temporary
-/// file, say), so that it can be opened. A reader that fails ends the copy: what
-/// came until then is kept, and the error is given beside its length.
+/// Copies a log that comes through a pipe into `file` (such as an unlinked temporary file), so that it can be opened.
+/// A read error ends the copy: what came before is kept, and the error is returned with its length.
 pub fn spool(mut from: impl Read, mut file: &File) -> (u64, io::Result<()>) {
     let mut buffer = vec![0; 64 << 10];
     let mut copied = 0;
@@ -85,33 +83,33 @@ pub fn spool(mut from: impl Read, mut file: &File) -> (u64, io::Result<()>) {
     }
 }
 
-/// Longer than two records of any format here, whose lengths have 16 bits: of so long a run of zeros, none
-/// holds all.
+/// Longer than two records of any format here, whose lengths have 16 bits: so long a run of zeros always
+/// exceeds a record.
 const HOLE_MAX: u64 = 128 << 10;
 
-/// A log in a file, which whoever wrote it wrote from its front on: it ends at its first long hole. Reading a
-/// hole takes time and no room on a disk, so that a file of a few bytes could keep a reader busy for days.
+/// A log that its writer wrote sequentially: it ends at its first long hole. Reading a hole takes time but no space
+/// on disk, so a file of a few bytes could keep a reader busy for days.
 #[derive(Debug)]
 pub struct Written {
     file: File,
-    /// No long hole lies before.
+    /// No long hole lies before this offset.
     sound: AtomicU64,
 }
 
 impl Written {
-    /// What is written of `file`, which may still grow.
+    /// The written part of `file`, which may still grow.
     pub fn new(file: File) -> Written {
         Written { file, sound: AtomicU64::new(0) }
     }
 
-    /// Where the file, or what is written of it, ends now.
+    /// Where the file, or its written part, ends now.
     fn end(&self) -> io::Result<u64> {
         let mut at = self.sound.load(Ordering::Relaxed);
         let size = self.file.metadata()?.len();
         while at < size {
-            // Where a file system knows of no holes, there is one at the end.
+            // File systems without holes report one at the end.
             let Ok(hole) = seek(&self.file, SeekFrom::Hole(at)) else { return Ok(size) };
-            // No data after it: the last hole.
+            // Without data after it, it is the last hole.
             let data = seek(&self.file, SeekFrom::Data(hole)).unwrap_or(size);
             if data.saturating_sub(hole) > HOLE_MAX {
                 self.sound.store(hole, Ordering::Relaxed);
@@ -124,7 +122,7 @@ impl Written {
     }
 }
 
-/// What is stored, read from its front to its end.
+/// A stored file, read sequentially.
 pub struct FromFront {
     stored: Arc<dyn ReadAt>,
     at: u64,
@@ -178,7 +176,7 @@ mod tests {
         let written = Written::new(file.try_clone().unwrap());
         let mut buffer = vec![0; 200_000];
         assert_eq!((written.size().unwrap(), written.read_at(&mut buffer, 1).unwrap()), (100_000, 99_999));
-        // It grows, with a hole as `cp --sparse` makes of zeros in a record.
+        // It grows, with a hole as made by `cp --sparse` from zeros in a record.
         file.write_all_at(&[7; 100_000], 150_000).unwrap();
         assert_eq!(written.size().unwrap(), 250_000);
         assert_eq!(written.read_at(&mut buffer, 40_000).unwrap(), 200_000);
@@ -189,7 +187,7 @@ mod tests {
         assert_eq!(written.size().unwrap(), end);
         assert_eq!(written.read_at(&mut buffer, 1 << 39).unwrap(), 0);
         assert_eq!(written.read_at(&mut buffer, end - 1).unwrap(), 1);
-        // What was missing comes.
+        // The missing data arrives.
         file.set_len(250_000).unwrap();
         file.write_all_at(&[7; 100_000], 250_000).unwrap();
         assert_eq!(written.size().unwrap(), 350_000);

@@ -1,40 +1,39 @@
-//! The block of counters that the package `rtscope-stm` keeps in a program's memory, as bytes
-//! that were copied out of it. Owns the layout of its version 1. The program goes on counting
-//! while it is copied: counts of one lane can be a few attempts apart.
+//! The block of counters that the package `rtscope-stm` keeps in a program's memory, as copied from it. Owns the layout
+//! of its version 1. The program continues to count during the copy: counts of one lane can be a few attempts apart.
 //!
-//! Little endian, 64 bytes, then three arrays at the offsets that these name:
+//! Little-endian: a header of 64 bytes, then three arrays at the offsets given in it:
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 0 | `RTSCSTM` and 1 |
-//! | 8 | u32: bytes of the header, of a lane, lanes, where they begin |
-//! | 24 | u32: names, bytes of a name, where they begin, how many are in use |
-//! | 40 | u32: mode of the scheduler; of the next, bit 0: the runtime's calls lead here, bit 2: several capabilities share a lane |
-//! | 48 | u64: where counts of names begin: for each lane four u64 for each name |
+//! | 8 | u32: size of the header, size of a lane, number of lanes, their offset |
+//! | 24 | u32: capacity of names, size of a name, their offset, number of names in use |
+//! | 40 | u32: mode of the scheduler; flags: bit 0: the runtime's calls lead here, bit 2: several capabilities share a lane |
+//! | 48 | u64: offset of the counts by name: for each lane four u64 per name |
 //!
-//! A lane holds no commits: they are the attempts that did not end otherwise.
+//! A lane does not count commits: they are the attempts that did not end otherwise.
 
 use rtscope_model::{STM_COUNTS, StmCounts, StmNamed};
 use std::ops::Range;
 
-/// How a block begins.
+/// The first bytes of a block.
 pub const MAGIC: &[u8; 8] = b"RTSCSTM\x01";
-/// Bytes of the header.
+/// Size of the header in bytes.
 pub const HEADER_BYTES: usize = 64;
-/// A lane has all counts but commits, and what the scheduler does.
+/// A lane has all counts but commits, and the scheduler's state.
 const LANE_BYTES_MIN: u32 = 8 * STM_COUNTS as u32;
-/// Characters of a name, padded with NULs.
+/// Size of a name in bytes, padded with NULs.
 const NAME_TEXT: usize = 64;
-/// Counts of one name in one lane.
+/// Size of the counts of one name in one lane, in bytes.
 const NAMED_BYTES: u64 = 4 * 8;
-/// The counts of names are behind the block, not far.
+/// The counts of names follow the block at a limited distance.
 const NAMED_OFFSET_MAX: u64 = 1 << 40;
-/// Far above what the package has: of entries, of one's bytes, of all.
+/// Limits of entries, of the size of one, and of all: far above what the package has.
 const ENTRIES_MAX: u32 = 1 << 12;
 const ENTRY_BYTES_MAX: u32 = 1 << 12;
 const BLOCK_BYTES_MAX: u64 = 1 << 24;
 
-/// Why bytes are no block.
+/// Why bytes are not a block.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum NoBlock {
@@ -56,11 +55,11 @@ pub struct Header {
     names_offset: u32,
     names_max: u32,
     named_offset: u64,
-    /// Names in use.
+    /// Number of names in use.
     pub names: u32,
-    /// What the scheduler may do.
+    /// Mode of the scheduler, see [`rtscope_model::StmSeen::Mode`].
     pub mode: u32,
-    /// The runtime's calls lead to the package.
+    /// The runtime's calls are redirected to the package.
     pub led: bool,
     /// There are more capabilities than lanes: counts can be short.
     pub crowded: bool,
@@ -70,7 +69,7 @@ impl Header {
     /// Reads the first [`HEADER_BYTES`] of a block.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not a valid header.
     pub fn parse(bytes: &[u8]) -> Result<Header, NoBlock> {
         let magic = bytes.first_chunk::<8>().ok_or(NoBlock::Magic)?;
         if magic != MAGIC {
@@ -116,32 +115,32 @@ impl Header {
         if sizes && starts && apart && inside { Ok(found) } else { Err(NoBlock::Damaged) }
     }
 
-    /// Where the first `count` lanes are, from the block's start; all where there are fewer.
+    /// Location of the first `count` lanes, relative to the block's start; of all lanes if there are fewer.
     pub fn lane_range(&self, count: u32) -> Range<u64> {
         let from = u64::from(self.lanes_offset);
         from..from + u64::from(count.min(self.lanes)) * u64::from(self.lane_bytes)
     }
 
-    /// Where the last lane is, which several capabilities can share, and its number.
+    /// Number and location of the last lane, which several capabilities can share.
     pub fn last_lane(&self) -> (u32, Range<u64>) {
         let all = self.lane_range(u32::MAX);
         (self.lanes.saturating_sub(1), all.end.saturating_sub(u64::from(self.lane_bytes))..all.end)
     }
 
-    /// Where the names in use are, from the block's start.
+    /// Location of the names in use, relative to the block's start.
     pub fn name_range(&self) -> Range<u64> {
         let from = u64::from(self.names_offset);
         from..from + u64::from(self.names) * u64::from(self.name_bytes)
     }
 
-    /// Where lane `lane` counts the names in use, from the block's start.
+    /// Location of the counts of names in lane `lane`, relative to the block's start.
     pub fn named_range(&self, lane: u32) -> Range<u64> {
         let from = self.named_offset + u64::from(lane) * u64::from(self.names_max) * NAMED_BYTES;
         from..from + u64::from(self.names) * NAMED_BYTES
     }
 
-    /// Lanes, by number, from the bytes at [`Header::lane_range`], but for their commits
-    /// ([`fill_commits`]); what is cut is left out.
+    /// Lanes by number, from the bytes at [`Header::lane_range`], without their commits ([`fill_commits`]); truncated
+    /// lanes are left out.
     pub fn lanes(&self, bytes: &[u8]) -> Vec<StmCounts> {
         let lane = |entry: &[u8]| {
             let mut counts = [0; STM_COUNTS];
@@ -159,7 +158,7 @@ impl Header {
         bytes.chunks_exact(self.lane_bytes.max(1) as usize).take(self.lanes as usize).map(lane).collect()
     }
 
-    /// The texts of names in use, by number, from the bytes at [`Header::name_range`].
+    /// Texts of the names in use, by number, from the bytes at [`Header::name_range`].
     pub fn names(&self, bytes: &[u8]) -> Vec<String> {
         let name = |entry: &[u8]| {
             let text = entry.get(..NAME_TEXT).unwrap_or_default();
@@ -170,7 +169,7 @@ impl Header {
     }
 }
 
-/// Counts of names, by number, from the bytes at [`Header::named_range`].
+/// Counts of names by number, from the bytes at [`Header::named_range`].
 pub fn named(bytes: &[u8]) -> impl Iterator<Item = StmNamed> + '_ {
     bytes.chunks_exact(NAMED_BYTES as usize).map(|entry| {
         let mut counts = words(entry);
@@ -178,9 +177,8 @@ pub fn named(bytes: &[u8]) -> impl Iterator<Item = StmNamed> + '_ {
     })
 }
 
-/// Gives lanes their commits: attempts that did not end otherwise. A thread that is moved in
-/// the middle of a transaction begins in one lane and ends in another: what one lacks is taken
-/// off the others, so that the sum is right.
+/// Computes the commits of lanes: attempts that did not end otherwise. A thread that migrates during a transaction
+/// begins it in one lane and ends it in another. What a lane lacks is taken from the others, so that the sum is right.
 pub fn fill_commits<'l>(lanes: impl Iterator<Item = &'l mut StmCounts>) {
     let mut missing = 0_u64;
     let mut lanes: Vec<&mut StmCounts> = lanes.collect();
@@ -200,20 +198,20 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_le_bytes))
 }
 
-/// Where in `bytes`, of which the first is at `address`, a block can begin: at multiples of 8.
+/// Addresses at which a block can begin in `bytes`, the first of which is at `address`: multiples of 8.
 pub fn candidates(bytes: &[u8], address: u64) -> impl Iterator<Item = u64> + '_ {
     let found = memchr::memmem::find_iter(bytes, MAGIC).map(move |at| address.saturating_add(at as u64));
     found.filter(|at| at.is_multiple_of(8))
 }
 
-/// Blocks for tests.
+/// Builds blocks for tests.
 #[cfg(any(test, feature = "testing"))]
 pub mod builder {
     use super::{HEADER_BYTES, MAGIC};
     use rtscope_model::{StmCounts, StmNamed};
 
-    /// The bytes of a block as the package lays them out, with room for a few lanes and names.
-    /// Commits of lanes are not in it; names are counted in the first lane.
+    /// The bytes of a block as the package lays it out, with room for a few lanes and names. It lacks the commits of
+    /// lanes; names are counted in the first lane.
     pub fn block(lanes: &[StmCounts], names: &[(&str, StmNamed)], mode: u32, flags: u32) -> Vec<u8> {
         let (lane_count, names_max) = (lanes.len().max(1), names.len().max(4));
         let names_offset = HEADER_BYTES + 256 * lane_count;
@@ -293,7 +291,7 @@ mod tests {
             lanes.iter().map(|lane| lane.commits).collect::<Vec<_>>()
         };
         assert_eq!(filled(&[(10, 4), (5, 5)]), [6, 0]);
-        // Three that waited in the second lane had begun in another.
+        // Three that waited in the second lane had begun in another one.
         assert_eq!(filled(&[(2, 0), (5, 8), (9, 1)]), [0, 0, 7]);
         assert_eq!(filled(&[(0, 8), (1, 0)]), [0, 0]);
         let mut all = [StmCounts { attempts: 32, ..StmCounts::of([1; STM_COUNTS], 0, 0) }];
@@ -313,7 +311,7 @@ mod tests {
             bytes[8 + 4 * word..12 + 4 * word].copy_from_slice(&value.to_le_bytes());
             Header::parse(&bytes)
         };
-        // Header, lane bytes, lanes, their offset, names, their bytes, offset, names in use.
+        // Header size, lane size, lanes, their offset, names, their size, their offset, names in use.
         for (word, value) in [(0, 63), (1, 64), (1, 1 << 20), (2, 0), (2, 1 << 20), (3, 8), (3, u32::MAX)] {
             assert_eq!(with(word, value), Err(NoBlock::Damaged), "{word} {value}");
         }

@@ -1,7 +1,7 @@
-//! Events and pauses to the formats of other tools.
+//! Exports events and pauses to the formats of other tools.
 //!
-//! Owns one module for each format, all behind [`Export`]. Refuses to read recordings and
-//! to open files: events come one by one, bytes go to a writer.
+//! Owns one module per format, which all implement [`Export`]. Refuses to read recordings and to open files: events
+//! come one by one, bytes go to a writer.
 #![forbid(unsafe_code)]
 
 mod chrome;
@@ -26,47 +26,47 @@ use rtscope_model::text::word;
 use rtscope_model::{CausePiece, Event, LaneId, Loss, Names, Pause, Symbols};
 use std::io;
 
-/// What events and causes refer to.
+/// Tables that events and causes refer to.
 #[derive(Copy, Clone, Debug)]
 pub struct Tables<'a> {
     /// Names of threads.
     pub kernel: &'a Names,
-    /// Names of what the program itself posts.
+    /// Names that the program itself posts.
     pub user: &'a Names,
     /// Places in code.
     pub symbols: &'a Symbols,
 }
 
-/// An export that is being written. Memory stays bounded whatever the number of events.
+/// An export in progress. Its memory is bounded, independent of the number of events.
 pub trait Export {
-    /// Takes the next event; they come in time order.
+    /// Adds the next event; events come in time order.
     ///
     /// # Errors
-    /// What writing gives.
+    /// An error from the output.
     fn event(&mut self, event: &Event, tables: Tables<'_>) -> io::Result<()>;
 
-    /// Takes what became known of a lane, before the event with which it did.
+    /// Adds a segment of a lane, before the event that completed it.
     ///
     /// # Errors
-    /// What writing gives.
+    /// An error from the output.
     fn segment(&mut self, _lane: LaneId, _piece: &Segment<Doing>, _tables: Tables<'_>) -> io::Result<()> {
         Ok(())
     }
 
-    /// Takes a pause that is over, with the causes of its waits.
+    /// Adds a finished pause, with the causes of its waits.
     ///
     /// # Errors
-    /// What writing gives.
+    /// An error from the output.
     fn pause(&mut self, pause: &Pause, causes: &[CausePiece], tables: Tables<'_>) -> io::Result<()>;
 
-    /// Ends it with the losses that were known at the end only.
+    /// Finishes the export with the losses that were only known at the end.
     ///
     /// # Errors
-    /// What writing gives.
+    /// An error from the output.
     fn finish(&mut self, losses: &[Loss]) -> io::Result<()>;
 }
 
-/// The process that the events are of, 1 where it is not known, and its name.
+/// The process of the events and its name; 1 where it is not known.
 fn program(facts: &rtscope_model::Exported) -> (u32, &str) {
     let manifest = facts.manifest.as_ref();
     let pid = facts.program_pid.or_else(|| manifest.map(|manifest| manifest.pid)).filter(|pid| *pid != 0);

@@ -1,5 +1,4 @@
-//! What tests of several formats share: facts of a recording, events in short words, a
-//! sink that remembers.
+//! Helpers for tests of several formats: facts of a recording, short constructors of events, a sink that records.
 
 use crate::timeline::{Closed, Line, Mark, Sink, State, Track};
 use crate::{Export, Tables};
@@ -9,7 +8,7 @@ use rtscope_model::exported::SCHEMA;
 use rtscope_model::*;
 use std::io;
 
-/// Of a recording of a runtime.
+/// Facts of a recording of the runtime `family`.
 pub fn facts(family: &str) -> Exported {
     Exported {
         schema: SCHEMA.into(),
@@ -31,8 +30,8 @@ pub fn facts(family: &str) -> Exported {
     }
 }
 
-/// Writes events as an analysis hands them out, what is known of lanes with an event before it; then a pause,
-/// and what lanes did until the end.
+/// Writes events as an analysis delivers them, lanes' segments before the event that completes them; then a pause,
+/// and the rest of the lanes' segments.
 pub fn write(
     writer: &mut impl Export,
     family: &str,
@@ -56,17 +55,17 @@ pub fn write(
     pieces.drain(..).try_for_each(|(lane, piece)| writer.segment(lane, &piece, tables))
 }
 
-/// An event of a runtime.
+/// A runtime event.
 pub fn rt(at: u64, lane: u16, body: Runtime) -> Event {
     Event { time: Time(at), lane: LaneId(lane), body: Body::Runtime(body) }
 }
 
-/// An event of the kernel.
+/// A kernel event.
 pub fn kernel(at: u64, sched: Sched) -> Event {
     Event { time: Time(at), lane: LaneId::NONE, body: Body::Sched(sched) }
 }
 
-/// A switch on a CPU; threads' names are `worker` (1) and `thief` (2).
+/// A switch on a CPU; the names of threads are `worker` (1) and `thief` (2).
 pub fn switch(cpu: u16, prev: u32, prev_state: OffState, next: u32, next_name: u32) -> Sched {
     Sched::Switch {
         cpu: Cpu(cpu),
@@ -78,7 +77,7 @@ pub fn switch(cpu: u16, prev: u32, prev_state: OffState, next: u32, next_name: u
     }
 }
 
-/// Calls `act` with names: of threads `worker` and `thief`, of the program `solve`.
+/// Calls `act` with names: `worker` and `thief` of threads, `solve` of the program.
 pub fn tables<T>(act: impl FnOnce(Tables<'_>) -> T) -> T {
     let (mut kernel, mut user, symbols) = (Names::default(), Names::default(), Symbols::default());
     kernel.intern("worker");
@@ -130,20 +129,20 @@ pub fn pause(id: u64, requested: u64, stopped: u64, collected: u64, released: u6
     (pause, vec![cause])
 }
 
-/// What came out of a timeline.
+/// The output of a timeline.
 #[derive(Default)]
 pub struct Drawing {
-    /// Spans in the order of their ends.
+    /// Spans in the order of their ends, with their tracks.
     pub spans: Vec<(Track, Closed)>,
-    /// Marks.
+    /// Marks with their tracks and times.
     pub marks: Vec<(Track, Time, Mark)>,
-    /// Values.
+    /// Values with their lines and times.
     pub values: Vec<(Line, Time, i64)>,
     open: Vec<(Track, Time, State)>,
 }
 
 impl Drawing {
-    /// Spans of a track in words: lane, depth in dots, name, from-to, own time.
+    /// Spans of a track as texts: lane, depth as dots, name, from-to, own time.
     pub fn of(&self, track: Track) -> Vec<String> {
         let names = Names::default();
         let spans = self.spans.iter().filter(|span| span.0 == track);

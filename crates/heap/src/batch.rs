@@ -1,6 +1,6 @@
-//! Reading many block groups at once, a batch for each call of the system: what lies side by
-//! side in one piece. Owns what goes into a batch, and that threads share them. Memory is read
-//! into one buffer of each thread and not kept.
+//! Reads many block groups with few system calls: adjacent groups are read as one piece. Owns what
+//! goes into a batch, and how threads share batches. Memory is read into one buffer per thread and
+//! not kept.
 
 use crate::blocks::{Group, Groups};
 use crate::descriptor::BLOCK;
@@ -8,17 +8,17 @@ use crate::memory::Memory;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Bytes of a batch: they stay in a processor's cache while they are looked at.
+/// Bytes of a batch: small enough to stay in a processor's cache while it is scanned.
 const BYTES: u64 = 256 << 10;
-/// Bytes of a group that are read at once: objects that are moved lie in smaller ones.
+/// Largest group that is read as part of a batch, bytes: groups of movable objects are smaller.
 const GROUP_MAX: u64 = 1 << 20;
-/// Pieces of one, less than the system takes at once.
+/// Pieces of a batch: fewer than one system call accepts.
 const PIECES: usize = 512;
 
-/// Numbers of groups that are read together.
+/// Numbers of the groups that are read together.
 pub type Batch = Range<usize>;
 
-/// All `groups` in batches.
+/// Splits all `groups` into batches.
 pub fn batches(groups: &Groups) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
     let mut bytes = 0;
@@ -36,8 +36,8 @@ pub fn batches(groups: &Groups) -> Vec<Batch> {
     batches
 }
 
-/// Does `work` in at most so many `threads`, each of which takes the numbers
-/// below `count` that it is given until there are no more.
+/// Runs `work` on at most `threads` threads. Each takes the next number below `count` until there
+/// are none left.
 pub fn in_parallel<T: Send>(
     count: usize,
     threads: usize,
@@ -49,12 +49,12 @@ pub fn in_parallel<T: Send>(
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(one)).collect();
         let own = one();
-        // A thread ends without a result only where this one would, too.
+        // Another thread ends without a result only where this one would, too.
         std::iter::once(own).chain(others.into_iter().filter_map(|other| other.join().ok())).collect()
     })
 }
 
-/// The buffer of one thread.
+/// Reads memory into one thread's buffer.
 pub struct Reader<'m, M> {
     memory: &'m M,
     words: Vec<u64>,
@@ -66,8 +66,7 @@ impl<'m, M: Memory> Reader<'m, M> {
         Reader { memory, words: Vec::new(), pieces: Vec::new() }
     }
 
-    /// Gives `each` the used words of each group of the batch; `None`: they cannot be read
-    /// any more.
+    /// Calls `each` with the used words of each group of the batch; `None`: they can no longer be read.
     pub fn batch(&mut self, groups: &Groups, batch: &Batch, mut each: impl FnMut(usize, &Group, Option<&[u64]>)) {
         let all = || batch.clone().filter_map(|number| Some((number, groups.get(number)?)));
         let wanted = || all().filter(|(_, group)| group.used_bytes() <= GROUP_MAX);
@@ -87,7 +86,7 @@ impl<'m, M: Memory> Reader<'m, M> {
                 continue;
             }
             if !whole {
-                // One of them has gone: the others are read one by one.
+                // One group is gone: read the groups one by one.
                 each(number, group, self.one(group.start..words_end(group)));
                 continue;
             }
@@ -101,7 +100,7 @@ impl<'m, M: Memory> Reader<'m, M> {
         }
     }
 
-    /// The words of a range; `None`: they cannot be read any more.
+    /// The words of a range; `None`: they can no longer be read.
     pub fn one(&mut self, range: Range<u64>) -> Option<&[u64]> {
         self.pieces.clear();
         self.pieces.push(range);
@@ -115,7 +114,7 @@ impl<'m, M: Memory> Reader<'m, M> {
     }
 }
 
-/// Behind the last whole word.
+/// The end of the group's last whole word.
 fn words_end(group: &Group) -> u64 {
     group.start + group.used_bytes() / 8 * 8
 }
@@ -136,7 +135,7 @@ mod tests {
         let of: Vec<u64> = (0..512).collect();
         let blocks = [words(&of, 1), words(&of, 2)].concat();
         let image = Image::default().words(AT, &blocks).words(AT + 5 * BLOCK, &words(&of, 3));
-        // Two neighbours, one without a whole word, one further on, and one that is gone.
+        // Two adjacent groups, one without a whole word, one farther on, and one that is gone.
         let all = [(AT, 4001), (AT + BLOCK, 16), (AT + 3 * BLOCK, 7), (AT + 5 * BLOCK, 24), (AT + 9 * BLOCK, 8)];
         for count in [4, 5] {
             let groups = groups(&all[..count]);

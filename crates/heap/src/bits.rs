@@ -1,27 +1,27 @@
-//! One bit for each word of the pinned blocks: which of them begin an object, and which of
-//! those are alive. Owns where a block's bits lie. Several threads may set bits at once; none
-//! is ever cleared.
+//! Bit sets over the words of the pinned blocks: which words begin an object, and which of those
+//! objects are alive. Owns where a block's bits lie. Several threads may set bits at once; none is
+//! ever cleared.
 
 use crate::blocks::Groups;
 use crate::descriptor::BLOCK;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Words that one machine word has bits for.
+/// Bits per machine word.
 const WIDTH: u64 = 64;
 /// Words of a block.
 const WORDS: u64 = BLOCK / 8;
 
-/// Bits of the words of some block groups. A group of several blocks holds one object, which
-/// begins in the first of them: the others have none.
+/// One bit for each word of some block groups. A group of several blocks holds one object, which
+/// begins in the first block: the other blocks have no bits.
 #[derive(Debug)]
 pub struct Bits {
     bits: Vec<AtomicU64>,
-    /// Where each group's begin: behind those of so many blocks.
+    /// Number of groups; each has the bits of one block.
     blocks: u64,
 }
 
 impl Bits {
-    /// All clear.
+    /// A set with all bits clear.
     pub fn of(groups: &Groups) -> Bits {
         let blocks = groups.len() as u64;
         let mut bits = Vec::new();
@@ -38,12 +38,12 @@ impl Bits {
         self.bits.get(index as usize).map_or(0, |bits| bits.load(Relaxed))
     }
 
-    /// Sets the bit of word `word` of group `group`; tells whether it was clear.
+    /// Sets the bit of word `word` of group `group`; returns whether it was clear.
     pub fn set(&self, group: usize, word: u64) -> bool {
         let Some(bit) = self.bit(group, word) else { return false };
         let Some(bits) = self.bits.get((bit / WIDTH) as usize) else { return false };
         let mask = 1 << (bit % WIDTH);
-        // Most are set already: writing would take the line from other threads.
+        // Most bits are already set: a write would take the cache line from other threads.
         bits.load(Relaxed) & mask == 0 && bits.fetch_or(mask, Relaxed) & mask == 0
     }
 
@@ -51,7 +51,7 @@ impl Bits {
     pub fn last(&self, group: usize, word: u64) -> Option<u64> {
         let bit = self.bit(group, word.min(WORDS - 1))?;
         let (first, mut index) = (group as u64 * WORDS / WIDTH, bit / WIDTH);
-        // Bits of this machine word behind the one that is asked for do not count.
+        // Ignore the bits above the requested one in this machine word.
         let mut found = self.at(index) & (u64::MAX >> (WIDTH - 1 - bit % WIDTH));
         while found == 0 {
             index = index.checked_sub(1).filter(|index| *index >= first)?;
@@ -60,7 +60,7 @@ impl Bits {
         Some((index - first) * WIDTH + u64::from(found.ilog2()))
     }
 
-    /// The first set bit of the group at `word` or behind.
+    /// The first set bit of the group at `word` or later.
     pub fn next(&self, group: usize, word: u64) -> Option<u64> {
         let bit = self.bit(group, word)?;
         let (first, mut index) = (group as u64 * WORDS / WIDTH, bit / WIDTH);
@@ -72,7 +72,7 @@ impl Bits {
         Some((index - first) * WIDTH + u64::from(found.trailing_zeros()))
     }
 
-    /// Words of the group whose bits are set, in order.
+    /// The words of the group whose bits are set, in order.
     pub fn words(&self, group: usize) -> impl Iterator<Item = u64> {
         std::iter::successors(self.next(group, 0), move |word| self.next(group, word + 1))
     }

@@ -1,5 +1,5 @@
-//! Block groups of some kinds, in the order of their addresses, and which of them an
-//! address lies in. What scans of the heap start from.
+//! Block groups of selected kinds in address order, and which of them an address lies in. Scans of
+//! the heap start here.
 
 use crate::descriptor::BLOCK;
 use crate::map::Kind;
@@ -8,9 +8,9 @@ use crate::survey::Survey;
 /// A group whose memory can be read.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Group {
-    /// Its first byte.
+    /// Address of its first byte.
     pub start: u64,
-    /// Behind its last used one.
+    /// End of its last used byte.
     pub free: u64,
     pub kind: Kind,
     pub generation: u8,
@@ -22,14 +22,14 @@ impl Group {
     }
 }
 
-/// Groups in the order of their addresses.
+/// Groups in address order.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     groups: Vec<Group>,
 }
 
 impl Groups {
-    /// Those of `survey` that are wanted and used.
+    /// The used groups of `survey` that `wanted` selects.
     pub fn of(survey: &Survey, wanted: impl Fn(Kind, u8) -> bool) -> Groups {
         let mut groups: Vec<Group> = Vec::new();
         let mut open = false;
@@ -46,7 +46,7 @@ impl Groups {
         Groups { groups }
     }
 
-    /// Those that were found otherwise.
+    /// Groups that were found in another way, sorted.
     pub fn made(mut groups: Vec<Group>) -> Groups {
         groups.sort_by_key(|group| group.start);
         groups.dedup_by_key(|group| group.start);
@@ -57,7 +57,7 @@ impl Groups {
         self.groups.iter()
     }
 
-    /// The same, in the same order, of each only what lies in its first block.
+    /// These groups in the same order, each cut to what lies in its first block.
     pub fn heads(&self) -> Groups {
         let head = |group: &Group| Group { free: group.free.min(group.start + BLOCK), ..*group };
         Groups { groups: self.groups.iter().map(head).collect() }

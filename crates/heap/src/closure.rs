@@ -1,24 +1,24 @@
-//! Heap objects: what an info table says of them, and how many words one takes. Owns the
-//! numbers of closure types and their layouts (`rts/storage/ClosureTypes.h`, `Closures.h`;
-//! ordinary ways of 64-bit machines, with tables next to the code). Refuses profiled
-//! programs, whose objects have longer headers.
+//! Heap objects: what an info table says about them, and how many words one takes. Owns the numbers
+//! of closure types and their layouts (`rts/storage/ClosureTypes.h`, `Closures.h`; the non-profiled
+//! ways of 64-bit machines, with tables next to code). Refuses profiled programs, whose objects have
+//! longer headers.
 
 use crate::memory::Memory;
-/// Bytes of an info table in front of the code that an object's first word points to.
+/// Bytes of an info table, which ends where the code that an object's first word points to begins.
 pub const TABLE: usize = 16;
-/// No object that collections move has more words: larger ones are moved into blocks of
-/// their own. A block of 4 KiB has 512.
+/// More words than any object has. Movable objects are far smaller: those larger than a block of
+/// 4 KiB (512 words) get blocks of their own.
 const WORDS_MAX: u64 = 1 << 32;
 
-/// A type of objects: the runtime's numbers of it, its word in the runtime's heap profiles where they have one.
+/// Object types: the runtime's numbers for each, and its name in the runtime's heap profiles if it has one.
 macro_rules! types {
     ($($(#[$doc:meta])* $name:ident($($number:tt)+) = $word:literal,)*) => {
-        /// What objects of one info table are.
+        /// Type of the objects that share an info table.
         #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
         pub enum Type { $($(#[$doc])* $name,)* }
 
         impl Type {
-            /// The type that the runtime numbers so; `None`: objects of it do not lie in blocks.
+            /// The type with this number in the runtime; `None`: objects of the type do not lie in blocks.
             pub fn of(number: u32) -> Option<Type> {
                 match number {
                     $($($number)+ => Some(Type::$name),)*
@@ -26,7 +26,7 @@ macro_rules! types {
                 }
             }
 
-            /// As heap profiles of the runtime call it, where they do.
+            /// Its name in the runtime's heap profiles, if it has one.
             pub fn word(self) -> &'static str {
                 match self {
                     $(Type::$name => $word,)*
@@ -37,27 +37,27 @@ macro_rules! types {
 }
 
 types! {
-    /// A constructor with its fields.
+    /// A constructor and its fields.
     Constructor(1..=7) = "CONSTR",
-    /// A function with its free variables.
+    /// A function closure with its free variables.
     Function(8..=13) = "FUN",
     /// An unevaluated expression.
     Thunk(15..=20) = "THUNK",
-    /// The unevaluated selection of a field.
+    /// An unevaluated field selection.
     Selector(22) = "THUNK_SELECTOR",
-    /// Interpreted code.
+    /// A bytecode object of the interpreter.
     Bco(23) = "BCO",
     /// An unevaluated application.
     Ap(24) = "AP",
     /// A function with too few arguments.
     Pap(25) = "PAP",
-    /// A suspended piece of stack.
+    /// A suspended stack chunk.
     ApStack(26) = "AP_STACK",
-    /// Stands for another object.
+    /// A reference to another object.
     Indirection(27) = "IND",
-    /// An expression that a thread is just evaluating.
+    /// A thunk that a thread is evaluating.
     BlackHole(38) = "BLACKHOLE",
-    /// Threads that wait for one.
+    /// Threads that wait for a black hole.
     BlockingQueue(37) = "BLOCKING_QUEUE",
     /// An `MVar#`.
     MVar(39 | 40) = "MVAR",
@@ -69,26 +69,26 @@ types! {
     Array(43..=46) = "MUT_ARR_PTRS",
     /// A `SmallArray#`.
     SmallArray(59..=62) = "SMALL_MUT_ARR_PTRS",
-    /// A `MutVar#`: of an `IORef`.
+    /// A `MutVar#`, as in an `IORef`.
     MutVar(47 | 48) = "MUT_VAR",
     /// A `Weak#`.
     Weak(49) = "WEAK",
-    /// Something of the runtime's with ordinary fields.
+    /// A runtime object with ordinary fields.
     Primitive(50 | 51) = "PRIM",
     /// A thread.
     Thread(52) = "TSO",
-    /// A piece of a thread's stack.
+    /// A chunk of a thread's stack.
     Stack(53) = "STACK",
-    /// Notes of a transaction.
+    /// A chunk of a transaction's record.
     Transaction(54) = "TREC_CHUNK",
     /// A captured continuation.
     Continuation(64) = "CONTINUATION",
 }
 
 impl Type {
-    /// The first word that may point to another, of an object of `size` words that begins with
-    /// `words` at `address`. A stack's are those from its pointer on: what lies before is left
-    /// from frames that have returned.
+    /// The first word that may point to another object, in an object of `size` words that begins with
+    /// `words` at `address`. For a stack, it is the word at its stack pointer: what lies before belongs
+    /// to frames that have returned.
     pub fn first_field(self, words: &[u64], address: u64, size: usize) -> usize {
         match self {
             Type::Bytes => size,
@@ -101,33 +101,33 @@ impl Type {
     }
 }
 
-/// What an info table says.
+/// What an info table says about its objects.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Info {
     /// The type of its objects.
     pub kind: Type,
-    /// Fields that point to objects, and others.
+    /// Number of pointer fields.
     pub pointers: u32,
-    /// See `pointers`.
+    /// Number of non-pointer fields.
     pub others: u32,
 }
 
 impl Info {
-    /// The table whose last bytes are `table`, as this machine has them.
+    /// Parses an info table from its last bytes, `table`, in this machine's byte order.
     pub fn parse(table: &[u8; TABLE]) -> Option<Info> {
         let word = |at: usize| table.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
         let kind = Type::of(word(8)?)?;
         Some(Info { kind, pointers: word(0)?, others: word(4)? })
     }
 
-    /// Words of an object of it that begins with `words`; `None`: these are too few to tell,
-    /// or the runtime alone knows.
+    /// Words of an object of this type that begins with `words`; `None`: `words` are too few, or only
+    /// the runtime knows the size.
     pub fn words(&self, words: &[u64]) -> Option<u64> {
         let word = |at: usize| words.get(at).copied();
         let fields = u64::from(self.pointers) + u64::from(self.others);
         let count = match self.kind {
             Type::Constructor | Type::Function | Type::Primitive => 1 + fields,
-            // A collection leaves a pointer in each object that it has moved.
+            // A collection leaves a forwarding pointer in each object that it has moved.
             Type::Thunk => 2 + fields.max(1),
             Type::Selector => 3,
             Type::Indirection | Type::BlackHole | Type::MutVar => 2,
@@ -149,19 +149,19 @@ impl Info {
     }
 }
 
-/// Bytes in front of a constructor's table that lead to its name.
+/// Bytes before a constructor's table where the offset to its name lies.
 const TO_NAME: u64 = 8;
-/// No name is longer.
+/// Longest name that is read, bytes.
 const NAME_MAX: usize = 512;
 
-/// The name that the table of a constructor leads to, without its package:
-/// `Data.ByteString.Internal.PS`. It lies in the program's own data, also where that has no
-/// symbols. `None`: the table is no constructor's.
+/// The name that a constructor's table leads to, without its package:
+/// `Data.ByteString.Internal.PS`. It lies in the program's own data, so it is there without
+/// symbols, too. `None`: the table does not belong to a constructor.
 pub fn constructor_name(memory: &impl Memory, info_address: u64) -> Option<String> {
     let offset = memory.read_u32(info_address.checked_sub(TABLE as u64 + TO_NAME)?).ok()?;
     let at = info_address.wrapping_add_signed(i64::from(offset.cast_signed()));
     let mut name = Vec::new();
-    // Piece by piece: what lies behind it may be the end of what is mapped.
+    // Piece by piece: the mapping may end right after the name.
     while name.len() < NAME_MAX {
         let mut piece = [0; 8];
         memory.read(at.checked_add(name.len() as u64)?, &mut piece).ok()?;

@@ -1,65 +1,65 @@
-//! Block descriptors: the 64 bytes that the runtime keeps for each 4 KiB of a megablock
-//! (`rts/storage/Block.h`; the same from GHC 8.10 to 9.14 on 64-bit machines). Owns their
-//! layout and what of it is believed.
+//! Block descriptors: the 64 bytes that the runtime keeps for each 4 KiB block of a megablock
+//! (`rts/storage/Block.h`; the same from GHC 8.10 to 9.14 on 64-bit machines). Owns their layout and
+//! the checks on their content.
 
-/// Bytes of what the runtime takes from the system at once, and aligns to.
+/// Bytes of a megablock: the unit that the runtime takes from the system, and its alignment.
 pub const MEGABLOCK: u64 = 1 << 20;
 /// Bytes of a block.
 pub const BLOCK: u64 = 1 << 12;
-/// Blocks of a megablock, those that hold the descriptors included.
+/// Blocks of a megablock, including those that hold its descriptors.
 pub const BLOCKS: usize = (MEGABLOCK / BLOCK) as usize;
-/// Blocks at the start of a megablock that its descriptors take.
+/// Blocks at the start of a megablock that hold its descriptors.
 pub const FIRST: usize = 4;
 /// Bytes of the descriptors of a megablock.
 pub const DESCRIPTORS: usize = BLOCKS * SIZE;
-/// Bytes of one.
+/// Bytes of one descriptor.
 const SIZE: usize = 64;
-/// `free` of a group that is on a free list.
+/// Value of `free` in a group that is on a free list.
 const UNALLOCATED: u64 = u64::MAX;
 
-/// What a block is used for, as the runtime flags it.
+/// What a block is used for: the runtime's flags.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Flags(pub u16);
 
 impl Flags {
-    /// Its objects were there at the last collection of its generation.
+    /// Its objects were already there at the last collection of its generation.
     pub const EVACUATED: u16 = 1;
-    /// One object that is never moved.
+    /// It holds one object, which is never moved.
     pub const LARGE: u16 = 2;
-    /// Objects that are never moved.
+    /// It holds objects that are never moved.
     pub const PINNED: u16 = 4;
-    /// Machine code that the runtime made.
+    /// It holds machine code that the runtime generated.
     pub const EXECUTABLE: u16 = 0x20;
-    /// Part of a compact region.
+    /// It is part of a compact region.
     pub const COMPACT: u16 = 0x200;
-    /// A segment of the non-moving collector.
+    /// It is a segment of the non-moving collector.
     pub const NON_MOVING: u16 = 0x400;
 
-    /// Whether it has one of these.
+    /// Whether any of `flags` is set.
     pub fn has(self, flags: u16) -> bool {
         self.0 & flags != 0
     }
 }
 
-/// What is said of the first block of a group.
+/// The descriptor of a group's first block.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Descriptor {
-    /// Address of its memory.
+    /// Address of the block's memory.
     pub start: u64,
-    /// Address of the first byte that is not used; of no meaning in a non-moving segment.
+    /// Address of the first unused byte; has no meaning in a non-moving segment.
     pub free: u64,
-    /// The next group of its list: a descriptor's address.
+    /// Address of the descriptor of the next group in its list.
     pub link: u64,
-    /// Its generation.
+    /// Number of its generation.
     pub generation: u16,
-    /// See [`Flags`].
+    /// How the block is used.
     pub flags: Flags,
-    /// Blocks in the group; 0: none of its own, it belongs to a group that starts before.
+    /// Blocks in the group; 0: this block belongs to a group that starts before it.
     pub blocks: u32,
 }
 
 impl Descriptor {
-    /// The descriptor in the first 64 of `bytes`, as this machine has them.
+    /// Parses the first 64 of `bytes`, in this machine's byte order.
     pub fn parse(bytes: &[u8]) -> Option<Descriptor> {
         let bytes = bytes.first_chunk::<SIZE>()?;
         let word = |at: usize| bytes.get(at..at + 8).and_then(|word| word.try_into().ok()).map(u64::from_ne_bytes);
@@ -79,8 +79,7 @@ impl Descriptor {
         self.free == UNALLOCATED
     }
 
-    /// Bytes of the group, descriptors of the megablocks behind the first one not counted:
-    /// there are none.
+    /// Bytes of the group; megablocks after its first hold no descriptors that would have to be added.
     pub fn bytes(&self) -> u64 {
         u64::from(self.blocks) * BLOCK
     }
@@ -90,7 +89,7 @@ impl Descriptor {
         self.free.checked_sub(self.start).filter(|used| *used <= self.bytes())
     }
 
-    /// Megablocks that a group of so many blocks takes.
+    /// Megablocks that this group takes.
     pub fn megablocks(&self) -> u64 {
         let behind = u64::from(self.blocks).saturating_sub((BLOCKS - FIRST) as u64);
         1 + behind.div_ceil(BLOCKS as u64)
@@ -102,7 +101,7 @@ pub fn at(descriptors: &[u8], index: usize) -> Option<Descriptor> {
     Descriptor::parse(descriptors.get(index * SIZE..)?)
 }
 
-/// Address of the block that the descriptor at `address` is of.
+/// Address of the block that the descriptor at `address` describes.
 pub fn block_of(address: u64) -> u64 {
     let megablock = address & !(MEGABLOCK - 1);
     megablock.saturating_add((address - megablock) / SIZE as u64 * BLOCK)

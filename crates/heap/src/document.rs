@@ -1,5 +1,5 @@
-//! What was read of a heap as the document that is printed and kept. Owns what goes into
-//! which key and the marks of the map; the words of doubts are here too.
+//! Turns what was read of a heap into the document that is printed and stored. Owns which figure
+//! goes under which key, the marks of the map, and the wording of doubts.
 
 use crate::descriptor::{BLOCK, MEGABLOCK};
 use crate::fragmentation;
@@ -14,24 +14,24 @@ use rtscope_model::heap::{
 use rtscope_model::units::counted;
 use std::collections::HashMap;
 
-/// Everything that was read.
+/// Everything that was read of one heap.
 pub struct Read<'a> {
     /// The blocks.
     pub survey: &'a Survey,
-    /// Which of them are in memory.
+    /// Which blocks are in memory.
     pub residency: &'a Residency,
-    /// The objects, and how often the oldest generation was collected while they were read.
+    /// The objects, and how many collections of the oldest generation occurred while they were read.
     pub scan: Option<(&'a Scan, Option<u64>)>,
-    /// Names of info tables.
+    /// Names of info tables, by address.
     pub names: &'a HashMap<u64, String>,
-    /// Lines of the ledger that are not the heap.
+    /// Ledger lines for memory outside the heap.
     pub outside: Vec<Line>,
-    /// What the system says is resident.
+    /// Resident set size, as the system reports it, bytes.
     pub rss_bytes: Option<u64>,
 }
 
 impl Read<'_> {
-    /// The document; who it is of, when and how long it took are the caller's to add.
+    /// Builds the document; the caller adds the process, the time and the duration.
     pub fn document(self) -> Heap {
         let survey = self.survey;
         let found = self.scan.map(|(scan, _)| &scan.pinned);
@@ -186,7 +186,7 @@ fn kinds(survey: &Survey) -> Vec<shown::Kind> {
         generation: total.generation,
         blocks: total.blocks,
         block_bytes: total.blocks * BLOCK,
-        // How far a segment is used stands in itself.
+        // Only the segment itself records how much of it is used.
         used_bytes: (total.kind.is_used() && total.kind != Kind::NonMoving).then_some(total.used_bytes),
     };
     survey.totals.iter().map(kind).collect()
@@ -209,7 +209,7 @@ fn runtime(survey: &Survey) -> Runtime {
     }
 }
 
-/// The map; a pinned block says which share of it lives, or is used.
+/// The map; a pinned block shows the share of its bytes that is alive, or used.
 fn map(survey: &Survey, found: Option<&pinned::Pinned>) -> Vec<Megablock> {
     let mut lives = found.map_or(&[][..], |found| &found.lives).iter().peekable();
     let mut grade = '0';
@@ -234,7 +234,7 @@ fn map(survey: &Survey, found: Option<&pinned::Pinned>) -> Vec<Megablock> {
         .collect()
 }
 
-/// A share in tenths, as a digit: 0 is nothing at all.
+/// A share in tenths, as a digit; 0 only for nothing at all.
 fn tenth(part: u64, whole: u64) -> char {
     char::from(b'0' + (part.min(whole) * 9).div_ceil(whole.max(1)) as u8)
 }

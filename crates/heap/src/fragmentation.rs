@@ -1,5 +1,5 @@
-//! The three levels of fragmentation: dead objects in blocks, free blocks in megablocks,
-//! free megablocks. Owns what is counted on which level.
+//! The three levels of fragmentation: dead objects in blocks, free blocks in megablocks, free
+//! megablocks. Owns what counts on which level.
 
 use crate::descriptor::{BLOCK, BLOCKS, FIRST};
 use crate::ledger::Resident;
@@ -32,7 +32,7 @@ impl Held {
     }
 }
 
-/// The levels; `lines` are the ledger's.
+/// Computes the levels; `lines` are the ledger's.
 pub fn levels(survey: &Survey, resident: &Resident, pinned: Option<&Pinned>, lines: &[Line]) -> Fragmentation {
     let mut levels = Fragmentation {
         object_bytes: pinned.map(|pinned| pinned.used_bytes.saturating_sub(pinned.live_bytes)),

@@ -1,13 +1,13 @@
-//! Who holds what: pointers to pinned objects and their bytes, by info table and block group.
-//! Owns adding them up quickly: neighbours in a heap hold neighbours, so sums are kept at hand
-//! until another pair of holder and group takes their place.
+//! Which objects hold which: pointers to pinned objects and their bytes, by info table and block
+//! group. Owns fast summing: neighbours in a heap point to neighbours, so a small cache keeps each sum
+//! until another pair of holder and group takes its slot.
 
 use std::collections::HashMap;
 
-/// Sums that are kept at hand.
+/// Sums in the cache.
 const QUICK: usize = 256;
 
-/// A sum: of one holder in one group.
+/// The sum for one holder in one group.
 #[derive(Copy, Clone, Default)]
 struct Sum {
     holder: u64,
@@ -16,16 +16,16 @@ struct Sum {
     bytes: u64,
 }
 
-/// What one thread has seen.
+/// The sums of one thread, cached.
 pub struct Holding {
     quick: Vec<Sum>,
     held: Held,
 }
 
-/// What was held by whom.
+/// What each holder points to.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
-    /// Bytes, by holder and number of the group.
+    /// Bytes, by holder and group number.
     pub bytes: HashMap<(u64, u32), u64>,
     /// Pointers, by holder.
     pub pointers: HashMap<u64, u64>,
@@ -38,7 +38,7 @@ impl Default for Holding {
 }
 
 impl Holding {
-    /// One pointer of `holder` to an object of `bytes` in `group`.
+    /// Counts one pointer from `holder` to an object of `bytes` in `group`.
     pub fn add(&mut self, holder: u64, group: u32, bytes: u64) {
         let place = ((holder >> 3) as usize ^ (group as usize).wrapping_mul(31)) % QUICK;
         let Some(sum) = self.quick.get_mut(place) else { return };
@@ -51,7 +51,7 @@ impl Holding {
         sum.bytes += bytes;
     }
 
-    /// All of it.
+    /// Returns all sums.
     pub fn finish(mut self) -> Held {
         self.quick.iter().for_each(|sum| self.held.take(sum));
         self.held
@@ -66,7 +66,7 @@ impl Held {
         }
     }
 
-    /// Adds what another thread has seen.
+    /// Adds the sums of another thread.
     pub fn merge(&mut self, other: Held) {
         if self.bytes.is_empty() {
             *self = other;

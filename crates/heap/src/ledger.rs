@@ -1,6 +1,6 @@
-//! Where the memory of a process is, line by line. Owns that the lines do not overlap: each
-//! resident page of the heap is in exactly one of them, and which part it belongs to. What
-//! lies outside the heap is the caller's to add.
+//! Where the memory of a process is, line by line. Owns that the lines do not overlap: each resident
+//! page of the heap is in exactly one line. Owns the part that each line belongs to. The caller adds
+//! memory outside the heap.
 
 use crate::descriptor::{BLOCK, BLOCKS, MEGABLOCK};
 use crate::map::Kind;
@@ -9,25 +9,25 @@ use crate::survey::Survey;
 use rtscope_model::heap::{Line, Part};
 use std::collections::BTreeMap;
 
-/// Machine words with a bit for each block of a megablock.
+/// Machine words that hold one bit for each block of a megablock.
 const WORDS: usize = BLOCKS / 64;
 
 /// Which blocks are in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Residency {
-    /// Blocks that are not, by megablock.
+    /// Blocks that are not in memory, by megablock.
     absent: BTreeMap<u64, [u64; WORDS]>,
 }
 
 impl Residency {
-    /// All blocks are, but those.
+    /// All blocks are in memory except `absent`.
     pub fn without(absent: impl IntoIterator<Item = u64>) -> Residency {
         let mut residency = Residency::default();
         absent.into_iter().for_each(|address| residency.remove(address));
         residency
     }
 
-    /// The block at `address` is not.
+    /// Marks the block at `address` as absent.
     pub fn remove(&mut self, address: u64) {
         let (megablock, word, bit) = place(address);
         if let Some(word) = self.absent.entry(megablock).or_default().get_mut(word) {
@@ -35,7 +35,7 @@ impl Residency {
         }
     }
 
-    /// Whether the block at `address` is.
+    /// Whether the block at `address` is in memory.
     pub fn has(&self, address: u64) -> bool {
         let (megablock, word, bit) = place(address);
         self.absent.get(&megablock).and_then(|words| words.get(word)).is_none_or(|word| word & bit == 0)
@@ -50,7 +50,7 @@ fn place(address: u64) -> (u64, usize, u64) {
 /// Resident bytes of blocks of each kind and generation, in the order of kinds.
 pub type Resident = BTreeMap<(Kind, u8), u64>;
 
-/// What of the blocks is in memory.
+/// Counts the bytes of blocks that are in memory.
 pub fn resident(survey: &Survey, residency: &Residency) -> Resident {
     let mut sums = BTreeMap::new();
     for (address, cell) in survey.megablocks.iter().flat_map(crate::megablock::Megablock::blocks) {
@@ -61,7 +61,7 @@ pub fn resident(survey: &Survey, residency: &Residency) -> Resident {
     sums
 }
 
-/// The lines while they are written.
+/// The lines written so far.
 #[derive(Default)]
 struct Ledger {
     lines: Vec<Line>,
@@ -75,16 +75,16 @@ impl Ledger {
         }
     }
 
-    /// Blocks with objects: what is used of them, and the rest.
+    /// Blocks with objects: the used bytes, and the rest.
     fn used(&mut self, part: Part, line: impl Into<String>, (resident, used): (u64, u64)) {
-        // What is not in memory was not used, or swapped out.
+        // What is not in memory was not used, or is swapped out.
         let used = used.min(resident);
         self.slop += resident - used;
         self.line(part, line, used, "where each block says that it is used up to");
     }
 }
 
-/// The heap's lines; `sums` is what is in memory, `pinned` what was found of pinned objects, if they were read.
+/// The heap's lines; `sums`: what is in memory; `pinned`: the pinned objects, if they were read.
 pub fn lines(survey: &Survey, sums: &Resident, pinned: Option<&Pinned>) -> Vec<Line> {
     let oldest = survey.oldest_generation();
     let used = |kind: Kind, generation: u8| {
@@ -146,13 +146,13 @@ fn pinned_lines(ledger: &mut Ledger, resident: u64, used: u64, pinned: Option<&P
     ledger.line(Part::ObjectFragmentation, "pinned objects, dead, in blocks that are still held", used - live, how);
 }
 
-/// Free blocks: what the next collection of everything will copy into, and what is beyond.
+/// Free blocks: the part that the next major collection will copy into, and what exceeds it.
 fn free_lines(ledger: &mut Ledger, survey: &Survey, (blocks, megablocks): (u64, u64)) {
     let copied = survey.copied_bytes();
     let reserve = copied.min(blocks + megablocks);
     let how = "free blocks, as many as the objects take that a collection of all generations copies";
     ledger.line(Part::CopyReserve, "free, needed to copy into at the next major collection", reserve, how);
-    // Whole megablocks are what a runtime keeps for that; single blocks serve as well.
+    // The runtime keeps whole megablocks for that; single blocks serve as well.
     let of_megablocks = reserve.min(megablocks);
     let how = "block descriptors, resident pages, less the line above";
     ledger.line(Part::BlockFragmentation, words(Kind::Free), blocks - (reserve - of_megablocks), how);

@@ -1,9 +1,9 @@
-//! The memory of a GHC program, from outside: which of its blocks hold what, how much of
-//! them is in use, what keeps the rest.
+//! The memory of a GHC program, seen from outside: which blocks hold what, how much of them is in
+//! use, and what keeps the rest.
 //!
-//! Owns the layouts of the runtime's block descriptors and generations. Reads through
-//! [`Memory`] only: a process, a core file or a test's image. Refuses to stop anything, to
-//! find a process, and to draw.
+//! Owns the layouts of the runtime's block descriptors and generations. Reads only through
+//! [`Memory`]: a process, a core file or a test image. Refuses to stop or find processes, and does
+//! not draw.
 #![forbid(unsafe_code)]
 
 mod batch;

@@ -1,5 +1,5 @@
-//! The map of a heap: what each of its blocks is, as far as one look at the descriptors
-//! tells. Owns the kinds of blocks. Four bytes for each block of 4 KiB, whatever the heap.
+//! The map of a heap: what each of its blocks is, as far as one look at the descriptors shows. Owns
+//! the kinds of blocks. Takes four bytes per 4 KiB block, whatever the size of the heap.
 
 use crate::descriptor::{BLOCK, BLOCKS, Descriptor, FIRST, Flags};
 use std::ops::Range;
@@ -9,47 +9,47 @@ rtscope_model::listed! {
     #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
     #[repr(u8)]
     pub enum Kind: word {
-        /// What a capability allocates into.
+        /// Memory that a capability allocates into.
         Nursery = "nursery",
         /// Objects that collections move.
         Small = "small",
-        /// One object that is too large to be moved.
+        /// One object that is too large to move.
         Large = "large",
-        /// Objects that must not be moved.
+        /// Pinned objects, which must not move.
         Pinned = "pinned",
         /// A compact region.
         Compact = "compact",
         /// A segment of the non-moving collector.
         NonMoving = "non-moving",
-        /// Machine code that the runtime made.
+        /// Machine code that the runtime generated.
         Executable = "executable",
         /// In use by the runtime itself, or between two states.
         Other = "other",
-        /// Descriptors of the megablock's blocks.
+        /// The descriptors of the megablock's blocks.
         Descriptors = "descriptors",
-        /// On a free list, inside a megablock that holds something.
+        /// On a free list, in a megablock that is partly used.
         Free = "free",
-        /// A whole megablock that holds nothing and that the runtime keeps.
+        /// A whole empty megablock that the runtime keeps.
         FreeMegablock = "free megablock",
-        /// Given back to the system: its descriptors are gone.
+        /// Returned to the system: its descriptors are gone.
         Returned = "returned",
     }
 }
 
 impl Kind {
-    /// Whether a generation is said of it.
+    /// Whether its blocks belong to a generation.
     pub fn has_generation(self) -> bool {
         matches!(self, Kind::Small | Kind::Large | Kind::Pinned | Kind::Compact | Kind::NonMoving)
     }
 
-    /// Whether it holds objects of the program.
+    /// Whether it holds the program's objects.
     pub fn is_used(self) -> bool {
         self.has_generation() || self == Kind::Nursery
     }
 
-    /// What the first block of a group says of it. Blocks of a nursery have no flag at all;
-    /// neither have the few that the runtime takes for lists of its own, which is where a
-    /// count of nurseries and one of these blocks part.
+    /// The kind that the descriptor of a group's first block shows. Nursery blocks have no flag; neither
+    /// have the few blocks of the runtime's own lists, so this count of nursery blocks can exceed the
+    /// runtime's.
     pub fn of(head: &Descriptor) -> Kind {
         let flags = head.flags;
         match () {
@@ -58,7 +58,7 @@ impl Kind {
             () if flags.has(Flags::COMPACT) => Kind::Compact,
             () if flags.has(Flags::PINNED) => Kind::Pinned,
             () if flags.has(Flags::LARGE) => Kind::Large,
-            // Large objects of the non-moving collector's generation have its flag, too.
+            // Large objects of the non-moving generation carry its flag, too.
             () if flags.has(Flags::NON_MOVING) => Kind::NonMoving,
             () if flags.has(Flags::EXECUTABLE) => Kind::Executable,
             () if flags.has(Flags::EVACUATED) => Kind::Small,
@@ -68,29 +68,29 @@ impl Kind {
     }
 }
 
-/// One block, in four bytes.
+/// One block of the map, in four bytes.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Cell {
     pub kind: Kind,
     /// Its generation, where its kind has one.
     pub generation: u8,
-    /// Bytes of it that are used, and whether a group starts here.
+    /// Bytes of it in use, and whether a group starts here.
     used: u16,
 }
 
 const HEAD: u16 = 1 << 15;
 
 impl Cell {
-    /// A cell of a block without a group of its own.
+    /// A block that belongs to no group.
     pub fn plain(kind: Kind) -> Cell {
         Cell { kind, generation: 0, used: 0 }
     }
 
-    /// The cells of these blocks of a group.
+    /// The cells for these blocks of a group.
     pub fn of_group(head: &Descriptor, kind: Kind, blocks: Range<u64>) -> impl Iterator<Item = Cell> {
         let generation = if kind.has_generation() { head.generation.min(255) as u8 } else { 0 };
         let used = match kind {
-            // How far a segment is used stands in itself: all of it may be.
+            // Only the segment itself records how much of it is used: it may be all of it.
             Kind::NonMoving => head.bytes(),
             _ if kind.is_used() => head.used_bytes().unwrap_or(0),
             _ => 0,
@@ -101,7 +101,7 @@ impl Cell {
         })
     }
 
-    /// Bytes of it that are used.
+    /// Bytes of it in use.
     pub fn used_bytes(&self) -> u64 {
         u64::from(self.used & !HEAD)
     }

@@ -1,5 +1,5 @@
-//! One megablock: its descriptors to what its blocks are and how much of them is used.
-//! Owns what is believed of descriptors: a group that does not lie where it says is none.
+//! One megablock: reads from its descriptors what its blocks are and how much of them is in use. Owns
+//! the checks on descriptors: a group that does not lie where it says is ignored.
 
 use crate::descriptor::{self, BLOCK, BLOCKS, Descriptor, FIRST, MEGABLOCK};
 use crate::map::{Cell, Kind};
@@ -8,17 +8,17 @@ use crate::map::{Cell, Kind};
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Megablock {
     pub address: u64,
-    /// One for each of its 256 blocks.
+    /// One cell for each of its 256 blocks.
     pub cells: Vec<Cell>,
-    /// Descriptors that contradict each other: a runtime was just changing them.
+    /// Descriptors that contradict each other: the runtime was changing them.
     pub contradictions: u32,
 }
 
-/// Blocks of a group that lie in the megablocks behind.
+/// The blocks of a group that lie in the following megablocks.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Rest {
     head: Descriptor,
-    /// Blocks of it before.
+    /// Blocks of it that lie before them.
     before: u32,
 }
 
@@ -27,15 +27,15 @@ impl Megablock {
         Megablock { address, cells: Vec::with_capacity(BLOCKS), contradictions: 0 }
     }
 
-    /// One whose descriptors cannot be read any more, or were given back.
+    /// A megablock whose descriptors can no longer be read, or that was returned to the system.
     pub fn returned(address: u64) -> Megablock {
         let mut returned = Megablock::new(address);
         returned.plain(Kind::Returned, BLOCKS);
         returned
     }
 
-    /// What the `descriptors` of the megablock at `address` say, and what of its last group
-    /// lies behind it.
+    /// Reads the `descriptors` of the megablock at `address`; also returns the part of its last group
+    /// that lies in the following megablocks.
     pub fn read(address: u64, descriptors: &[u8]) -> (Megablock, Option<Rest>) {
         let head = |index: usize| {
             let head = descriptor::at(descriptors, index)?;
@@ -64,14 +64,13 @@ impl Megablock {
         (read, None)
     }
 
-    /// The megablock at `address`, which the `rest` of a group takes from its start; and what
-    /// is left of that.
+    /// The megablock at `address`, which begins with the `rest` of a group; and what remains of that group.
     pub fn go_on(address: u64, rest: Rest) -> (Megablock, Option<Rest>) {
         let mut read = Megablock::new(address);
         let left = (rest.head.blocks - rest.before) as usize;
         let here = left.min(BLOCKS);
         read.group(&rest.head, rest.before, here);
-        // A group ends with its last megablock, whatever of that it needs.
+        // A group takes the whole of its last megablock, however little of it it needs.
         read.plain(Kind::of(&rest.head), BLOCKS - here);
         let more = (left > BLOCKS).then(|| Rest { before: rest.before + here as u32, ..rest });
         (read, more)
@@ -81,24 +80,24 @@ impl Megablock {
         self.cells.extend(std::iter::repeat_n(Cell::plain(kind), count));
     }
 
-    /// `count` blocks of a group, `before` of which lie before this megablock.
+    /// Adds `count` blocks of a group, `before` of whose blocks lie before this megablock.
     fn group(&mut self, head: &Descriptor, before: u32, count: usize) {
         let before = u64::from(before);
         self.cells.extend(Cell::of_group(head, Kind::of(head), before..before + count as u64));
     }
 
-    /// Its blocks, each with its address.
+    /// Its blocks with their addresses.
     pub fn blocks(&self) -> impl Iterator<Item = (u64, &Cell)> {
         (self.address..).step_by(BLOCK as usize).zip(&self.cells)
     }
 
-    /// Whether it was given back to the system.
+    /// Whether it was returned to the system.
     pub fn is_returned(&self) -> bool {
         self.cells.first().is_some_and(|cell| cell.kind == Kind::Returned)
     }
 
-    /// Whether two looks at it saw the same; how far blocks of nurseries and pinned ones of
-    /// generation 0 are used changes while the program runs and says nothing of a collection.
+    /// Whether two looks at it agree. The used bytes of nursery blocks and of pinned blocks of generation
+    /// 0 are ignored: they change while the program runs, without a collection.
     pub fn agrees(&self, other: &Megablock) -> bool {
         let fills = |cell: &Cell| matches!(cell.kind, Kind::Nursery | Kind::Pinned) && cell.generation == 0;
         let place = |cell: &Cell| (cell.kind, cell.generation, cell.is_head());
@@ -107,7 +106,7 @@ impl Megablock {
             && self.cells.iter().zip(&other.cells).all(|(one, other)| alike(one, other))
     }
 
-    /// Address behind it.
+    /// Its end address.
     pub fn end(&self) -> u64 {
         self.address + MEGABLOCK
     }

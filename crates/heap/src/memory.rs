@@ -1,5 +1,5 @@
-//! The outside world of this room: bytes at addresses of a process or of what is left of
-//! one, and which addresses there are. Refuses to know where they come from.
+//! The memory that this crate reads: bytes at addresses of a live or dead process, and which
+//! addresses exist. Refuses to know where the bytes come from.
 
 use std::io;
 use std::ops::Range;
@@ -9,10 +9,10 @@ pub trait Memory {
     /// Fills `buffer` from `address`.
     ///
     /// # Errors
-    /// Any byte of it cannot be read.
+    /// A byte of it cannot be read.
     fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()>;
 
-    /// A little- or big-endian word as this machine has it.
+    /// Reads a 64-bit word in this machine's byte order.
     ///
     /// # Errors
     /// As [`Memory::read`].
@@ -22,11 +22,11 @@ pub trait Memory {
         Ok(u64::from_ne_bytes(word))
     }
 
-    /// Fills `words`, as this machine has them, from `ranges` one behind the other; these are
-    /// whole words, and no more than `words` has room for.
+    /// Fills `words`, in this machine's byte order, from `ranges`, one after the other. The ranges hold
+    /// whole words, no more than `words` has room for.
     ///
     /// # Errors
-    /// Any byte of them cannot be read.
+    /// A byte of them cannot be read.
     fn read_words(&self, ranges: &[Range<u64>], words: &mut [u64]) -> io::Result<()> {
         let mut rest = words.iter_mut();
         let mut bytes = Vec::new();
@@ -40,7 +40,7 @@ pub trait Memory {
         Ok(())
     }
 
-    /// A 32-bit word.
+    /// Reads a 32-bit word in this machine's byte order.
     ///
     /// # Errors
     /// As [`Memory::read`].
@@ -54,7 +54,7 @@ pub trait Memory {
 /// Addresses that a process can read and write, and that belong to its heap.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Space {
-    /// In order, disjoint, whole megablocks.
+    /// In address order, disjoint, in whole megablocks.
     pub committed: Vec<Range<u64>>,
 }
 
@@ -70,7 +70,7 @@ impl Space {
     }
 }
 
-/// The range that holds `address`, of ranges that are in order and disjoint.
+/// The range that holds `address`; `ranges` are sorted and disjoint.
 #[inline]
 pub fn holding(ranges: &[Range<u64>], address: u64) -> Option<&Range<u64>> {
     let behind = ranges.partition_point(|range| range.end <= address);

@@ -1,10 +1,9 @@
-//! Which pinned objects are alive, who holds them, and what dead neighbours that keeps.
-//! Owns the way from a pointer to the object that it points into. A pinned object is a byte
-//! array: it holds nothing itself.
+//! Which pinned objects are alive, what holds them, and which dead neighbours they keep. Owns finding
+//! the object that a pointer points into. A pinned object is a byte array: it has no pointers itself.
 //!
-//! An object counts as alive where a word of another object points to it or into it, or one
-//! of the program's own data. Right behind a major collection that is what the collector
-//! itself found; later it is what may be alive at most.
+//! An object counts as alive if a word of another object, or of the program's own data, points to it
+//! or into it. Right after a major collection these are the objects that the collector found alive;
+//! later the count is an upper bound.
 
 use crate::bits::Bits;
 use crate::blocks::{Group, Groups};
@@ -16,27 +15,27 @@ use crate::slices::is_large;
 use crate::walk::Tables;
 use std::collections::HashMap;
 
-/// What is pinned.
+/// What was found of the pinned objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pinned {
-    /// Block groups, their bytes, and those of them that are used.
+    /// Block groups with pinned objects.
     pub groups: u64,
     pub block_bytes: u64,
     pub used_bytes: u64,
     /// Objects, dead or alive.
     pub objects: u64,
-    /// Those that something points to, and their bytes.
+    /// Objects that something points to, and their bytes.
     pub live_objects: u64,
     pub live_bytes: u64,
-    /// Who holds them, those that hold most first.
+    /// What holds them, largest holders first.
     pub holders: Vec<Holder>,
-    /// Block groups that keep most dead bytes.
+    /// The block groups that keep most dead bytes.
     pub worst: Vec<Worst>,
-    /// What lives in each block group, by address.
+    /// What is alive in each block group, by address.
     pub lives: Vec<Live>,
 }
 
-/// What lives in a block group.
+/// What is alive in a block group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Live {
     pub address: u64,
@@ -52,47 +51,47 @@ pub struct Worst {
     pub address: u64,
     /// Bytes of objects that something points to.
     pub live_bytes: u64,
-    /// Used bytes of it otherwise.
+    /// The group's other used bytes.
     pub dead_bytes: u64,
-    /// The info table whose objects hold most of it.
+    /// The info table whose objects hold most of the group.
     pub holder: Option<u64>,
 }
 
-/// Objects of one info table that point to pinned ones.
+/// The objects of one info table that point to pinned objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The info table, or where among the program's own data the pointer lies.
+    /// Address of the info table, or of the pointer if that lies in the program's own data.
     pub info_address: u64,
     /// Pointers to pinned objects.
     pub count: u64,
-    /// Bytes of the objects that those point to; one with several pointers counts for each.
+    /// Bytes of the objects pointed to; an object with several pointers to it counts once for each.
     pub live_bytes: u64,
-    /// Dead bytes of their blocks, split among the holders of a block as what they hold in it.
+    /// Dead bytes of their blocks, split among a block's holders in proportion to what each holds there.
     pub kept_dead_bytes: u64,
 }
 
-/// Blocks shown as the worst.
+/// Number of worst block groups that are shown.
 const WORST: usize = 10;
-/// Words of a block within which its only object begins, however it is aligned.
+/// Words of a block within which its only object begins, whatever the alignment.
 const ALIGNED_WITHIN: usize = 64;
 
-/// The search for what is alive; several threads may search at once.
+/// The search for live objects; several threads may search at once.
 pub struct Search {
     pub groups: Groups,
-    /// Which words begin an object, and which of those are alive.
+    /// Which words begin an object, and which of those objects are alive.
     begin: Bits,
     alive: Bits,
     places: Places,
 }
 
 impl Search {
-    /// A search in `groups`, of which it is not known yet where objects begin.
+    /// Starts a search in `groups`; where objects begin is not known yet.
     pub fn over(groups: Groups) -> Search {
         Search { begin: Bits::of(&groups), alive: Bits::of(&groups), places: Places::of(&groups), groups }
     }
 
-    /// Finds where objects begin in the group called `number`, which holds `words`: of one
-    /// with several blocks, which is a single object, what its first block holds.
+    /// Finds where objects begin in group `number`, which holds `words`. For a group of several blocks,
+    /// which holds a single object, `words` is the content of its first block.
     pub fn begin<M: Memory>(&self, number: usize, words: &[u64], tables: &mut Tables<'_, M>) {
         let Some(group) = self.groups.get(number) else { return };
         if is_large(group.used_bytes()) {
@@ -106,8 +105,8 @@ impl Search {
         });
     }
 
-    /// Takes a word of an object: if it points to or into a pinned one, that is alive. Gives
-    /// the number of its group and its bytes.
+    /// Checks a word of an object: a pinned object that it points to or into is alive. Returns the
+    /// object's group number and bytes.
     #[inline]
     pub fn word(&self, word: u64) -> Option<(u32, u64)> {
         self.pointer(word, self.places.group(word)?)
@@ -115,15 +114,14 @@ impl Search {
 
     fn pointer(&self, address: u64, number: u32) -> Option<(u32, u64)> {
         let group = number as usize;
-        // Behind what is used of the block nothing lies.
+        // Nothing lies above the used part of the block.
         let found = self.groups.get(group).filter(|group| address < group.free)?;
         let begin = self.begin.last(group, (address - found.start) / 8)?;
         self.alive.set(group, begin);
         Some((number, self.bytes(group, begin)))
     }
 
-    /// Where in the large object that group `number` is `address` lies; `None`: the group has
-    /// small ones.
+    /// Offset of `address` in the large object of group `number`; `None`: the group holds small objects.
     #[inline]
     pub fn in_large(&self, address: u64, number: u32) -> Option<u64> {
         let group = self.groups.get(number as usize).filter(|group| is_large(group.used_bytes()))?;
@@ -138,7 +136,7 @@ impl Search {
         8 * next.saturating_sub(word)
     }
 
-    /// What was found. `young`: objects of generation 0 all count as alive.
+    /// Sums up; `young`: all objects of generation 0 count as alive.
     pub fn finish(&self, held: &Held, young: bool) -> Pinned {
         let mut pinned = Pinned {
             groups: self.groups.len() as u64,
@@ -160,7 +158,7 @@ impl Search {
             dead.push(dead_bytes);
             let bytes = group.used_bytes().next_multiple_of(BLOCK);
             pinned.lives.push(Live { address: group.start, bytes, live_bytes });
-            // A block without a live object is freed by the next collection of its generation.
+            // The next collection of its generation frees a block that has no live object.
             if live_bytes > 0 && dead_bytes > 0 {
                 pinned.worst.push(Worst { address: group.start, live_bytes, dead_bytes, holder: None });
             }
@@ -175,7 +173,7 @@ impl Search {
         pinned
     }
 
-    /// Who holds most of each of the groups.
+    /// For each group, the info table that holds most of it.
     fn most(&self, worst: &[Worst], held: &Held) -> Vec<Option<u64>> {
         let mut most: Vec<Option<(u64, u64)>> = vec![None; worst.len()];
         for ((holder, number), bytes) in &held.bytes {
@@ -213,9 +211,9 @@ fn holders(dead: &[u64], held: &Held) -> Vec<Holder> {
     holders
 }
 
-/// Places of the words that begin an object. What lies in the gaps between objects may be
-/// of earlier ones: their payloads lie at multiples of 16 bytes unless a program asks for
-/// less, so where two neighbouring words could begin one, it is the one that gives that.
+/// Indices of the words that begin an object. Gaps between objects may hold words of earlier ones.
+/// Payloads lie at multiples of 16 bytes unless a program asks for less, so of two adjacent
+/// candidates, take the one whose payload is aligned like that.
 fn beginnings<M: Memory>(words: &[u64], address: u64, tables: &mut Tables<'_, M>, mut found: impl FnMut(usize)) {
     let mut size = |at: usize| {
         let rest = words.get(at..)?;
@@ -235,14 +233,13 @@ fn beginnings<M: Memory>(words: &[u64], address: u64, tables: &mut Tables<'_, M>
     }
 }
 
-/// The group of each block. A heap may have holes of any size, so that megablocks which have
-/// none take no room for their blocks.
+/// The group of each block. A heap may have holes of any size, so empty megablocks take no space here.
 struct Places {
     /// Address of the first megablock.
     first: u64,
-    /// By megablock, where its blocks begin in `groups`, one more; 0: it has none.
+    /// By megablock, one more than the index in `groups` of its blocks; 0: it has none.
     megablocks: Vec<u32>,
-    /// Number of the group of each block, one more; 0: of none.
+    /// By block, one more than the number of its group; 0: none.
     groups: Vec<[u32; BLOCKS]>,
 }
 
@@ -298,7 +295,7 @@ mod tests {
     #[test]
     fn objects_that_are_pointed_to_live_and_their_neighbours_are_kept() {
         let bytes = CODE + 32;
-        // Three objects of 16 bytes, and one of 8; and a block of one object.
+        // Three objects of 16 bytes and one of 8; then a block with one object.
         let words = [bytes, 16, 1, 1, bytes, 16, 2, 2, bytes, 16, 3, 3, bytes, 8, 4];
         let memory = Image::default().words(CODE, &[2, 4, 0, 42]);
         let mut tables = Tables::new(&memory, code());
@@ -314,7 +311,7 @@ mod tests {
             found
         };
         let (slice, owner) = (0x1000, 0x2000);
-        // To its header, and into its payload; to no object; elsewhere.
+        // Pointers to the header, into the payload, to no object, and elsewhere.
         assert_eq!(word(BLOCK_AT + 4 * 8, owner), Some((0, 32)));
         assert_eq!(word(BLOCK_AT + 6 * 8 + 3, slice), Some((0, 32)));
         assert!([BLOCK_AT - 8, BLOCK_AT + 2000, 7].into_iter().all(|address| word(address, owner).is_none()));
@@ -338,10 +335,10 @@ mod tests {
             beginnings(words, BLOCK_AT, &mut tables, |at| all.push(at));
             all
         };
-        // One byte, then a gap in which an earlier object's first word is left.
+        // One byte, then a gap that still holds the first word of an earlier object.
         let words = [bytes, 1, 7, bytes, bytes, 1, 7, 0, bytes, 8, 7];
         assert_eq!(beginnings(&words), [0, 4, 8]);
-        // A program that asks for no alignment gets none.
+        // A program that asks for no alignment has none.
         let words = [bytes, 8, 7, bytes, 8, 7, bytes, 8, 7];
         assert_eq!(beginnings(&words), [0, 3, 6]);
     }

@@ -1,54 +1,54 @@
-//! What the runtime itself says of its heap, read from its variables: generations, how
-//! often they were collected, the nurseries. Owns the layout of `generation` and `nursery`
-//! (`rts/storage/GC.h`; the same from GHC 8.10 to 9.14 on 64-bit machines as far as it is
-//! read). Refuses what cannot be: a number that is not its place in the array.
+//! What the runtime's variables say about its heap: generations, how often they were collected,
+//! nurseries. Owns the layout of `generation` and `nursery` (`rts/storage/GC.h`; the fields read here
+//! are the same from GHC 8.10 to 9.14 on 64-bit machines). Refuses impossible values, such as a
+//! generation number that differs from its index in the array.
 
 use crate::memory::Memory;
 use std::io;
 use std::ops::Range;
 
-/// More than any program has.
+/// More generations than any program has.
 const GENERATIONS_MAX: u32 = 64;
 const NURSERIES_MAX: u32 = 4096;
-/// Bytes of `generation` up to the last of what is read.
+/// Bytes of `generation` up to the end of the last field that is read.
 const GENERATION: usize = 136;
-/// Bytes from `mark` to its end.
+/// Bytes from `mark` to the end of `generation`.
 const FROM_MARK: u64 = 88;
 
 /// Addresses of the runtime's variables in the process.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Statics {
-    /// `generations`: a pointer to their array.
+    /// `generations`: a pointer to the array.
     pub generations: Option<u64>,
-    /// `oldest_gen`: a pointer into it.
+    /// `oldest_gen`: a pointer into that array.
     pub oldest: Option<u64>,
-    /// `nurseries`: a pointer to their array.
+    /// `nurseries`: a pointer to the array.
     pub nurseries: Option<u64>,
     /// `n_nurseries`, 32 bits.
     pub n_nurseries: Option<u64>,
-    /// `capabilities`: their pointers, or a pointer to those.
+    /// `capabilities`: an array of pointers, or a pointer to one.
     pub capabilities: Option<u64>,
     /// `n_capabilities`, 32 bits.
     pub n_capabilities: Option<u64>,
-    /// `mblocks_allocated`: megablocks that the runtime has now.
+    /// `mblocks_allocated`: megablocks that the runtime has at present.
     pub megablocks: Option<u64>,
     /// `n_alloc_blocks`: blocks that are not on a free list.
     pub blocks: Option<u64>,
-    /// `mblock_address_space`: begin and end of what is reserved.
+    /// `mblock_address_space`: start and end of the reserved range.
     pub address_space: Option<u64>,
-    /// `free_list_head`: a pointer to the first range that was given back.
+    /// `free_list_head`: a pointer to the first range that was returned.
     pub given_back: Option<u64>,
-    /// `mblock_high_watermark`: nothing behind it was ever taken.
+    /// `mblock_high_watermark`: no address above it was ever used.
     pub high_watermark: Option<u64>,
-    /// `next_thread_id`: threads are numbered as they are made, from 1 on.
+    /// `next_thread_id`: threads are numbered from 1 in the order of creation.
     pub next_thread: Option<u64>,
 }
 
-/// More ranges than a list of them has.
+/// More ranges than the list has.
 const RANGES_MAX: usize = 1 << 16;
 
-/// Ranges of megablocks that the runtime has given back. The system may take its time: until
-/// then they are mapped and hold what they held. In order, apart from each other.
+/// Ranges of megablocks that the runtime has returned to the system. The system may unmap them later;
+/// until then they keep their content. Sorted and disjoint.
 ///
 /// # Errors
 /// The list cannot be read.
@@ -61,7 +61,7 @@ pub fn given_back(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Ran
     let head = statics.given_back.map(|head| memory.read_u64(head)).transpose()?;
     let mut at = head.unwrap_or(0);
     while at != 0 && ranges.len() < RANGES_MAX {
-        // Each one says: the one before, the one behind, its address, its size.
+        // Each entry: the previous one, the next one, its address, its size.
         let word = |place: u64| memory.read_u64(at.saturating_add(place));
         let (next, address, size) = (word(8)?, word(16)?, word(24)?);
         ranges.push(address..address.saturating_add(size));
@@ -81,39 +81,39 @@ pub fn given_back(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Ran
 /// One generation, as the runtime counts it.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Generation {
-    /// Blocks of objects that are moved, of large ones, of compact regions.
+    /// Blocks of movable objects, of large objects, and of compact regions.
     pub blocks: u64,
     pub large_blocks: u64,
     pub compact_blocks: u64,
-    /// The next one is collected when all blocks are more than this.
+    /// Collected next when the sum of its blocks exceeds this.
     pub blocks_max: u64,
     /// Collections of it so far.
     pub collections: u32,
-    /// Whether its next collection marks objects where they are and copies none. `None`: there
-    /// is a single generation, so that the end of what says so is not known.
+    /// Whether its next collection marks objects in place and copies none. `None`: with a single
+    /// generation, the end of the structure that says so is not known.
     pub marks: Option<bool>,
-    /// Blocks that a collection which is going on has still to empty; 0: none is, or as above.
+    /// Blocks that a running collection has yet to empty; 0: no collection runs, or as for `marks`.
     pub old_blocks: u64,
 }
 
-/// What was read in one look.
+/// The runtime's variables, read once.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Runtime {
-    /// The youngest first; empty where the variables are not known.
+    /// Youngest first; empty where the variables are not known.
     pub generations: Vec<Generation>,
     /// Blocks of all nurseries.
     pub nursery_blocks: Option<u64>,
-    /// Megablocks that the runtime has.
+    /// Megablocks that the runtime has at present.
     pub megablocks: Option<u64>,
     /// Blocks that are not on a free list.
     pub blocks: Option<u64>,
 }
 
 impl Runtime {
-    /// Reads what there is.
+    /// Reads the variables that are known.
     ///
     /// # Errors
-    /// Memory cannot be read, or holds what cannot be.
+    /// Memory cannot be read, or holds impossible values.
     pub fn read(memory: &impl Memory, statics: &Statics) -> io::Result<Runtime> {
         let word = |address: Option<u64>| address.map(|address| memory.read_u64(address)).transpose();
         Ok(Runtime {
@@ -124,14 +124,13 @@ impl Runtime {
         })
     }
 
-    /// Whether neither the oldest generation was collected nor megablocks were taken or given
-    /// back since it said `before`.
+    /// Whether, since `before`, the oldest generation was not collected and no megablock was taken or given back.
     pub fn is_as_whole_as(&self, before: &Runtime) -> bool {
         let oldest = |runtime: &Runtime| runtime.generations.last().map(|oldest| oldest.collections);
         oldest(self) == oldest(before) && self.megablocks == before.megablocks
     }
 
-    /// Collections so far; `None` where nothing counts them.
+    /// Number of collections so far; `None`: not counted.
     pub fn collections(&self) -> Option<u64> {
         let all = || self.generations.iter().map(|generation| u64::from(generation.collections));
         (!self.generations.is_empty()).then(|| all().sum())
@@ -149,7 +148,7 @@ fn generations(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Genera
     if number >= GENERATIONS_MAX || (number == 0) != (first == last) || last < first {
         return Err(contradiction());
     }
-    // Their size differs between versions and ways.
+    // The size differs between versions and ways.
     let size = if number == 0 { 0 } else { (last - first) / u64::from(number) };
     (0..=number).map(|index| generation(memory, first.saturating_add(u64::from(index) * size), index, size)).collect()
 }
@@ -173,14 +172,14 @@ fn generation(memory: &impl Memory, address: u64, number: u32, size: u64) -> io:
     })
 }
 
-/// What `mark` says. What comes before it differs between ways, what comes behind does not.
+/// The value of `mark`. Fields before it differ between ways, those after it do not.
 fn marks(memory: &impl Memory, address: u64, size: u64) -> io::Result<Option<bool>> {
     let Some(at) = size.checked_sub(FROM_MARK).filter(|at| *at >= GENERATION as u64) else { return Ok(None) };
     let said = memory.read_u32(address.saturating_add(at))?;
     Ok((said <= 1).then_some(said == 1))
 }
 
-/// What `n_old_blocks` says, the second word behind.
+/// The value of `n_old_blocks`, two words after `mark`.
 fn old_blocks(memory: &impl Memory, address: u64, size: u64) -> io::Result<u64> {
     let at = size.checked_sub(FROM_MARK).filter(|at| *at >= GENERATION as u64);
     at.map_or(Ok(0), |at| memory.read_u64(address.saturating_add(at + 16)))
@@ -199,6 +198,6 @@ fn nurseries(memory: &impl Memory, statics: &Statics) -> io::Result<Option<u64>>
     let mut words = vec![0; 2 * count as usize];
     let range = first..first.saturating_add(16 * u64::from(count));
     memory.read_words(std::slice::from_ref(&range), &mut words)?;
-    // Each one says: its first block, how many.
+    // Each nursery: its first block, then its number of blocks.
     Ok(Some(words.iter().skip(1).step_by(2).fold(0, |sum: u64, blocks| sum.saturating_add(*blocks))))
 }

@@ -1,6 +1,6 @@
-//! A sample of old objects: it costs the same however large the heap is. Owns which blocks
-//! are taken, and which of them count. The program runs on: a block that a collection is just emptying is full of what
-//! is no object, and does not count.
+//! Samples old objects at a cost that does not depend on the size of the heap. Owns which blocks are
+//! read and which of them count. The program keeps running: a block that a collection is emptying
+//! holds mostly words that are no objects, so it does not count.
 
 use crate::closure::Type;
 use crate::descriptor::DESCRIPTORS;
@@ -13,13 +13,13 @@ use rtscope_model::chance::Chance;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Megablocks of one look, and blocks of each.
+/// Megablocks per look, and blocks of each.
 const MEGABLOCKS: usize = 2;
 const BLOCKS: usize = 3;
-/// Code that is kept of each look.
+/// Code addresses recorded per look.
 const THUNKS_MAX: usize = 8;
 
-/// Samples blocks of `space`. Info tables lie beside `code`: thunks are identified by theirs.
+/// Samples blocks of `space`. Info tables lie next to `code`, and identify thunks.
 pub fn look(memory: &impl Memory, space: &Space, code: &[Range<u64>], chance: &mut Chance) -> OldObjects<u64> {
     let mut tables = Tables::new(memory, code.to_vec());
     let (mut old, mut thunks) = (OldObjects::default(), HashMap::<u64, u64>::new());
@@ -37,7 +37,7 @@ pub fn look(memory: &impl Memory, space: &Space, code: &[Range<u64>], chance: &m
                     here.extend(own.first().map(|code| (*code, 8 * own.len() as u64)));
                 }
             });
-            // What a thunk leaves behind when it is evaluated is skipped too: that is no more than half.
+            // The leftover words of evaluated thunks are skipped, too, but are at most half of a block.
             if skipped * 2 <= *used {
                 old.bytes += used;
                 here.into_iter().for_each(|(code, bytes)| *thunks.entry(code).or_default() += bytes);
@@ -51,7 +51,7 @@ pub fn look(memory: &impl Memory, space: &Space, code: &[Range<u64>], chance: &m
     old
 }
 
-/// The blocks of old objects in a megablock: where each starts, and its used bytes.
+/// The blocks of old objects in a random megablock: start address and used bytes of each.
 fn megablock(memory: &impl Memory, space: &Space, chance: &mut Chance) -> Option<Vec<(u64, u64)>> {
     let count = space.megablocks().count() as u64;
     let address = space.megablocks().nth(chance.below(count) as usize)?;
@@ -71,7 +71,7 @@ mod tests {
     const AT: u64 = 0x42_0010_0000;
     const CODE: u64 = 0x40_0000;
 
-    /// Info tables of a pair, of a thunk with one free variable, and of a selection.
+    /// Info tables of a pair, a thunk with one free variable, and a selector.
     fn code() -> (Image, [u64; 3]) {
         let table = |pointers: u64, others: u64, number: u64| [others << 32 | pointers, number];
         let words = [table(2, 0, 4), table(1, 0, 16), table(0, 0, 22)].concat();
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn unevaluated_thunks_of_old_blocks_are_counted() {
         let (image, [pair, thunks, field]) = code();
-        // Two thunks for each pair, and one selection for each two pairs.
+        // Two thunks for each pair, and one selector for every two pairs.
         let objects = [pair, 1, 2, thunks, 0, 9, thunks, 0, 9, pair, 1, 2, thunks, 0, 9, thunks, 0, 9, field, 0, 9];
         let laid = Laid::at(AT).group(1, 0, Flags::EVACUATED, 168).group(1, 1, Flags::EVACUATED, 168).group(
             1,

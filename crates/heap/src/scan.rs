@@ -1,6 +1,6 @@
-//! One pass over the objects of a heap: a census by info table, and which pinned objects
-//! they hold. Owns which blocks are read and what of them counts. Threads share the work;
-//! memory is read batch by batch and not kept.
+//! One pass over the objects of a heap: a census by info table, and which pinned objects they hold.
+//! Owns which blocks are read and what counts. Threads share the work; memory is read in batches and
+//! not kept.
 
 use crate::batch::{self, Batch, Reader};
 use crate::blocks::Groups;
@@ -20,10 +20,10 @@ use std::ops::Range;
 
 /// Words of a large object that are read at once.
 const PART: u64 = 1 << 16;
-/// Words at its start, which say what it is.
+/// Words at the start of a large object that show what it is.
 const HEAD: u64 = 8;
 
-/// What was met of one info table.
+/// The objects of one info table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub info_address: u64,
@@ -32,32 +32,31 @@ pub struct Entry {
     pub bytes: u64,
 }
 
-/// What a pass found.
+/// The result of a pass.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// By bytes, the most first.
+    /// The census, most bytes first.
     pub census: Vec<Entry>,
-    /// What is pinned.
+    /// What was found of pinned objects.
     pub pinned: Pinned,
-    /// What is large, and the info table of most slices of it.
+    /// What was found of large objects, and the info table of most slices of them.
     pub large: (Large, Option<u64>),
-    /// Used bytes of the blocks whose objects the census is of, and bytes of them that are
-    /// no object which can be told.
+    /// Used bytes of the blocks that the census covers.
     pub read_bytes: u64,
-    /// See `read_bytes`.
+    /// Those of `read_bytes` in which no object was recognized.
     pub skipped_bytes: u64,
-    /// Blocks that could not be read any more.
+    /// Bytes of blocks that could no longer be read.
     pub unread_bytes: u64,
 }
 
-/// What a program has beside its blocks, and what may be used to read it.
+/// What a scan needs to know about a program in addition to its blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
-    /// Threads that read; 0 is one.
+    /// Threads that read; 0 means one.
     pub threads: usize,
-    /// Addresses that are mapped from files: info tables lie there.
+    /// Address ranges mapped from files, where the info tables lie.
     pub code: Vec<Range<u64>>,
-    /// Its own data, as far as it was written to: words there may point to pinned objects.
+    /// The written part of the program's own data: its words may point to pinned objects.
     pub data: Vec<Range<u64>>,
 }
 
@@ -65,7 +64,7 @@ impl Scan {
     /// Scans the blocks of `survey`.
     pub fn of(memory: &(impl Memory + Sync), survey: &Survey, statics: &Statics, beside: &Beside) -> Scan {
         let search = Search::over(Groups::of(survey, |kind, _| kind == Kind::Pinned));
-        // A large one says at its start what it is, and holds nothing.
+        // A large object shows its type at its start, and holds no pointers.
         let heads = search.groups.heads();
         let pinned = batch::batches(&heads);
         let unread = batch::in_parallel(pinned.len(), beside.threads, |numbers| {
@@ -83,8 +82,8 @@ impl Scan {
         passes.into_iter().for_each(|sums| all.add(sums));
         let mut census: Vec<Entry> = all.census.into_values().collect();
         census.sort_by_key(|entry| (std::cmp::Reverse(entry.bytes), entry.info_address));
-        // A collection moves the youngest objects, so that who holds what was allocated of late
-        // is not to be found any more.
+        // A collection moves the youngest objects, so what holds recently allocated objects can no longer be
+        // found.
         let moved = survey.is_past(Runtime::read(memory, statics).ok().as_ref());
         let pinned = search.finish(&all.held, moved && survey.oldest_generation() > 0);
         let large = all.slices.finish(&search.groups, &work.large);
@@ -93,12 +92,12 @@ impl Scan {
     }
 }
 
-/// A piece of work.
+/// A unit of work.
 enum Unit {
-    /// Blocks whose objects are moved.
+    /// Blocks of movable objects.
     Moved(Batch),
-    /// Blocks whose objects may hold something, but are not counted: what was allocated since
-    /// the last collection, and segments, in which dead objects stay where they are.
+    /// Blocks whose objects may hold others but are not counted: memory allocated since the last
+    /// collection, and non-moving segments, where dead objects stay in place.
     Held(Batch),
     /// Words of a large object.
     Large(usize, Range<u64>),
@@ -106,7 +105,7 @@ enum Unit {
     Data(Range<u64>),
 }
 
-/// All work, and what it is in.
+/// All units of work, and the groups that they refer to.
 struct Work {
     moved: Groups,
     held: Groups,
@@ -118,7 +117,7 @@ impl Work {
     fn of(memory: &impl Memory, survey: &Survey, statics: &Statics, beside: &Beside) -> Work {
         let moved = Groups::of(survey, |kind, _| kind == Kind::Small);
         let large = Groups::of(survey, |kind, _| kind == Kind::Large);
-        // Nurseries that are not to be found hold nothing that is known.
+        // Without known nurseries, no recent allocation is known.
         let mut held = young::nurseries(memory, statics).unwrap_or_default();
         held.extend(Groups::of(survey, |kind, _| kind == Kind::NonMoving).iter().copied());
         let held = Groups::made(held);
@@ -134,7 +133,7 @@ impl Work {
     }
 }
 
-/// What a thread found.
+/// What one thread found.
 #[derive(Default)]
 struct Sums {
     census: HashMap<u64, Entry>,
@@ -160,7 +159,7 @@ impl Sums {
     }
 }
 
-/// The work of one thread.
+/// One thread's share of the work.
 struct Pass<'m, M> {
     reader: Reader<'m, M>,
     tables: Tables<'m, M>,
@@ -168,12 +167,12 @@ struct Pass<'m, M> {
     sums: Sums,
 }
 
-/// What is done with objects that are met.
+/// What is done with each object.
 struct Objects<'m> {
     search: &'m Search,
     holding: Holding,
     slices: Slices,
-    /// Objects and their bytes, by number of the table.
+    /// Objects and their bytes, by table number.
     tallies: Vec<(Info, u64, u64)>,
 }
 
@@ -196,7 +195,7 @@ impl Objects<'_> {
         }
     }
 
-    /// An object that lies at `address`.
+    /// Counts an object that lies at `address`.
     fn object(&mut self, table: Table, own: &[u64], address: u64) {
         let from = table.info.kind.first_field(own, address, own.len());
         let (Some(holder), Some(fields)) = (own.first(), own.get(from..)) else { return };
@@ -258,7 +257,7 @@ impl<'m, M: Memory> Pass<'m, M> {
         });
     }
 
-    /// Words of a large object. A byte array holds nothing: what is in it is not read.
+    /// Scans words of a large object. A byte array holds no pointers: its content is not read.
     fn large(&mut self, groups: &Groups, number: usize, part: &Range<u64>) {
         let Some(group) = groups.get(number) else { return };
         let used = group.used_bytes() / 8;
@@ -288,7 +287,7 @@ impl<'m, M: Memory> Pass<'m, M> {
         }
     }
 
-    /// Words of the program's own data: the address of one is its holder's.
+    /// Scans words of the program's own data: the holder is the address of the word.
     fn data(&mut self, range: &Range<u64>) {
         let mut at = range.start.next_multiple_of(8);
         while at < range.end / 8 * 8 {
@@ -339,7 +338,7 @@ mod tests {
             .group(8, 1, Flags::NON_MOVING, 0)
             .group(1, 1, Flags::LARGE, 100 * 8)
             .free(237);
-        // Five byte strings, 32 bytes each, and a long one.
+        // Five byte strings of 32 bytes each, and a long one.
         let pinned: Vec<u64> = (0..5).flat_map(|number| [bytes, 16, number, number]).collect();
         let string = |number: u64| block(3) + 32 * number;
         let mut long = vec![7; 1024];

@@ -1,6 +1,6 @@
-//! Large objects that are seen only through slices. Owns what counts as one: a constructor
-//! with an address inside of a large pinned object whose last field is a length that fits
-//! there, as byte strings are. Whatever else points inside sees all of it.
+//! Large objects that are only seen through slices. Owns what counts as a slice: a constructor with
+//! an address inside a large pinned object whose last field is a length that fits there, as in byte
+//! strings. Any other pointer into the object counts as seeing all of it.
 
 use crate::blocks::Groups;
 use crate::closure::Type;
@@ -12,21 +12,21 @@ use std::collections::HashMap;
 /// What is seen of one object.
 #[derive(Copy, Clone, Default)]
 struct Seen {
-    /// Bytes that slices show, one after the other.
+    /// Sum of the bytes that slices show.
     bytes: u64,
-    /// The info table of one that shows it.
+    /// The info table of one of these slices.
     holder: u64,
 }
 
-/// What is seen of large objects, by number of their group.
+/// What is seen of large objects, by group number.
 #[derive(Default)]
 pub struct Slices {
     seen: HashMap<u32, Seen>,
 }
 
 impl Slices {
-    /// The object `own` points at `offset` into a large one of `bytes` in `group`; its header
-    /// is no place to look at it from.
+    /// The object `own` points at `offset` into a large object of `bytes` in `group`. Pointers to its
+    /// header show nothing of it.
     pub fn add(&mut self, group: u32, (offset, bytes): (u64, u64), table: Table, own: &[u64]) {
         const HEADER: u64 = 16;
         if offset < HEADER {
@@ -39,7 +39,7 @@ impl Slices {
         seen.holder = own.first().copied().unwrap_or(0);
     }
 
-    /// Adds what another thread has seen.
+    /// Adds the results of another thread.
     pub fn merge(&mut self, other: Slices) {
         for (group, more) in other.seen {
             let seen = self.seen.entry(group).or_default();
@@ -47,8 +47,8 @@ impl Slices {
         }
     }
 
-    /// Sums up; `pinned` are the groups that numbers are of, `others` large objects that may
-    /// be anything. Beside it, the info table of most of the slices: its name is the caller's.
+    /// Sums up; `pinned`: the groups that the numbers refer to; `others`: large objects of any type. Also
+    /// returns the info table of most of the slices; the caller looks up its name.
     pub fn finish(&self, pinned: &Groups, others: &Groups) -> (Large, Option<u64>) {
         let mut large = Large { objects: others.len() as u64, bytes: others.used_bytes(), ..Large::default() };
         let mut holders: HashMap<u64, u64> = HashMap::new();
@@ -68,7 +68,7 @@ impl Slices {
     }
 }
 
-/// Small pinned objects share single blocks.
+/// Whether it is large: small pinned objects share single blocks.
 pub fn is_large(used_bytes: u64) -> bool {
     used_bytes > BLOCK
 }

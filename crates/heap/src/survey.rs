@@ -1,9 +1,9 @@
-//! A consistent look at all blocks of a heap whose program runs on. Owns how often it is
-//! looked and what is accepted. A collection of a young generation takes a millisecond and
-//! may come a thousand times in a second, so no look at a whole large heap lies between two
-//! of them: some megablocks at a time are read twice and accepted where both looks agree and
-//! no collection was counted meanwhile; what is not is looked at again. A collection of the
-//! oldest generation, and megablocks that were taken or given back, let everything begin anew.
+//! A consistent look at all blocks of a heap while its program runs. Owns how often it looks and what
+//! it accepts. A young collection takes a millisecond and may come a thousand times per second, so no
+//! look at a whole large heap fits between two of them. Instead, a few megablocks at a time are read
+//! twice, and accepted if both looks agree and no collection was counted in between; the others are
+//! read again. A collection of the oldest generation, or megablocks that were taken or returned,
+//! restart the whole survey.
 
 use crate::descriptor::{BLOCK, DESCRIPTORS};
 use crate::map::Kind;
@@ -13,34 +13,34 @@ use crate::runtime::{Runtime, Statics, given_back};
 use std::io;
 use std::ops::Range;
 
-/// Looks at what changes under them; what is still changing then is taken as it was last.
+/// Looks at megablocks that keep changing; after that, the last look is taken.
 const LOOKS_MAX: u32 = 32;
-/// Megablocks that are looked at together.
+/// Megablocks that are read together.
 const TOGETHER: usize = 16;
-/// Passes over everything.
+/// Passes over the whole heap.
 const PASSES_MAX: u32 = 4;
-/// Blocks that the runtime has for itself between collections: lists, what it keeps for
-/// pinned objects. No more than these, and than this part of all blocks in use.
+/// Blocks that the runtime itself uses between collections: lists, and what it keeps for pinned
+/// objects. At most this many, or this part of all blocks in use.
 const OWN_BLOCKS: u64 = 2048;
 const OWN_PART: u64 = 8;
 
-/// What blocks of one kind and generation come to.
+/// Sums over the blocks of one kind and generation.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Total {
     pub kind: Kind,
-    /// Their generation, where the kind has one.
+    /// Their generation, if the kind has one.
     pub generation: Option<u8>,
     pub blocks: u64,
-    /// Bytes of them up to where each is used; descriptors, free and returned ones have none.
+    /// Used bytes of these blocks; 0 for descriptors and for free and returned blocks.
     pub used_bytes: u64,
 }
 
-/// The blocks of a heap.
+/// The blocks of a heap, as one consistent look.
 #[derive(Clone, Debug)]
 pub struct Survey {
-    /// By address.
+    /// In address order.
     pub megablocks: Vec<Megablock>,
-    /// What the runtime's variables said, before and after.
+    /// The runtime's variables before the survey and after it.
     pub before: Runtime,
     /// See `before`.
     pub after: Runtime,
@@ -48,15 +48,15 @@ pub struct Survey {
     pub looks: u32,
     /// Megablocks of which no two looks agreed.
     pub unsettled: u64,
-    /// Whether nothing could change.
+    /// Whether nothing could change during the survey.
     pub still: bool,
-    /// What blocks of each kind and generation come to, in the order of kinds.
+    /// Sums by kind and generation, in the order of kinds.
     pub totals: Vec<Total>,
 }
 
 impl Survey {
-    /// Looks at the blocks of `space`. `still` says that nothing can change: the program is
-    /// stopped, or it is a core file.
+    /// Reads the blocks of `space`. `still` says that nothing can change: the program is stopped, or this
+    /// is a core file.
     ///
     /// # Errors
     /// The runtime's variables cannot be read, or contradict each other.
@@ -79,25 +79,25 @@ impl Survey {
         }
     }
 
-    /// Collections that came meanwhile; `None` where nothing counts them.
+    /// Collections during the survey; `None`: not counted.
     pub fn collections(&self) -> Option<u64> {
         Some(self.after.collections()?.saturating_sub(self.before.collections()?))
     }
 
-    /// Blocks in use less those that the runtime says are: what was missed or counted twice.
+    /// Blocks in use minus the runtime's count of them: what was missed or counted twice.
     pub fn missed_blocks(&self) -> Option<i64> {
         let free = [Kind::Free, Kind::FreeMegablock, Kind::Descriptors, Kind::Returned];
         let used = self.blocks(|total| !free.contains(&total.kind));
-        // What a runtime says may be any number.
+        // A runtime's count may be any number.
         let signed = |blocks: u64| i64::try_from(blocks).unwrap_or(i64::MAX);
         Some(signed(used) - signed(self.after.blocks?))
     }
 
-    /// Whether what was read cannot all be of one moment between two collections: blocks in use,
-    /// or those of objects that move, are others than the runtime counts. While it collects,
-    /// the generation that is collected counts none.
+    /// Whether what was read cannot all be from one moment between two collections: the blocks in use, or
+    /// those of movable objects, differ from the runtime's counts. The runtime counts 0 for a generation
+    /// while it collects it.
     pub fn is_off(&self) -> bool {
-        // These come and go while it is looked.
+        // These change during the survey.
         let young = self.blocks(|total| total.kind == Kind::Nursery || total.generation == Some(0));
         let is_far = |one: u64, other: u64| one.abs_diff(other) > 64 + 2 * young + other / 100;
         let blocks = |generation: &crate::runtime::Generation| generation.blocks;
@@ -111,13 +111,13 @@ impl Survey {
             || moved.is_some_and(|moved| is_far(seen, moved))
     }
 
-    /// Whether it got megablocks after its mappings were read: what lies in them was missed.
+    /// Whether the heap grew after its mappings were read: the new megablocks were missed.
     fn is_short(&self) -> bool {
         let found = self.megablocks.iter().filter(|megablock| !megablock.is_returned()).count() as u64;
         !self.still && self.after.megablocks.is_some_and(|all| all > found)
     }
 
-    /// Whether a collection of any generation may have come since, if the runtime now says `now`.
+    /// Whether any collection may have happened between the survey and `now`.
     pub fn is_past(&self, now: Option<&Runtime>) -> bool {
         let both = self.after.collections().zip(now.and_then(Runtime::collections));
         !self.still && both.is_none_or(|(then, now)| then != now)
@@ -132,29 +132,29 @@ impl Survey {
         self.totals.iter().map(|total| total.used_bytes).sum()
     }
 
-    /// The oldest generation: as the runtime says, or the oldest that is seen.
+    /// The oldest generation that the runtime reports, else the oldest one seen.
     pub fn oldest_generation(&self) -> u8 {
         let said = self.after.generations.len().checked_sub(1).map(|oldest| oldest.min(255) as u8);
         let cells = || self.megablocks.iter().flat_map(|megablock| &megablock.cells);
         said.unwrap_or_else(|| cells().map(|cell| cell.generation).max().unwrap_or(0))
     }
 
-    /// Bytes of blocks that a collection of all generations copies.
+    /// Bytes of the blocks that a collection of all generations would copy.
     pub fn copied_bytes(&self) -> u64 {
         let marks = |generation: u8| self.after.generations.get(usize::from(generation)).and_then(|said| said.marks);
         let stays = |total: &Total| total.generation.and_then(marks).is_some_and(|marks| marks);
         BLOCK * self.blocks(|total| total.kind == Kind::Small && !stays(total))
     }
 
-    /// Whether the old generation was just being collected: the blocks that a collection
-    /// empties have lost their flags, and what lives in them is not told from what is dead.
+    /// Whether the old generation was being collected: the blocks that a collection empties have lost
+    /// their flags, so live and dead objects in them cannot be distinguished.
     pub fn in_collection(&self) -> bool {
         let own = self.blocks(|total| total.kind == Kind::Other);
         let used = self.blocks(|total| total.kind.is_used());
         own > OWN_BLOCKS.max((own + used) / OWN_PART)
     }
 
-    /// Descriptors that contradicted others in the last look.
+    /// Contradictory descriptors in the last look.
     pub fn contradictions(&self) -> u64 {
         self.megablocks.iter().map(|megablock| u64::from(megablock.contradictions)).sum()
     }
@@ -179,8 +179,8 @@ fn totals(megablocks: &[Megablock], nursery_blocks: Option<u64>) -> Vec<Total> {
     totals
 }
 
-/// Blocks that a capability keeps for pinned objects look like those of its nursery: what is
-/// more than the runtime counts as nurseries is the runtime's own.
+/// Blocks that a capability keeps for pinned objects look like those of its nursery: blocks in excess
+/// of the runtime's nursery count are its own.
 fn keep_nurseries(totals: &mut Vec<Total>, said: Option<u64>) {
     let Some(said) = said else { return };
     let Some(nursery) = totals.iter_mut().find(|total| total.kind == Kind::Nursery) else { return };
@@ -199,7 +199,7 @@ struct Look<'m, M> {
     statics: &'m Statics,
     given_back: Vec<Range<u64>>,
     still: bool,
-    /// The most that any of them took.
+    /// Most looks that any group of megablocks took.
     looks: u32,
     unsettled: u64,
 }
@@ -210,7 +210,7 @@ impl<M: Memory> Look<'_, M> {
         let mut all: Vec<Megablock> = Vec::with_capacity(addresses.len());
         let mut rest: Option<Rest> = None;
         for addresses in addresses.chunks(TOGETHER) {
-            // A group does not go over a hole.
+            // A group does not span a hole.
             let goes_on = all.last().is_some_and(|last| Some(&last.end()) == addresses.first());
             let (settled, more) = self.some(addresses, rest.filter(|_| goes_on))?;
             all.extend(settled);
@@ -219,7 +219,7 @@ impl<M: Memory> Look<'_, M> {
         Ok(all)
     }
 
-    /// Looks at some of them until nothing changes.
+    /// Looks at these megablocks until nothing changes.
     fn some(&mut self, addresses: &[u64], rest: Option<Rest>) -> io::Result<(Vec<Megablock>, Option<Rest>)> {
         let mut count = Runtime::read(self.memory, self.statics)?.collections();
         let mut seen = self.once(addresses, rest);
@@ -309,7 +309,7 @@ mod tests {
         };
         assert!(!megablocks(Flags::EVACUATED).in_collection());
         let inside = megablocks(0);
-        // Nothing changes while it marks: the looks agree.
+        // Nothing changes while it marks, so the looks agree.
         assert!(inside.in_collection() && inside.unsettled == 0);
     }
 
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(survey.megablocks[1], Megablock::returned(hole));
     }
 
-    /// Memory in which something changes for so many reads.
+    /// Memory that changes for a number of reads.
     struct Restless {
         reads: Cell<u64>,
         until: u64,
@@ -364,7 +364,7 @@ mod tests {
         let survey = Survey::take(&image, &Space::default(), &statics, false).unwrap();
         assert_eq!((survey.collections(), survey.after.generations.len()), (Some(0), 2));
         assert_eq!(survey.after.collections(), Some(42));
-        // Symbols of another program.
+        // The symbols of another program.
         let wrong = Statics { oldest: Some(0x1000), ..statics };
         assert_eq!(Runtime::read(&image, &wrong).unwrap().generations.len(), 1);
         let wrong = Statics { generations: Some(0x1008), ..statics };
@@ -392,7 +392,7 @@ mod tests {
         let whole = taken(252, 251, 0);
         assert_eq!((whole.is_off(), whole.missed_blocks(), whole.copied_bytes()), (false, Some(0), 251 * BLOCK));
         assert!(taken(252, 0, 0).is_off() && taken(400, 251, 0).is_off());
-        // What is marked where it lies is not copied; what is no answer is none.
+        // Memory that is marked in place is not copied; an unusable answer counts as none.
         assert_eq!([1, 2].map(|marks| taken(252, 251, marks).copied_bytes()), [0, 251 * BLOCK]);
     }
 

@@ -1,4 +1,4 @@
-//! Heaps made block by block, for tests.
+//! Heaps for tests, built block by block.
 
 use crate::blocks::{Group, Groups};
 use crate::descriptor::{BLOCK, FIRST, MEGABLOCK};
@@ -7,7 +7,7 @@ use crate::memory::{Memory, Space};
 use std::collections::BTreeMap;
 use std::io;
 
-/// The descriptors of a megablock.
+/// The descriptors of a megablock under construction.
 pub struct Laid {
     address: u64,
     bytes: Vec<u8>,
@@ -15,19 +15,19 @@ pub struct Laid {
 }
 
 impl Laid {
-    /// Of the megablock at `address`.
+    /// Starts at `address`.
     pub fn at(address: u64) -> Laid {
         Laid { address, bytes: vec![0; 16384], next: FIRST }
     }
 
-    /// The next group.
+    /// Appends a group.
     pub fn group(mut self, blocks: u32, generation: u16, flags: u16, used: u64) -> Laid {
         let start = self.address + self.next as u64 * BLOCK;
         self.set(start, start + used, generation, flags, blocks);
         self
     }
 
-    /// A free one.
+    /// Appends a free group.
     pub fn free(mut self, blocks: u32) -> Laid {
         let start = self.address + self.next as u64 * BLOCK;
         self.set(start, u64::MAX, 0, 0, blocks);
@@ -44,25 +44,25 @@ impl Laid {
         self.next = (self.next + blocks as usize).min(256);
     }
 
-    /// Their bytes.
+    /// The descriptors as bytes.
     pub fn descriptors(&self) -> Vec<u8> {
         self.bytes.clone()
     }
 }
 
-/// So many megablocks from `address` on.
+/// A space of `megablocks` from `address` on.
 pub fn space(address: u64, megablocks: u64) -> Space {
     Space { committed: std::iter::once(address..address + megablocks * MEGABLOCK).collect() }
 }
 
-/// Pinned groups: address and used bytes of each.
+/// Pinned groups from pairs of address and used bytes.
 pub fn groups(of: &[(u64, u64)]) -> Groups {
     let group =
         |(start, used): &(u64, u64)| Group { start: *start, free: start + used, kind: Kind::Pinned, generation: 1 };
     Groups::made(of.iter().map(group).collect())
 }
 
-/// Bytes at addresses.
+/// Memory with bytes at some addresses.
 #[derive(Default)]
 pub struct Image {
     parts: BTreeMap<u64, Vec<u8>>,
@@ -75,7 +75,7 @@ impl Image {
         self
     }
 
-    /// Puts words there.
+    /// Puts `words` at `address`.
     pub fn words(self, address: u64, words: &[u64]) -> Image {
         self.put(address, words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>())
     }

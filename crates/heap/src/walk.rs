@@ -1,41 +1,41 @@
-//! From object to object through the blocks that collections fill: objects lie back to back
-//! there. Owns finding the next object where the walk is lost, which it is where a thunk was
-//! updated in place (what is left of it is not cleared), and behind objects whose size only
-//! the runtime knows. Bytes skipped are counted, not guessed.
+//! Walks from object to object through the blocks that collections fill, where objects lie back to
+//! back. Owns finding the next object when the walk is lost: after a thunk that was updated in place
+//! (its leftover words are not cleared), and after objects whose size only the runtime knows.
+//! Skipped bytes are counted, not guessed.
 
 use crate::closure::{Info, TABLE};
 use crate::memory::{Memory, holding};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Tables that are found at once; a program's heap is mostly made of fewer.
+/// Slots of the fast lookup; most of a program's heap uses fewer tables.
 const QUICK: usize = 1 << 10;
 
-/// A table that was read: its place in the order of tables, and what it says.
+/// A table that was read: its number and content.
 #[derive(Copy, Clone, Debug)]
 pub struct Table {
     pub number: u32,
     pub info: Info,
 }
 
-/// Info tables of one program, read as they are met and numbered in that order.
+/// The info tables of one program, read when first met and numbered in that order.
 pub struct Tables<'m, M> {
     memory: &'m M,
     code: Vec<Range<u64>>,
     known: HashMap<u64, Option<Table>>,
     quick: Vec<(u64, Option<Table>)>,
-    /// Of each, by its number.
+    /// Address of each table, by number.
     pub addresses: Vec<u64>,
 }
 
 impl<'m, M: Memory> Tables<'m, M> {
-    /// Tables lie beside code, in `code`: addresses that are mapped from files.
+    /// `code`: address ranges mapped from files; tables lie next to the code there.
     pub fn new(memory: &'m M, mut code: Vec<Range<u64>>) -> Tables<'m, M> {
         code.sort_by_key(|range| range.start);
         Tables { memory, code, known: HashMap::new(), quick: vec![(0, None); QUICK], addresses: Vec::new() }
     }
 
-    /// The table of an object whose first word is `word`; `None` where that is none.
+    /// The table of an object whose first word is `word`; `None`: it is no object.
     pub fn find(&mut self, word: u64) -> Option<Table> {
         let place = ((word >> 3) ^ (word >> 13)) as usize % QUICK;
         match self.quick.get(place) {
@@ -45,7 +45,7 @@ impl<'m, M: Memory> Tables<'m, M> {
     }
 
     fn find_slowly(&mut self, word: u64, place: usize) -> Option<Table> {
-        // Most words are no code: they are not remembered.
+        // Most words do not point to code; these are not cached.
         holding(&self.code, word)?;
         let table = match self.known.get(&word) {
             Some(known) => *known,
@@ -71,15 +71,15 @@ impl<'m, M: Memory> Tables<'m, M> {
     }
 }
 
-/// An object that was met.
+/// An object found by a walk.
 #[derive(Copy, Clone, Debug)]
 pub struct Object {
     pub table: Table,
-    /// Place of its first word among the words that were walked.
+    /// Index of its first word in the walked words.
     pub at: usize,
 }
 
-/// Walks `words`, the used part of a block group; gives the bytes that were skipped.
+/// Walks `words`, the used part of a block group; returns the number of skipped bytes.
 pub fn walk<M: Memory>(words: &[u64], tables: &mut Tables<'_, M>, mut met: impl FnMut(Object, &[u64])) -> u64 {
     let (mut at, mut skipped) = (0, 0);
     while let Some((first, rest)) = words.get(at..).and_then(|rest| Some((rest.first()?, rest))) {
@@ -107,7 +107,7 @@ mod tests {
 
     const CODE: u64 = 0x40_0000;
 
-    /// Tables of a pair, a byte array, a thread.
+    /// Info tables of a pair, a byte array and a thread.
     fn image() -> Image {
         let table = |pointers: u64, others: u64, number: u64| [others << 32 | pointers, number];
         let words = [table(2, 0, 4), table(0, 0, 42), table(0, 0, 52)].concat();
@@ -119,8 +119,8 @@ mod tests {
         let memory = image();
         let mut tables = Tables::new(&memory, std::iter::once(CODE..CODE + 0x1000).collect());
         let (pair, bytes, thread) = (CODE + 16, CODE + 32, CODE + 48);
-        // A thread has words that nobody can tell from outside, some of which look like
-        // pointers; behind it comes an object again.
+        // The words of a thread cannot be interpreted from outside, and some look like pointers; after it,
+        // an object follows.
         let words = [pair, 1, 2, bytes, 9, 7, 7, thread, 5, 0x42_0000_0000, pair, 3, 4, 77];
         let mut all = Vec::new();
         let skipped = walk(&words, &mut tables, |object, own| all.push((object.table.info.kind, object.at, own.len())));

@@ -1,6 +1,6 @@
-//! What was allocated since the last collection: blocks of nurseries up to the one that each
-//! capability is just filling. Owns finding that one. What lies behind it in a nursery's
-//! chain is left from before, whatever its descriptors say.
+//! Memory allocated since the last collection: the nursery blocks up to the one that each capability
+//! is filling. Owns finding that block. Later blocks in a nursery's chain hold old content, whatever
+//! their descriptors say.
 
 use crate::blocks::Group;
 use crate::descriptor::{self, BLOCK, DESCRIPTORS, Descriptor, MEGABLOCK};
@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-/// More than any program has.
+/// More capabilities than any program has.
 const CAPABILITIES_MAX: u32 = 4096;
-/// Blocks in the chains of all nurseries; more are not followed.
+/// Blocks that are followed in the chains of all nurseries.
 const CHAIN_MAX: u64 = 1 << 22;
-/// Words of a capability among which its registers are.
+/// Words of a capability that include its registers.
 const REGISTERS: usize = 192;
-/// Bytes of `nursery`: the first block, and how many.
+/// Bytes of `nursery`: a pointer to the first block, and the number of blocks.
 const NURSERY: u64 = 16;
 
-/// The used blocks of all nurseries; none where the runtime's variables are not known.
+/// The used blocks of all nurseries; empty where the runtime's variables are not known.
 ///
 /// # Errors
 /// Memory cannot be read.
@@ -28,7 +28,7 @@ pub fn nurseries(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Grou
     let (Some(nurseries), Some(count)) = (statics.nurseries, statics.n_nurseries) else { return Ok(Vec::new()) };
     let (first, count) = (memory.read_u64(nurseries)?, u64::from(memory.read_u32(count)?.min(CAPABILITIES_MAX)));
     let filled = filling(memory, statics, &(first..first.saturating_add(NURSERY * count)))?;
-    // Nurseries are handed out in their order.
+    // Nurseries are assigned in order.
     let Some(last) = filled.keys().next_back() else { return Ok(Vec::new()) };
     let mut chain = Chain { memory, megablock: 0, descriptors: vec![0; DESCRIPTORS], left: CHAIN_MAX };
     let mut groups = Vec::new();
@@ -40,9 +40,9 @@ pub fn nurseries(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Grou
     Ok(groups)
 }
 
-/// Numbers of the nurseries that capabilities are filling, and the descriptor of the block that
-/// each is at. Up to some version `capabilities` points to their array, later it is the array:
-/// it is what gives a nursery for each of them.
+/// The nurseries that capabilities are filling, by number, and the descriptor of each one's current
+/// block. `capabilities` points to an array in old versions and is the array in newer ones: the right
+/// reading is the one that yields a nursery for every capability.
 fn filling(memory: &impl Memory, statics: &Statics, nurseries: &Range<u64>) -> io::Result<BTreeMap<u64, u64>> {
     let (Some(array), Some(count)) = (statics.capabilities, statics.n_capabilities) else { return Ok(BTreeMap::new()) };
     let count = u64::from(memory.read_u32(count)?.min(CAPABILITIES_MAX));
@@ -58,8 +58,8 @@ fn filling(memory: &impl Memory, statics: &Statics, nurseries: &Range<u64>) -> i
     Ok(in_array(array).or_else(|| in_array(pointed)).unwrap_or_default())
 }
 
-/// Where in `nurseries` the one of a capability lies, and the descriptor of the block that it
-/// is filling: its registers have both side by side.
+/// Address in `nurseries` of a capability's nursery, and the descriptor of its current block: its
+/// registers hold both in adjacent words.
 fn current(memory: &impl Memory, capability: u64, nurseries: &Range<u64>) -> io::Result<Option<(u64, u64)>> {
     let mut words = vec![0; REGISTERS];
     let range = capability..capability.saturating_add(8 * REGISTERS as u64);
@@ -70,7 +70,7 @@ fn current(memory: &impl Memory, capability: u64, nurseries: &Range<u64>) -> io:
     Ok(found.map(|(nursery, block)| (*nursery, *block)).next())
 }
 
-/// A chain of blocks that is followed; its descriptors mostly lie in one megablock.
+/// Follows a chain of blocks, whose descriptors mostly lie in one megablock.
 struct Chain<'m, M> {
     memory: &'m M,
     megablock: u64,
@@ -90,7 +90,7 @@ impl<M: Memory> Chain<'_, M> {
         Ok(descriptor::at(&self.descriptors, index).filter(|found| found.start == own))
     }
 
-    /// The used parts of the `count` blocks from `at` on, up to the one that is being filled.
+    /// Collects the used parts of the `count` blocks from `at` on, up to the current block.
     fn follow(&mut self, mut at: u64, count: u64, last: Option<u64>, groups: &mut Vec<Group>) -> io::Result<()> {
         for _ in 0..count {
             if at == 0 || self.left == 0 {
@@ -98,7 +98,7 @@ impl<M: Memory> Chain<'_, M> {
             }
             self.left -= 1;
             let Some(found) = self.descriptor(at)? else { break };
-            // Nurseries are made of single blocks.
+            // Nurseries consist of single blocks.
             if found.used_bytes().is_some_and(|used| (1..=BLOCK).contains(&used)) {
                 groups.push(Group { start: found.start, free: found.free, kind: Kind::Nursery, generation: 0 });
             }
@@ -126,14 +126,14 @@ mod tests {
         }
         let mut bytes = laid.descriptors();
         let descriptor = |index: u64| AT + 64 * index;
-        // Each leads to the next one; the fourth to the fifth, which is another nursery's.
+        // Each links to the next; the fourth links to the fifth, which belongs to another nursery.
         for index in 4..9 {
             bytes[index * 64 + 16..index * 64 + 24].copy_from_slice(&descriptor(index as u64 + 1).to_ne_bytes());
         }
         let (capabilities, nurseries, capability) = (0x1000, 0x2000, 0x3000);
         let mut registers = vec![0; REGISTERS];
         (registers[100], registers[101]) = (nurseries, descriptor(6));
-        // The array itself, and a pointer to it.
+        // As the array itself, and as a pointer to it.
         let image = Image::default()
             .put(AT, bytes)
             .words(capabilities, &[capability, 0x1180])

@@ -1,7 +1,6 @@
-//! Records the kernel side while a program runs, without the rest of rtscope:
-//! `sched_record DIRECTORY TIER PROGRAM [ARGUMENT…]`, where the tier is one of
-//! tracepoints, cpu-wide-switches, own-switches, polling. Used by the live tests
-//! (as another user, and to be killed) and to measure what recording costs.
+//! Records only the kernel side while a program runs: `sched_record DIRECTORY TIER PROGRAM [ARGUMENT…]`,
+//! where the tier is one of tracepoints, cpu-wide-switches, own-switches, polling. Used by the live
+//! tests (as another user, and to be killed) and to measure the cost of recording.
 
 use rtscope_host::folder::Folder;
 use rtscope_host::kernel::{KernelRecorder, Options, Target};

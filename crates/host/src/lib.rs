@@ -1,4 +1,4 @@
-//! The only room with system calls and `unsafe`: `/proc`, control groups,
+//! The only crate with system calls and `unsafe`: `/proc`, control groups,
 //! spawning, reading a process's memory, sampling, and writing a capture.
 //!
 //! Owns what touches the machine and the recorded program, under one rule: the
@@ -7,7 +7,7 @@
 //!
 //! From the bottom: `system` (the kernel's own files, clocks, threads), `sandbox`, `privileges`
 //! and `target` (what other users control is opened and read through these), `binary` and
-//! `symbols` (what files of programs say), `machine`, `programs` (starting them), `kernel`,
+//! `symbols` (what the files of programs contain), `machine`, `programs` (starting them), `kernel`,
 //! `runtimes` (a folder for each), `recording` (the sequence).
 
 pub mod binary;

@@ -1,5 +1,5 @@
-//! Numbers as bytes: seven bits in each, the lowest first. Owns that encoding and a cursor over
-//! bytes of unknown origin; refuses numbers longer than 64 bits.
+//! Numbers as varints: seven bits per byte, lowest first. Owns that encoding and a cursor over bytes of unknown
+//! origin; refuses numbers longer than 64 bits.
 
 use crate::LevelsError;
 
@@ -12,23 +12,23 @@ pub fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Bytes into which a [`Short`] writes: a power of two.
+/// Size of the buffer that a [`Short`] writes to: a power of two.
 pub const ROOM: usize = 64;
 
-/// Writes a few numbers without asking for room at each byte.
+/// Writes a few numbers without a capacity check per byte.
 pub struct Short<'a> {
     room: &'a mut [u8; ROOM],
     length: usize,
 }
 
 impl<'a> Short<'a> {
-    /// At the beginning of `room`.
+    /// Starts at the beginning of `room`.
     #[inline]
     pub fn new(room: &'a mut [u8; ROOM]) -> Self {
         Short { room, length: 0 }
     }
 
-    /// Bytes written.
+    /// Number of bytes written.
     #[inline]
     pub fn length(&self) -> usize {
         self.length
@@ -37,7 +37,7 @@ impl<'a> Short<'a> {
     #[inline]
     pub fn byte(&mut self, byte: u8) {
         debug_assert!(self.length < ROOM);
-        // The mask never does anything; with it there is nothing to check.
+        // The mask changes nothing, but avoids a bounds check.
         self.room[self.length & (ROOM - 1)] = byte;
         self.length += 1;
     }
@@ -51,31 +51,31 @@ impl<'a> Short<'a> {
         self.byte(value as u8);
     }
 
-    /// Appends a difference, small ones of either sign short.
+    /// Appends a difference; small ones are short whatever their sign.
     #[inline]
     pub fn signed(&mut self, value: i64) {
         self.number(((value << 1) ^ (value >> 63)) as u64);
     }
 }
 
-/// Reads on in `bytes`, which lie at `at` in the file.
+/// Reads `bytes`, which lie at offset `at` of the file.
 pub struct Cursor<'a> {
     bytes: &'a [u8],
     at: u64,
 }
 
 impl<'a> Cursor<'a> {
-    /// At the beginning of `bytes`.
+    /// Starts at the beginning of `bytes`.
     pub fn new(bytes: &'a [u8], at: u64) -> Self {
         Cursor { bytes, at }
     }
 
-    /// Whether everything was read.
+    /// Whether all bytes were read.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// What is wrong, here.
+    /// The error `what` at this position.
     pub fn damaged(&self, what: &'static str) -> LevelsError {
         LevelsError::Damaged { at: self.at, what }
     }
@@ -101,13 +101,13 @@ impl<'a> Cursor<'a> {
         Err(self.damaged("a number is too long"))
     }
 
-    /// The next difference.
+    /// Reads the next difference.
     pub fn signed(&mut self) -> Result<i64, LevelsError> {
         let value = self.number()?;
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// The next number, where it fits.
+    /// Reads the next number, if it fits the type.
     pub fn small<T: TryFrom<u64>>(&mut self) -> Result<T, LevelsError> {
         let value = self.number()?;
         T::try_from(value).map_err(|_| self.damaged("a number is too large"))

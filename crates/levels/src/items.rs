@@ -1,88 +1,88 @@
-//! What levels of detail are made of: spans, values, and what becomes of them in bins; how wide bins and tiles
-//! of a level are; why a file of them cannot be read. Refuses to merge and to know a byte.
+//! The elements of levels of detail: spans, values, and their merged forms; the widths of bins and tiles; the errors
+//! of reading them. Refuses to merge and to know the encoding.
 
-/// The kind of items in which several rare kinds of one bin are taken together.
+/// The kind of an item that merges several rare kinds of a bin.
 pub const OTHER: u16 = 0xffff;
 
-/// Levels that there can be: the last has one tile for all of time.
+/// Number of levels: the last has one tile for all of time.
 pub const LEVELS: u8 = 23;
 
-/// The first level of spans that is stored beside level 0: those between are read from the raw spans of the
-/// same time, of which there are not too many, and which would be stored nearly once more on each of them.
+/// The first level of spans that is stored in addition to level 0. The levels between are computed from the raw spans
+/// of the tile: there are not too many of these, and storing each level would nearly duplicate them.
 pub(crate) const FIRST_MERGED: u8 = 3;
 
-/// Bins in a tile.
+/// Number of bins in a tile.
 pub(crate) const BINS: u64 = 1 << 10;
 
-/// A stretch of a track in one state.
+/// A span of a track in one state.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Span {
     /// Start, nanoseconds since the session's start.
     pub from: u64,
-    /// End, nanoseconds; a moment (`to == from`) is kept as one nanosecond.
+    /// End, nanoseconds; an instant (`to == from`) is stored as one nanosecond.
     pub to: u64,
-    /// What it is: the writer's own number.
+    /// The writer's number for its state.
     pub kind: u16,
-    /// More about it: the writer's own number, 0 for nothing.
+    /// The writer's number for a detail; 0: none.
     pub detail: u32,
 }
 
-/// A value of a track, which holds until the next.
+/// A value of a track, which holds until the next one.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Point {
-    /// Since when, nanoseconds since the session's start.
+    /// Start, nanoseconds since the session's start.
     pub at: u64,
-    /// The value, in the track's unit.
+    /// The value in the track's unit.
     pub value: i64,
 }
 
 /// A span, or several of one kind in one bin.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Item {
-    /// Start of the first, nanoseconds.
+    /// Start of the first span, nanoseconds.
     pub from: u64,
-    /// End of the last, nanoseconds.
+    /// End of the last span, nanoseconds.
     pub to: u64,
-    /// What they are; [`OTHER`]: several.
+    /// Their kind; [`OTHER`]: several kinds.
     pub kind: u16,
-    /// How many begin here; 0: the rest of one that began in the bin before.
+    /// Number of spans that begin here; 0: the rest of one that began in the bin before.
     pub count: u32,
-    /// How long they are together, nanoseconds.
+    /// Their total length, nanoseconds.
     pub covered_ns: u64,
-    /// Detail of the longest.
+    /// Detail of the longest span.
     pub detail: u32,
 }
 
 impl Item {
-    /// The part of [`Item::covered_ns`] that lies in `[from, to)`: exact for whole spans, and for merged ones
-    /// where these bounds are bounds of bins.
+    /// The part of [`Item::covered_ns`] in `[from, to)`: exact for whole spans, and for merged ones if `from` and
+    /// `to` are bounds of bins.
     pub fn covered_in(&self, from: u64, to: u64) -> u64 {
         let cut = self.to.min(to).saturating_sub(self.from.max(from));
         self.covered_ns.min(cut)
     }
 }
 
-/// Values of one bin, or a single one.
+/// The values of one bin, or a single one.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Range {
-    /// When the first was posted, nanoseconds.
+    /// Time of the first value, nanoseconds.
     pub from: u64,
-    /// When the last was.
+    /// Time of the last value, nanoseconds.
     pub to: u64,
-    /// Least.
+    /// Smallest value.
     pub min: i64,
-    /// Greatest.
+    /// Largest value.
     pub max: i64,
-    /// The last, which holds until the next range.
+    /// Last value, which holds until the next range.
     pub last: i64,
 }
 
-/// What a track holds.
+/// The content of a track.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Form {
-    /// Spans.
+    /// Spans that do not overlap.
     Spans,
-    /// Values.
+    /// Values that hold until the next one.
     Values,
 }
 
@@ -91,7 +91,7 @@ pub const fn bin_ns(level: u8) -> u64 {
     1 << bin_shift(level)
 }
 
-/// The tile of `level` in which `at` lies.
+/// The tile of `level` that contains `at`.
 pub const fn tile_at(level: u8, at: u64) -> u64 {
     match at.checked_shr(tile_shift(level)) {
         Some(tile) => tile,
@@ -99,7 +99,7 @@ pub const fn tile_at(level: u8, at: u64) -> u64 {
     }
 }
 
-/// The first level on which everything before `end` is one tile.
+/// The first level whose tile 0 covers everything before `end`.
 pub fn top_level(end: u64) -> u8 {
     (0..LEVELS).find(|level| tile_at(*level, end.saturating_sub(1)) == 0).unwrap_or(LEVELS - 1)
 }
@@ -114,7 +114,7 @@ pub(crate) const fn tile_shift(level: u8) -> u32 {
     bin_shift(level) + 10
 }
 
-/// What keeps levels from being read.
+/// Why levels cannot be read.
 #[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum LevelsError {
@@ -135,13 +135,13 @@ pub enum LevelsError {
 /// What was written.
 #[derive(Copy, Clone, Eq, PartialEq, Default, Debug)]
 pub struct Counts {
-    /// Spans.
+    /// Number of spans.
     pub spans: u64,
-    /// Values.
+    /// Number of values.
     pub points: u64,
-    /// Of both, those that began before the end of the one before, and were cut or moved.
+    /// Number of spans and values that began before the end of their predecessor, and were cut or moved.
     pub clipped: u64,
-    /// Spans of which nothing was left, or that end before they begin; they are not there.
+    /// Number of spans that were dropped: nothing was left of them, or they end before they begin.
     pub dropped: u64,
 }
 

@@ -1,24 +1,24 @@
-//! One track as it is written: each level is fed by what the level below comes to. Owns that ladder, and
-//! which levels are stored; refuses unsorted input, which the writer has mended.
+//! The levels of one track while it is written: each level gets the output of the level below. Owns that chain, and
+//! which levels are stored; refuses unsorted input, which the writer has already corrected.
 
 use crate::items::{FIRST_MERGED, Item, LEVELS, Point, Range, Span, bin_shift};
 use crate::merge::{Bins, KINDS_MAX, Piece, RangeBins, Sink, fold};
 use crate::tree::{Out, Root, Store};
 use std::io::{self, Write};
 
-/// A level of spans above the raw ones.
+/// A level of merged spans.
 struct Merged {
     bins: Bins,
     store: Store<Item>,
 }
 
-/// Spans of one track.
+/// The levels of a track of spans.
 pub struct SpanLadder {
     raw: Store<Item>,
     levels: Vec<Merged>,
 }
 
-/// Takes what a level comes to: stores it and feeds the next.
+/// Receives the output of a level: stores it and passes it to the next level.
 struct Upwards<'a, W> {
     store: &'a mut Store<Item>,
     above: &'a mut [Merged],
@@ -34,7 +34,7 @@ impl<W: Write> Sink for Upwards<'_, W> {
         } else {
             fold(group).iter().try_for_each(|item| self.store.put(item, self.out))?;
         }
-        // Kinds are told apart anew on each level.
+        // Every level distinguishes kinds anew.
         group.iter().try_for_each(|piece| feed(self.above, *piece, self.out))
     }
 
@@ -59,7 +59,7 @@ impl Default for SpanLadder {
 }
 
 impl SpanLadder {
-    /// Takes the next span; it begins where the last one ended, or later.
+    /// Adds the next span; it must not begin before the end of the last one.
     #[inline]
     pub fn push<W: Write>(&mut self, span: &Span, out: &mut Out<W>) -> io::Result<()> {
         let piece = Piece::of(span);
@@ -67,7 +67,7 @@ impl SpanLadder {
         feed(&mut self.levels, piece, out)
     }
 
-    /// Writes what is open; the tops of the indices of the first `levels` levels.
+    /// Writes what is open; returns the tops of the indices of the first `levels` levels.
     pub fn finish<W: Write>(&mut self, levels: u8, out: &mut Out<W>) -> io::Result<Vec<Option<Root>>> {
         let mut rest = self.levels.as_mut_slice();
         while let Some((level, above)) = rest.split_first_mut() {
@@ -80,34 +80,34 @@ impl SpanLadder {
         stores.map(|store| store.map_or(Ok(None), |store| store.finish(out))).collect()
     }
 
-    /// Writes blocks that are too large by now.
+    /// Writes blocks that are now too large.
     pub fn shrink<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()> {
         self.raw.shrink(out)?;
         self.levels.iter_mut().try_for_each(|level| level.store.shrink(out))
     }
 
-    /// Bytes that it holds.
+    /// Memory used, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let level = |level: &Merged| size_of::<Merged>() + level.bins.memory_bytes() + level.store.memory_bytes();
         self.raw.memory_bytes() + self.levels.iter().map(level).sum::<usize>()
     }
 }
 
-/// Values of one track.
+/// The levels of a track of values.
 pub struct ValueLadder {
     levels: Vec<(RangeBins, Store<Range>)>,
 }
 
 impl Default for ValueLadder {
     fn default() -> Self {
-        // On level 0 values of one moment are one.
+        // On level 0, values at the same time are merged.
         let shift = |level| if level == 0 { 0 } else { bin_shift(level) };
         ValueLadder { levels: (0..LEVELS).map(|level| (RangeBins::new(shift(level)), Store::default())).collect() }
     }
 }
 
 impl ValueLadder {
-    /// Takes the next value; it is not before the last one.
+    /// Adds the next value; it must not be earlier than the last one.
     pub fn push<W: Write>(&mut self, point: &Point, out: &mut Out<W>) -> io::Result<()> {
         let mut range = Range::of(point);
         for (bins, store) in &mut self.levels {

@@ -1,11 +1,11 @@
-//! Levels of detail: what a track of a timeline looks like at every scale, so that a picture of any
-//! stretch of a recording costs what its pixels cost.
+//! Levels of detail: a track of a timeline at every scale, so that the cost of drawing any part of a recording
+//! depends on its pixels.
 //!
-//! Owns the merging of spans and values into bins, the file that holds it (`docs/formats/levels.md`), its one-pass
-//! [`Writer`] and its [`Reader`], which takes any bytes. Refuses to know what a track, a kind or a
-//! detail means, to open files, and to draw.
+//! Owns the merging of spans and values into bins, their file (`docs/formats/levels.md`), its one-pass [`Writer`],
+//! and its [`Reader`], which accepts any bytes. Refuses to know what a track, a kind or a detail means, to open
+//! files, and to draw.
 //!
-//! Level 0 is what was written. Level k has bins of 2^(10+2k) ns, and a tile of it is 1,024 bins.
+//! Level 0 is the input. Level k has bins of 2^(10+2k) ns, and a tile has 1,024 bins.
 #![forbid(unsafe_code)]
 
 mod bytes;

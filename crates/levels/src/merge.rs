@@ -1,25 +1,25 @@
-//! Spans and values into bins of one width. Owns what belongs together in a bin and what stays
-//! by itself; refuses to know widths of other levels, bytes and files.
+//! Merges spans and values into bins of one width. Owns what is merged in a bin and what stays separate; refuses to
+//! know widths of other levels, bytes and files.
 
 use crate::items::{BINS, Item, OTHER, Point, Range, Span};
 
-/// Kinds that a bin keeps apart when it is stored; the rest of it is [`OTHER`].
+/// Limit of separate kinds in a stored bin; the rest become [`OTHER`].
 pub const KINDS_MAX: u64 = 6;
 
-/// Items of one tile, at most.
+/// Limit of items in a tile.
 pub const TILE_ITEMS_MAX: usize = (BINS * (KINDS_MAX + 1) + 2 * BINS) as usize;
 
-/// Kinds that a bin keeps apart while it is open.
+/// Limit of separate kinds in an open bin.
 const OPEN_MAX: usize = 15;
 
-/// Kinds below this number are found at once.
+/// Kinds below this number are found by index.
 const PLACES: usize = 32;
 
 /// A span on its way up, or spans of one kind in one bin of the level below.
 #[derive(Copy, Clone, Debug)]
 pub struct Piece {
     pub item: Item,
-    /// Length of the longest span in it, also where it was cut.
+    /// Length of its longest span before any cut.
     pub longest_ns: u64,
     /// A span that is neither cut nor merged.
     pub whole: bool,
@@ -32,7 +32,7 @@ impl Piece {
         Piece { item: Item { from, to, kind, count: 1, covered_ns, detail }, longest_ns: covered_ns, whole: true }
     }
 
-    /// The parts before and behind `at`, which lies inside. Only whole spans are cut.
+    /// The parts before and after `at`, which lies inside. Only whole spans are cut.
     fn cut(self, at: u64) -> (Piece, Piece) {
         let head = Item { to: at, covered_ns: at - self.item.from, ..self.item };
         let tail = Item { from: at, covered_ns: self.item.to - at, count: 0, ..self.item };
@@ -51,24 +51,23 @@ impl Piece {
     }
 }
 
-/// Who takes what bins come to.
+/// Receives the content of bins.
 pub trait Sink {
     type Error;
 
-    /// The spans of one bin that lie between two long ones, by kind, in the order of their starts.
+    /// The spans of one bin between two long ones, by kind, in the order of their starts.
     fn group(&mut self, group: &[Piece]) -> Result<(), Self::Error>;
 
     /// A span at least as long as a bin.
     fn long(&mut self, piece: &Piece) -> Result<(), Self::Error>;
 }
 
-/// Spans of one track in bins of 2^`shift` ns. They come in order and do not overlap, or are
-/// bins of a level below.
+/// The spans of one track in bins of 2^`shift` ns. They come in order and do not overlap, or are bins of a level below.
 pub struct Bins {
     shift: u32,
     bin: u64,
     open: Vec<Piece>,
-    /// Where in `open` each of the first kinds is, plus one.
+    /// Index in `open` of each of the first kinds, plus one.
     places: [u8; PLACES],
 }
 
@@ -77,7 +76,7 @@ impl Bins {
         Bins { shift, bin: 0, open: Vec::new(), places: [0; PLACES] }
     }
 
-    /// Takes the next piece.
+    /// Adds the next piece.
     #[inline]
     pub fn push<S: Sink>(&mut self, mut piece: Piece, sink: &mut S) -> Result<(), S::Error> {
         if piece.whole && piece.longest_ns >> self.shift != 0 {
@@ -101,7 +100,7 @@ impl Bins {
         }
     }
 
-    /// Hands over what is open.
+    /// Passes the open bin to `sink`.
     #[inline]
     pub fn close<S: Sink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
         if self.open.is_empty() {
@@ -141,22 +140,22 @@ impl Bins {
         }
     }
 
-    /// Bytes that it holds.
+    /// Memory used, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.open.capacity() * size_of::<Piece>()
     }
 }
 
-/// What is stored of a group: the kinds that cover most, and the others as one.
+/// The stored form of a group: the kinds that cover most, and the others merged into one.
 pub fn fold(group: &[Piece]) -> Vec<Item> {
     let mut kept: Vec<Piece> = group.to_vec();
-    // The sort is stable: of kinds that cover as much, those that begin first are kept.
+    // The sort is stable: of kinds with equal cover, those that begin first stay separate.
     kept.sort_by_key(|piece| (piece.item.kind == OTHER, std::cmp::Reverse(piece.item.covered_ns)));
     let mut rest = kept.split_off(kept.len().min(KINDS_MAX as usize)).into_iter();
     if let Some(mut other) = rest.next() {
         other.item.kind = OTHER;
         rest.for_each(|piece| other.join(&piece));
-        // It may be there already.
+        // There may already be one.
         match kept.last_mut().filter(|last| last.item.kind == OTHER) {
             Some(last) => last.join(&other),
             None => kept.push(other),
@@ -172,7 +171,7 @@ impl Range {
         Range { from: at, to: at, min: value, max: value, last: value }
     }
 
-    /// Takes in the next one.
+    /// Merges the next range into this one.
     pub(crate) fn join(&mut self, next: &Range) {
         self.to = next.to;
         self.min = self.min.min(next.min);
@@ -181,7 +180,7 @@ impl Range {
     }
 }
 
-/// Values of one track in bins of 2^`shift` ns.
+/// The values of one track in bins of 2^`shift` ns.
 pub struct RangeBins {
     shift: u32,
     open: Option<Range>,
@@ -192,7 +191,7 @@ impl RangeBins {
         RangeBins { shift, open: None }
     }
 
-    /// Takes the next range, which lies in one bin; gives the bin before, where that is over.
+    /// Adds the next range, which lies in one bin; returns the previous bin if it is complete.
     pub fn push(&mut self, next: Range) -> Option<Range> {
         match &mut self.open {
             Some(open) if open.from >> self.shift == next.from >> self.shift => {
@@ -203,7 +202,7 @@ impl RangeBins {
         }
     }
 
-    /// What is open.
+    /// Returns the open bin.
     pub fn close(&mut self) -> Option<Range> {
         self.open.take()
     }
@@ -266,7 +265,7 @@ mod tests {
     #[test]
     fn a_short_span_over_a_bound_counts_where_it_begins() {
         let merged = merged(&[(1000, 1100, 1, 4), (1100, 1190, 1, 9)]);
-        // Of the second bin the longest is the one that was cut.
+        // In the second bin, the longest span is the one that was cut.
         assert_eq!(merged, [item(1000, 1024, 1, 1, 24, 4), item(1024, 1190, 1, 1, 166, 4)]);
     }
 
@@ -278,7 +277,7 @@ mod tests {
         assert_eq!(merged.len(), 7);
         assert_eq!(merged.iter().map(|item| item.covered_ns).sum::<u64>(), (0..20).map(|kind| 10 + kind).sum::<u64>());
         assert_eq!(merged.iter().map(|item| item.count).sum::<u32>(), 20);
-        // Kinds behind the fifteenth are not told apart.
+        // Kinds after the fifteenth are not distinguished.
         let kinds: Vec<u16> = merged.iter().map(|item| item.kind).collect();
         assert_eq!(kinds, [OTHER, 9, 10, 11, 12, 13, 14]);
         assert_eq!(merged.first().unwrap().detail, 19);

@@ -1,5 +1,5 @@
-//! Reads levels of detail in pieces. Owns the check of every byte; takes any without panicking and
-//! holds a bounded number of items whatever they say.
+//! Reads levels of detail in pieces. Owns the check of every byte; accepts any bytes without panicking, and holds a
+//! bounded number of items.
 
 use crate::bytes::Cursor;
 use crate::items::{Counts, FIRST_MERGED, Form, Item, LevelsError, Range, Span, bin_shift, tile_shift, top_level};
@@ -11,32 +11,32 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// How the bytes begin and end.
+/// The first and last bytes of the file.
 pub const MAGIC: &[u8; 8] = b"RTSLEVL1";
-/// Numbers of tracks are smaller.
+/// Limit of track numbers.
 pub const TRACKS_MAX: u32 = 1 << 16;
-/// Bytes that the writer's caller may put beside the levels.
+/// Limit of the caller's document that is stored with the levels, in bytes.
 pub const META_MAX: u64 = 64 << 20;
 
 const DIRECTORY_MAX: u64 = 64 << 20;
 const TRAILER: u64 = 40;
 
-/// What is known of a track without reading it.
+/// The facts of a track in the index.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Track {
     /// Its number.
     pub id: u32,
-    /// What it holds.
+    /// Its content: spans or values.
     pub form: Form,
-    /// Spans or values on level 0.
+    /// Number of spans or values on level 0.
     pub count: u64,
-    /// Start of the first, nanoseconds.
+    /// Start of the first one, nanoseconds.
     pub from: u64,
-    /// End of the last, nanoseconds.
+    /// End of the last one, nanoseconds.
     pub to: u64,
 }
 
-/// Levels of detail that can be read.
+/// Opened levels of detail.
 pub struct Reader {
     source: Arc<dyn ReadAt>,
     tracks: BTreeMap<u32, (Track, Vec<Option<Root>>)>,
@@ -55,7 +55,7 @@ impl Reader {
     /// Reads the index of the first `length` bytes of `source`.
     ///
     /// # Errors
-    /// Bytes that are something else, have no end, or contradict themselves.
+    /// The bytes are not levels of detail, are incomplete, or contradict themselves.
     pub fn open(source: Arc<dyn ReadAt>, length: u64) -> Result<Reader, LevelsError> {
         let magic = MAGIC.len() as u64;
         if length < magic || read(&*source, 0, magic)? != MAGIC {
@@ -88,17 +88,17 @@ impl Reader {
         Ok(Reader { source, tracks, meta, counts, end })
     }
 
-    /// What the writer's caller put beside the levels.
+    /// The document that the writer's caller stored with the levels.
     pub fn meta(&self) -> &[u8] {
         &self.meta
     }
 
-    /// The tracks that hold something, by number.
+    /// The tracks that are not empty, by number.
     pub fn tracks(&self) -> impl Iterator<Item = Track> + '_ {
         self.tracks.values().map(|(track, _)| *track)
     }
 
-    /// What was written.
+    /// Counts of what was written.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -108,17 +108,17 @@ impl Reader {
         self.end
     }
 
-    /// The last level: everything is its tile 0.
+    /// The last level: its tile 0 covers everything.
     pub fn top(&self) -> u8 {
         top_level(self.end)
     }
 
-    /// The spans of `track` that touch a tile, in the order of their starts, [`TILE_ITEMS_MAX`] at the most.
-    /// Whole spans are not cut at the tile's bounds. A tile of level 0 with more spans than that comes in bins.
-    /// Of the first three levels the work grows with the spans in the tile, of others it is bounded.
+    /// The spans of `track` that touch a tile, in the order of their starts, at most [`TILE_ITEMS_MAX`]. Whole spans
+    /// are not cut at the tile's bounds. A tile of level 0 with more spans is returned as bins. On the first three
+    /// levels the work grows with the spans in the tile; on others it is bounded.
     ///
     /// # Errors
-    /// No such track or level, damage.
+    /// No such track or level, or damage.
     pub fn items(&self, track: u32, level: u8, tile: u64) -> Result<Vec<Item>, LevelsError> {
         let Some((root, window)) = self.find(track, Form::Spans, level, tile, false)? else { return Ok(Vec::new()) };
         let merge = level > 0 && level < FIRST_MERGED;
@@ -129,11 +129,11 @@ impl Reader {
         Ok(taken.finish())
     }
 
-    /// The values of `track` in a tile, in order, and the last one before it, which may still hold where the
-    /// tile begins. At most one for each bin; level 0 has single values where there are not more than 1,024.
+    /// The values of `track` in a tile, in order, and the last one before it, which may still hold at the start of
+    /// the tile. At most one per bin; level 0 has single values if there are at most 1,024.
     ///
     /// # Errors
-    /// No such track or level, damage.
+    /// No such track or level, or damage.
     pub fn points(&self, track: u32, level: u8, tile: u64) -> Result<Vec<Range>, LevelsError> {
         let Some((root, window)) = self.find(track, Form::Values, level, tile, true)? else { return Ok(Vec::new()) };
         let mut taken = Ranges { level, window, earlier: None, ranges: Vec::new(), bins: None, before: None };
@@ -160,7 +160,7 @@ impl Reader {
     }
 }
 
-/// First and last nanosecond of a tile; `None` behind the end of time.
+/// First and last nanosecond of a tile; `None`: after the end of time.
 fn bounds(level: u8, tile: u64) -> Option<(u64, u64)> {
     let shift = tile_shift(level);
     if shift >= u64::BITS {
@@ -170,7 +170,7 @@ fn bounds(level: u8, tile: u64) -> Option<(u64, u64)> {
     (first >> shift == tile).then_some((first, first | ((1 << shift) - 1)))
 }
 
-/// Hands the records of a block to `take` while that wants more.
+/// Passes the records of a block to `take` while it asks for more.
 fn each<R: Record>(
     bytes: &[u8],
     at: u64,
@@ -221,20 +221,20 @@ fn root(bytes: &mut Cursor<'_>, blocks_end: u64) -> Result<Option<Root>, LevelsE
     }
 }
 
-/// Items of a tile as they are read.
+/// Collects the items of a tile.
 struct Items {
-    /// They are read from level 0.
+    /// Whether they are read from level 0.
     raw: bool,
     window: Window,
     items: Vec<Item>,
-    /// Where raw ones are to be merged, or are too many.
+    /// Present if raw items are to be merged, or are too many.
     bins: Option<Bins>,
-    /// Start and end of the last one.
+    /// Start and end of the last item.
     before: Option<(u64, u64)>,
 }
 
 impl Items {
-    /// Takes the next; says whether more can follow in this block.
+    /// Adds the next item; returns whether more can follow in this block.
     fn push(&mut self, item: Item, at: u64) -> Result<bool, LevelsError> {
         let damaged = |what| Err(LevelsError::Damaged { at, what });
         if let Some((from, to)) = self.before.replace((item.from, item.to))
@@ -282,7 +282,7 @@ impl Items {
     }
 }
 
-/// Takes bins that touch the window.
+/// Collects bins that touch the window.
 struct Inside<'a> {
     window: Window,
     items: &'a mut Vec<Item>,
@@ -303,20 +303,20 @@ impl Sink for Inside<'_> {
     }
 }
 
-/// Values of a tile as they are read.
+/// Collects the values of a tile.
 struct Ranges {
     level: u8,
     window: Window,
     earlier: Option<Range>,
     ranges: Vec<Range>,
-    /// On level 0, where there are too many.
+    /// Present on level 0 if there are too many values.
     bins: Option<RangeBins>,
-    /// End of the last one.
+    /// End of the last range.
     before: Option<u64>,
 }
 
 impl Ranges {
-    /// Takes the next; says whether more can follow in this block.
+    /// Adds the next range; returns whether more can follow in this block.
     fn push(&mut self, range: Range, at: u64) -> Result<bool, LevelsError> {
         let damaged = |what| Err(LevelsError::Damaged { at, what });
         if self.before.replace(range.to).is_some_and(|before| range.from <= before) {
@@ -334,7 +334,7 @@ impl Ranges {
             return Ok(true);
         }
         if self.ranges.len() >= 1 << 10 && self.bins.is_none() {
-            // Cannot be on other levels: one for each bin.
+            // Only possible on level 0: others have one per bin.
             let mut bins = RangeBins::new(bin_shift(self.level));
             self.ranges = std::mem::take(&mut self.ranges).into_iter().filter_map(|range| bins.push(range)).collect();
             self.bins = Some(bins);

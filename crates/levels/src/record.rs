@@ -1,10 +1,10 @@
-//! Items and ranges as bytes, each told by its difference from the one before in its block.
-//! Owns both encodings (`docs/formats/levels.md`); refuses records that contradict themselves.
+//! Encodes items and ranges, each as differences from the one before in its block. Owns both encodings
+//! (`docs/formats/levels.md`); refuses records that contradict themselves.
 
 use crate::bytes::{self, Cursor, Short};
 use crate::{Item, LevelsError, Range};
 
-/// No record is longer: the room that one is written into.
+/// Limit of a record in bytes: the size of the buffer that it is written to.
 pub const RECORD_MAX: usize = bytes::ROOM;
 
 const KIND: u8 = 0x1f;
@@ -17,22 +17,22 @@ const BELOW: u8 = 2;
 const ABOVE: u8 = 4;
 const CHANGED: u8 = 8;
 
-/// What can stand in a block, by differences.
+/// An element of a block, encoded by differences.
 pub trait Record: Copy {
-    /// What the next record is told from; the default begins a block.
+    /// State from the previous record; the default begins a block.
     type Before: Copy + Default;
 
-    /// Appends it.
+    /// Appends the record.
     fn encode(&self, before: &mut Self::Before, out: &mut Short<'_>);
 
-    /// Reads the next one.
+    /// Reads the next record.
     fn decode(before: &mut Self::Before, bytes: &mut Cursor<'_>) -> Result<Self, LevelsError>;
 
-    /// Where it begins and ends.
+    /// Its begin and end.
     fn span(&self) -> (u64, u64);
 }
 
-/// The end and the detail of the item before.
+/// The end and the detail of the previous item.
 #[derive(Copy, Clone, Default)]
 pub struct ItemBefore {
     to: u64,
@@ -97,7 +97,7 @@ impl Record for Item {
     }
 }
 
-/// The end and the last value of the range before.
+/// The end and the last value of the previous range.
 #[derive(Copy, Clone, Default)]
 pub struct RangeBefore {
     to: u64,

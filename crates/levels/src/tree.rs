@@ -1,6 +1,5 @@
-//! Where the blocks of one track and level lie: an index in blocks of its own, as high as it takes,
-//! written behind what it points to. So writing holds one open block of each height, and reading a
-//! tile touches a few.
+//! Locations of the blocks of one track and level: an index in blocks of its own, as high as needed, written after
+//! what it points to. So writing holds one open block per height, and reading a tile touches few blocks.
 //!
 //! Owns blocks and the index; refuses to know what records mean.
 
@@ -10,22 +9,22 @@ use crate::record::{RECORD_MAX, Record};
 use rtscope_decode::ReadAt;
 use std::io::{self, Write};
 
-/// Bytes of a block, at most.
+/// Limit of a block in bytes.
 pub const BLOCK_MAX: u64 = 16 * 1024;
-/// Bytes at which a block is written where there are very many tracks.
+/// Size at which a block is written if there are very many tracks, in bytes.
 const BLOCK_MIN: usize = 256;
-/// What open blocks of all tracks may hold together, about; twice that with their index.
+/// Approximate limit of the open blocks of all tracks, in bytes; with their index it is twice that.
 const OPEN_MAX: usize = 16 << 20;
-/// Levels of a track that fill blocks at all.
+/// Number of a track's levels that fill blocks at all.
 const BUSY_LEVELS: usize = 16;
-/// Heights of an index, at most.
+/// Limit of the height of an index.
 const HEIGHT_MAX: u8 = 12;
 
-/// Where bytes go, and how large blocks become.
+/// The output, and the size of blocks.
 pub struct Out<W> {
     out: W,
     at: u64,
-    /// Bytes at which a block is full.
+    /// Size at which a block is full, in bytes.
     pub limit: usize,
 }
 
@@ -34,7 +33,7 @@ impl<W: Write> Out<W> {
         Out { out, at: 0, limit: BLOCK_MAX as usize }
     }
 
-    /// Appends `bytes`; gives their place.
+    /// Appends `bytes`; returns their offset.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<u64> {
         self.out.write_all(bytes)?;
         let at = self.at;
@@ -47,13 +46,13 @@ impl<W: Write> Out<W> {
     }
 }
 
-/// Bytes at which a block is full when there are `tracks`.
+/// Size at which a block is full if there are `tracks` tracks, in bytes.
 pub fn limit(tracks: usize) -> usize {
     let share = OPEN_MAX / (tracks.next_power_of_two().max(1) * BUSY_LEVELS);
     share.clamp(BLOCK_MIN, BLOCK_MAX as usize)
 }
 
-/// A block that was written, and what it covers; by default none, before the first of a block.
+/// A written block and what it covers; the default precedes the first child of a block.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Child {
     pub offset: u64,
@@ -68,11 +67,11 @@ pub struct Child {
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Root {
     pub child: Child,
-    /// 0: the block has records, else blocks of the height below.
+    /// 0: the block has records; else it has blocks of the height below.
     pub height: u8,
 }
 
-/// Blocks of one height that wait for their parent to be written.
+/// Blocks of one height whose parent has not been written yet.
 #[derive(Default)]
 struct Node {
     bytes: Vec<u8>,
@@ -102,9 +101,9 @@ impl Node {
     }
 }
 
-/// Records of one track and level, as they are written.
+/// Records of one track and level while they are written.
 pub struct Store<R: Record> {
-    /// Room, of which `used` bytes are written.
+    /// Buffer, of which `used` bytes are written.
     room: Vec<u8>,
     used: usize,
     before: R::Before,
@@ -120,7 +119,7 @@ impl<R: Record> Default for Store<R> {
 }
 
 impl<R: Record> Store<R> {
-    /// Takes the next record.
+    /// Adds the next record.
     #[inline]
     pub fn put<W: Write>(&mut self, record: &R, out: &mut Out<W>) -> io::Result<()> {
         let (from, to) = record.span();
@@ -149,7 +148,7 @@ impl<R: Record> Store<R> {
         add(&mut self.nodes, child, out)
     }
 
-    /// Writes blocks that are larger than the limit, which has fallen.
+    /// Writes blocks that exceed the limit, which has fallen.
     pub fn shrink<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()> {
         if self.used + RECORD_MAX > out.limit {
             self.flush(out)?;
@@ -160,7 +159,7 @@ impl<R: Record> Store<R> {
         Ok(())
     }
 
-    /// Writes what is open; `None` where there never was a record.
+    /// Writes what is open; `None`: there never was a record.
     pub fn finish<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<Option<Root>> {
         self.flush(out)?;
         let mut height = 0;
@@ -178,14 +177,14 @@ impl<R: Record> Store<R> {
         }
     }
 
-    /// Bytes that it holds.
+    /// Memory used, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let nodes = self.nodes.iter().map(|node| node.bytes.capacity() + size_of::<Node>());
         self.room.capacity() + nodes.sum::<usize>()
     }
 }
 
-/// Adds a block to the lowest of `nodes`; full ones are written and go to the next.
+/// Adds a block to the lowest of `nodes`; full nodes are written and added to the next.
 fn add<W: Write>(nodes: &mut Vec<Node>, child: Child, out: &mut Out<W>) -> io::Result<()> {
     let mut child = child;
     for node in nodes.iter_mut() {
@@ -201,23 +200,23 @@ fn add<W: Write>(nodes: &mut Vec<Node>, child: Child, out: &mut Out<W>) -> io::R
     Ok(())
 }
 
-/// What a walk is to find.
+/// The range of a walk.
 #[derive(Copy, Clone)]
 pub struct Window {
     pub first: u64,
     pub last: u64,
-    /// The last record that begins before `first`, too.
+    /// Include the last record that begins before `first`.
     pub and_before: bool,
 }
 
-/// Gets blocks with records, each with its place in the file.
+/// Receives blocks of records, each with its offset in the file.
 pub type Take<'a> = &'a mut dyn FnMut(&[u8], u64) -> Result<(), LevelsError>;
 
-/// Hands the blocks of `source` with records below `root` that the window asks for to `take`, in order, with
-/// their places. Every block is read once at most, so a walk never reads more than the file has.
+/// Passes the blocks of records of `source` below `root` that overlap the window to `take`, in order, with their
+/// offsets. Every block is read at most once, so a walk never reads more than the file has.
 ///
 /// # Errors
-/// What `take` gives, and damage.
+/// Errors of `take`, and damage.
 pub fn walk(source: &dyn ReadAt, root: &Root, window: Window, floor: u64, take: Take<'_>) -> Result<(), LevelsError> {
     let Child { offset: at, length, .. } = root.child;
     if root.height > HEIGHT_MAX {
@@ -236,7 +235,7 @@ pub fn walk(source: &dyn ReadAt, root: &Root, window: Window, floor: u64, take: 
     Ok(())
 }
 
-/// Bytes of `source`; the caller has checked `length`.
+/// Reads bytes of `source`; the caller has checked `length`.
 pub fn read(source: &dyn ReadAt, at: u64, length: u64) -> Result<Vec<u8>, LevelsError> {
     let mut bytes = vec![0; length as usize];
     let count = source.read_full(&mut bytes, at).map_err(|error| LevelsError::Io(error.to_string()))?;
@@ -246,8 +245,8 @@ pub fn read(source: &dyn ReadAt, at: u64, length: u64) -> Result<Vec<u8>, Levels
     Ok(bytes)
 }
 
-/// The blocks below one of the index, which lies at `at`, as far as the window asks for them; each
-/// with the place behind which it and all below it must lie.
+/// The children of an index block at `at` that overlap the window, each with the offset after which it and everything
+/// below it must lie.
 fn children(bytes: &[u8], at: u64, floor: u64, window: Window) -> Result<Vec<(u64, Child)>, LevelsError> {
     let (mut cursor, mut before, mut floor) = (Cursor::new(bytes, at), Child::default(), floor);
     let (mut earlier, mut wanted) = (None, Vec::new());
@@ -258,7 +257,7 @@ fn children(bytes: &[u8], at: u64, floor: u64, window: Window) -> Result<Vec<(u6
         let length = cursor.number()?;
         let from = sum(before.from, cursor.number()?)?;
         let to = sum(from, cursor.number()?)?;
-        // What is below a block was written before it and behind its neighbour.
+        // Everything below a block was written before it and after its neighbour.
         if offset < floor || sum(offset, length)? > at || length == 0 {
             return Err(wrong);
         }

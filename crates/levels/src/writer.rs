@@ -1,5 +1,5 @@
-//! Writes levels of detail in one pass over spans and values. Owns the file's layout and what happens
-//! to input that is out of order; refuses to buffer more than some blocks of each track and level.
+//! Writes levels of detail in one pass over spans and values. Owns the file's layout and the handling of unordered
+//! input; refuses to buffer more than a few blocks per track and level.
 
 use crate::bytes::put;
 use crate::items::{Counts, Point, Span, top_level};
@@ -17,7 +17,7 @@ struct Track {
     lines: Lines,
     count: u64,
     from: u64,
-    /// Nothing may begin before this moment any more.
+    /// Nothing may begin before this time any more.
     end: u64,
 }
 
@@ -30,21 +30,21 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins; blocks of 256 bytes to 16 KiB go to `out` as they fill.
+    /// Begins a file; blocks of 256 bytes to 16 KiB are written to `out` as they fill.
     ///
     /// # Errors
-    /// What writing gives.
+    /// An error from the output.
     pub fn new(out: W) -> io::Result<Self> {
         let mut out = Out::new(out);
         out.write(MAGIC)?;
         Ok(Writer { out, tracks: Vec::new(), used: 0, counts: Counts::default() })
     }
 
-    /// Takes the next span of `track`. Spans of one track come in the order of time and do not overlap: what
-    /// does is cut or left out, and counted.
+    /// Adds the next span of `track`. Spans of a track should come in time order without overlap; others are cut or
+    /// dropped, and counted.
     ///
     /// # Errors
-    /// What writing gives, a track with values, a number above 65,535.
+    /// An error from the output; a track with values; a track number above 65,535.
     #[inline]
     pub fn spans(&mut self, track: u32, span: Span) -> io::Result<()> {
         if !matches!(self.tracks.get(track as usize), Some(Some(_))) {
@@ -67,11 +67,11 @@ impl<W: Write> Writer<W> {
         ladder.push(&Span { from, to, ..span }, &mut self.out)
     }
 
-    /// Takes the next value of `track`. Values of one track come in the order of time: what does not is moved
-    /// to the moment of the last one, and counted.
+    /// Adds the next value of `track`. Values of a track should come in time order; others are moved to the time of
+    /// the last one, and counted.
     ///
     /// # Errors
-    /// What writing gives, a track with spans, a number above 65,535.
+    /// An error from the output; a track with spans; a track number above 65,535.
     pub fn point(&mut self, track: u32, point: Point) -> io::Result<()> {
         if !matches!(self.tracks.get(track as usize), Some(Some(_))) {
             self.begin(track, Lines::Values(ValueLadder::default()))?;
@@ -88,27 +88,27 @@ impl<W: Write> Writer<W> {
         ladder.push(&Point { at, ..point }, &mut self.out)
     }
 
-    /// What was taken so far.
+    /// Counts so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The last level that what was taken so far needs, as [`crate::Reader::top`] will say.
+    /// The last level needed for the input so far, as [`crate::Reader::top`] will return it.
     pub fn top(&self) -> u8 {
         top_level(self.end())
     }
 
-    /// End of the last span, or behind the last value.
+    /// End of the last span, or just after the last value.
     fn end(&self) -> u64 {
         let end = self.tracks.iter().flatten().map(|track| match track.lines {
             Lines::Spans(_) => track.end,
-            // A value takes its moment.
+            // A value takes one nanosecond.
             Lines::Values(_) => track.end.saturating_add(1),
         });
         end.max().unwrap_or(0)
     }
 
-    /// Bytes that open blocks and bins hold.
+    /// Memory used by open blocks and bins, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let tracks = self.tracks.iter().flatten().map(|track| match &track.lines {
             Lines::Spans(ladder) => ladder.memory_bytes(),
@@ -117,10 +117,10 @@ impl<W: Write> Writer<W> {
         tracks.sum::<usize>() + self.tracks.capacity() * size_of::<Option<Box<Track>>>()
     }
 
-    /// Writes what is open, the index, and `meta`: what the caller wants to find with it, 64 MiB at the most.
+    /// Writes what is open, the index, and `meta`: a document of the caller, at most 64 MiB.
     ///
     /// # Errors
-    /// What writing gives, a `meta` that is too long.
+    /// An error from the output, or `meta` is too long.
     pub fn finish(mut self, meta: &[u8]) -> io::Result<W> {
         if meta.len() as u64 > META_MAX {
             return Err(io::Error::new(

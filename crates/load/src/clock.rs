@@ -1,6 +1,6 @@
-//! What time it is, on the one clock, and waking up at a moment of it. Owns the timer:
-//! the kernel's own, because an event loop's wheel turns in milliseconds, and busy
-//! waiting would take a CPU that the server may want.
+//! The one clock of a load, and waking up at a given time. Owns the timer: it uses the kernel's,
+//! because an event loop's timer wheel turns in milliseconds, and busy waiting would take a CPU that
+//! the server may need.
 
 use rtscope_model::Time;
 use rustix::fd::OwnedFd;
@@ -17,12 +17,12 @@ pub(crate) fn now() -> Time {
     Time(seconds.saturating_mul(1_000_000_000).saturating_add(ns))
 }
 
-/// Nanoseconds since 1970.
+/// The current time, nanoseconds since 1970.
 pub(crate) fn unix_ns() -> u64 {
     ns(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-/// A length of time in nanoseconds.
+/// A duration in nanoseconds, saturating.
 pub(crate) fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -33,7 +33,7 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    /// One in this thread's event loop.
+    /// A timer in this thread's event loop.
     #[allow(
         deprecated,
         reason = "deprecated for what is no owned descriptor; what replaces it is unsafe, which only host may be"
@@ -43,9 +43,9 @@ impl Timer {
         Ok(Timer { fd: AsyncFd::with_interest(fd, Interest::READABLE)? })
     }
 
-    /// Waits until `moment`; gives way to others even where it has passed.
+    /// Waits until `moment`; yields to other tasks even if it has passed.
     pub(crate) async fn until(&self, moment: Time) -> io::Result<()> {
-        // 0 would disarm it.
+        // 0 would disarm the timer.
         let ns = moment.0.max(1);
         let value = Timespec {
             tv_sec: (ns / 1_000_000_000).try_into().unwrap_or(i64::MAX),

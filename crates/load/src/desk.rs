@@ -1,7 +1,6 @@
-//! Requests that wait and connections that serve them: which takes which. Owns the queue
-//! and the number of connections, as a client's pool: one that is free is taken again,
-//! the last used first; none is free, another is opened; no more may be, the request
-//! waits. Refuses to know when requests are due.
+//! Assigns waiting requests to connections. Owns the queue and the number of connections, like a
+//! client's pool: a request takes the free connection that was used last; if none is free, another is
+//! opened; if the limit is reached, the request waits. Refuses to know when requests are due.
 
 use crate::clock;
 use crate::tally::{Part, Tally};
@@ -20,38 +19,38 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// How often a request whose connection had gone before it was sent is tried again.
+/// Retries of a request whose connection was closed before it was sent.
 const TRIES: u8 = 3;
 
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) due: Time,
-    /// When the schedule was looked at.
+    /// When the schedule released it.
     pub(crate) handed: Time,
     pub(crate) warm_up: bool,
     pub(crate) tries: u8,
 }
 
-/// The place of a line, whether there is one or not.
+/// A slot for a line, whether one is open or not.
 struct Place {
     number: usize,
     wake: Notify,
-    /// When its request was due.
+    /// When its current request was due.
     serves: Cell<Option<Time>>,
 }
 
-/// What one thread's lines share.
+/// State that the lines of one thread share.
 pub(crate) struct Desk {
     load: Arc<Load>,
     address: SocketAddr,
     trunks: Vec<Trunk>,
     places: Vec<Rc<Place>>,
-    /// Numbers of places without a line, lowest first: shared connections fill up.
+    /// Numbers of slots without a line, lowest first, so that shared connections fill up.
     vacant: RefCell<BinaryHeap<Reverse<usize>>>,
-    /// Lines that wait, the last used on top.
+    /// Idle lines, last used on top.
     idle: RefCell<Vec<Rc<Place>>>,
     queue: RefCell<VecDeque<Job>>,
-    /// Lines that were woken or are being opened: each will look at the queue.
+    /// Lines that were woken or are being opened: each will check the queue.
     coming: Cell<usize>,
     opened: Cell<u64>,
     tally: RefCell<Tally>,
@@ -59,7 +58,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// With room for `connections`.
+    /// Creates a desk with room for `connections`.
     pub(crate) fn new(load: Arc<Load>, address: SocketAddr, connections: usize) -> Desk {
         let (trunks, lines) = match load.target.protocol {
             Protocol::Http1 => (0, connections),
@@ -86,7 +85,7 @@ impl Desk {
         self.queue.borrow_mut().push_back(job);
     }
 
-    /// Sees to it that each request that waits has a line coming, as far as there may be.
+    /// Makes sure that a line is on its way for each waiting request, as far as the limit allows.
     pub(crate) fn fill(self: &Rc<Desk>) {
         while self.queue.borrow().len() > self.coming.get() {
             if let Some(place) = self.idle.borrow_mut().pop() {
@@ -105,7 +104,7 @@ impl Desk {
         self.places.get(number).cloned()
     }
 
-    /// Ends requests that have waited for too long.
+    /// Ends requests that have waited too long.
     pub(crate) fn expire(&self, now: Time) {
         while let Some(job) = self.oldest_waiting().filter(|job| self.deadline(job) <= now) {
             self.queue.borrow_mut().pop_front();
@@ -113,7 +112,7 @@ impl Desk {
         }
     }
 
-    /// When the next would have.
+    /// When the next waiting request expires.
     pub(crate) fn next_deadline(&self) -> Option<Time> {
         self.oldest_waiting().map(|job| self.deadline(&job))
     }
@@ -126,7 +125,7 @@ impl Desk {
         job.due.plus(clock::ns(self.load.timeout))
     }
 
-    /// Requests that have not ended.
+    /// Number of requests that have not ended.
     pub(crate) fn open_requests(&self) -> u64 {
         self.queue.borrow().len() as u64 + self.in_flight()
     }
@@ -135,7 +134,7 @@ impl Desk {
         self.places.iter().filter(|place| place.serves.get().is_some()).count() as u64
     }
 
-    /// What has been counted since the last call, and requests to keep.
+    /// What was counted since the last call, and the requests to record.
     pub(crate) fn part(&self, now: Time) -> (Part, Vec<u8>) {
         let mut part = self.tally.borrow_mut().part();
         part.waiting = self.queue.borrow().len() as u64;
@@ -169,7 +168,7 @@ impl Desk {
         }
     }
 
-    /// The next request for a line that has just arrived or has just served one.
+    /// The next request for a line that has just opened or has just served one.
     async fn next(&self, place: &Rc<Place>) -> Job {
         loop {
             if let Some(job) = self.queue.borrow_mut().pop_front() {
@@ -185,7 +184,7 @@ impl Desk {
         self.coming.set(self.coming.get().saturating_sub(1));
     }
 
-    /// The oldest request has no connection because none can be made.
+    /// Fails the oldest request: no connection can be made for it.
     fn unconnected(&self) {
         let job = self.queue.borrow_mut().pop_front();
         if let Some(job) = job {
@@ -193,7 +192,7 @@ impl Desk {
         }
     }
 
-    /// One request on a line; whether the line is good for more.
+    /// Serves one request on a line; returns whether the line can serve more.
     async fn serve(&self, job: Job, line: &mut Line, place: &Place) -> bool {
         place.serves.set(Some(job.due));
         let left = Duration::from_nanos(self.deadline(&job).since(clock::now()));
@@ -222,7 +221,7 @@ impl Desk {
     }
 }
 
-/// Opens a line and serves with it for as long as it lasts.
+/// Opens a line and serves requests on it as long as it lasts.
 async fn line(desk: Rc<Desk>, place: Rc<Place>) {
     let opened = timeout(desk.load.timeout, desk.open(&place)).await;
     desk.arrived();
@@ -234,7 +233,7 @@ async fn line(desk: Rc<Desk>, place: Rc<Place>) {
             }
         },
         Ok(Err(_)) => desk.unconnected(),
-        // What waits ends by its own deadline.
+        // Waiting requests end by their own deadlines.
         Err(_) => {}
     }
     desk.vacant.borrow_mut().push(Reverse(place.number));

@@ -1,67 +1,67 @@
 //! The result of a load as programs read it: schema `rtscope/load/1`, described in
-//! `docs/guide/load.md`. Owns keys and doubts; refuses to say anything for people.
+//! `docs/guide/load.md`. Owns keys and doubts; refuses to format anything for people.
 
 use crate::spread::Figures;
 use crate::tally::Errors;
 use serde::{Deserialize, Serialize};
 
-/// The name of this shape.
+/// Name of this schema.
 pub const SCHEMA: &str = "rtscope/load/1";
 
-/// A share of failures from which figures are doubted.
+/// Share of failed requests from which the figures are doubted.
 const ERRORS_DOUBTED: f64 = 0.01;
 
-/// rtscope's own lateness (its 99th percentile) from which figures are doubted.
+/// rtscope's own lateness (99th percentile) from which the figures are doubted.
 const LATE_NS: u64 = 1_000_000;
 
-/// A load and what came of it.
+/// A load and its result.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Document {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: String,
-    /// As given.
+    /// The requested URL, as given.
     pub url: String,
     /// `http/1.1` or `h2c`.
     pub protocol: String,
-    /// `GET`, ...
+    /// The request's method: `GET`, ...
     pub method: String,
-    /// Rates, the warm-up apart.
+    /// Phases of the profile, without the warm-up.
     pub profile: Vec<PhaseShape>,
-    /// The warm-up.
+    /// Length of the warm-up.
     pub warm_up_ns: u64,
-    /// A request's time.
+    /// Time after which a request has failed, from when it was due.
     pub timeout_ns: u64,
-    /// The most connections.
+    /// Most connections at a time.
     pub connections: u64,
-    /// The most requests on one; null with HTTP/1.1.
+    /// Most concurrent requests per connection; null with HTTP/1.1.
     pub streams: Option<u64>,
-    /// Threads that sent.
+    /// Threads that sent requests.
     pub threads: u64,
-    /// When the schedule began, warm-up and all.
+    /// When the schedule began, including the warm-up.
     pub started: Started,
-    /// From then until the last request ended.
+    /// Time from the start until the last request ended.
     pub took_ns: u64,
-    /// Why it ended.
+    /// Why the load ended.
     pub ended: Ended,
     /// The limit that was broken.
     pub limit: Option<String>,
-    /// How many.
+    /// How many requests were due, and how they ended.
     pub requests: Requests,
-    /// Failures by how.
+    /// Failures by cause.
     pub errors: Errors,
-    /// Per second.
+    /// Requests per second.
     pub rate: Rate,
-    /// Times.
+    /// Latency of the requests and its parts.
     pub latency: Latency,
     /// Connections that were opened.
     pub opened: u64,
-    /// Second by second, by when requests ended; the warm-up's requests are not counted.
+    /// One entry per second, by when requests ended; the warm-up's requests are not counted.
     pub seconds: Vec<Second>,
-    /// Requests kept in a file; null without one.
+    /// Requests that were recorded in a file; null without one.
     pub kept: Option<Kept>,
-    /// Why the figures may not be what was asked for; empty is good.
+    /// Reasons why the figures may not be what was asked for; empty is good.
     pub doubts: Vec<Doubt>,
-    /// For pictures: of all requests this share took at most so many nanoseconds.
+    /// For plots: pairs of a share of all requests and the nanoseconds that these took at most.
     #[serde(skip)]
     pub curve: Vec<(f64, u64)>,
 }
@@ -75,12 +75,12 @@ pub struct PhaseShape {
     pub lasts_ns: u64,
 }
 
-/// A moment on both clocks.
+/// A moment on two clocks.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Started {
-    /// `CLOCK_MONOTONIC`, as captures.
+    /// `CLOCK_MONOTONIC`, as in captures.
     pub monotonic_ns: u64,
-    /// Since 1970.
+    /// Nanoseconds since 1970.
     pub unix_ns: u64,
 }
 
@@ -88,7 +88,7 @@ pub struct Started {
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// Its profile did.
+    /// Its profile came to its end.
     AsPlanned,
     /// A limit was broken.
     Limit,
@@ -96,34 +96,34 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Counts.
+/// Numbers of requests.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Requests {
-    /// Became due, the warm-up apart.
+    /// Requests that became due after the warm-up.
     pub due: u64,
-    /// Answered below 400.
+    /// Requests answered with a status below 400.
     pub fine: u64,
-    /// Failed.
+    /// Requests that failed.
     pub failed: u64,
-    /// Had not ended when the load was given up, in warm-up or after.
+    /// Requests still open when the load was given up, in the warm-up or later.
     pub unfinished: u64,
-    /// Due in the warm-up.
+    /// Requests due in the warm-up.
     pub warm_up: u64,
-    /// Failed of those.
+    /// Requests of the warm-up that failed.
     pub warm_up_failed: u64,
 }
 
 /// Requests per second; null where no time passed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Rate {
-    /// That became due, while the schedule ran.
+    /// Requests that became due while the schedule ran.
     pub due: Option<f64>,
-    /// That were answered fine, until the last request ended.
+    /// Requests with a good answer, until the last request ended.
     pub fine: Option<f64>,
 }
 
-/// Times of requests. `all` counts from when each was due; `late`, `queued` and `service`
-/// are its three parts.
+/// Latency of requests. `all` counts from when each was due; `late`, `queued` and `service` are its
+/// three parts.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Latency {
@@ -135,13 +135,13 @@ pub struct Latency {
     pub service: Figures,
 }
 
-/// A second of a load: what became due and what ended in it, with the latency of all that did.
+/// One second of a load: the requests that became due and ended in it, and the latency of those that ended.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Second {
-    /// When it began, from the start.
+    /// Its start, from the start of the load.
     pub from_ns: u64,
-    /// 1,000,000,000, but for the last.
+    /// Its length: 1,000,000,000, except for the last one.
     pub lasts_ns: u64,
     pub due: u64,
     pub fine: u64,
@@ -150,20 +150,20 @@ pub struct Second {
     pub p90_ns: Option<u64>,
     pub p99_ns: Option<u64>,
     pub max_ns: Option<u64>,
-    /// Waited for a connection at its end.
+    /// Requests that waited for a connection at its end.
     pub waiting: u64,
-    /// Were with the server at its end.
+    /// Requests that the server was handling at its end.
     pub in_flight: u64,
-    /// How long ago the oldest of these was due, at its end.
+    /// Time since the oldest of these was due, at its end.
     pub oldest_ns: u64,
 }
 
-/// Requests in a file.
+/// Requests recorded in a file.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Kept {
-    /// Written.
+    /// Requests written.
     pub requests: u64,
-    /// Not, because there was no room.
+    /// Requests left out because the file was full.
     pub left_out: u64,
 }
 
@@ -171,25 +171,25 @@ pub struct Kept {
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Doubt {
-    /// It was given up before its end.
+    /// The load was given up before its end.
     GivenUp,
-    /// No request was answered fine.
+    /// No request got a good answer.
     NoAnswer,
-    /// 1 % of the requests failed, or more: quick failures shorten latency, missing
-    /// answers are only known to be late.
+    /// 1 % or more of the requests failed: quick failures lower the latency, and missing answers are only
+    /// known to be late.
     Errors,
-    /// rtscope itself was late by a millisecond or more for 1 % of the requests.
+    /// rtscope itself was a millisecond or more late for 1 % of the requests.
     Late,
 }
 
 impl Document {
-    /// Failures as a share of what ended; 0 where nothing did.
+    /// Failed requests as a share of those that ended; 0 if none ended.
     pub fn error_share(&self) -> f64 {
         let ended = self.requests.fine + self.requests.failed;
         if ended == 0 { 0.0 } else { self.requests.failed as f64 / ended as f64 }
     }
 
-    /// What the rest of it gives reason to.
+    /// The doubts that follow from the other fields.
     pub(crate) fn doubted(&self) -> Vec<Doubt> {
         let doubts = [
             (self.ended != Ended::AsPlanned, Doubt::GivenUp),

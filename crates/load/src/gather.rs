@@ -1,5 +1,5 @@
-//! From what workers say to seconds and a document. Owns when a second is complete and
-//! the watch over limits; refuses to send.
+//! Turns the workers' messages into seconds and a document. Owns when a second is complete, and the
+//! watch over limits; refuses to send.
 
 use crate::clock::ns;
 use crate::document::{Document, Ended, Kept, Latency, PhaseShape, Rate, Requests, SCHEMA, Second, Started};
@@ -13,10 +13,10 @@ use std::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Seconds and totals as they come in.
+/// Collects seconds and totals as they arrive.
 pub(crate) struct Gather<'l> {
     load: &'l Load,
-    /// The number of the last second that each worker told, and whether it has done.
+    /// The number of the last second that each worker reported, and whether it has finished.
     told: Vec<Option<u64>>,
     pending: BTreeMap<u64, Part>,
     seconds: Vec<Second>,
@@ -39,7 +39,7 @@ impl<'l> Gather<'l> {
         }
     }
 
-    /// Takes a worker's second; gives those that are complete now.
+    /// Takes a worker's second; returns the seconds that are now complete.
     pub(crate) fn second(&mut self, worker: usize, number: u64, part: &Part) -> Vec<Second> {
         self.pending.entry(number).or_default().merge(part);
         self.reached(worker, number)
@@ -54,7 +54,7 @@ impl<'l> Gather<'l> {
         if let Some(told) = self.told.get_mut(worker) {
             *told = (*told).max(Some(number));
         }
-        // Below the last second that every worker has told nothing more comes.
+        // No worker reports a second again that all have reported.
         let Some(Some(all)) = self.told.iter().min().copied() else { return Vec::new() };
         let mut complete = Vec::new();
         while let Some(first) = self.pending.first_entry().filter(|first| *first.key() <= all) {
@@ -138,8 +138,8 @@ impl<'l> Gather<'l> {
     }
 }
 
-/// What a limit is about, of one second. Where nothing ended, latency is at least as long
-/// as the oldest request waits: a server that hangs breaks a limit too.
+/// The figure of one second that a limit is about. If no request ended, latency is the time that the
+/// oldest request has waited: a server that hangs breaks a limit, too.
 fn figure(part: &Part, figure: Figure) -> Option<f64> {
     let ended = part.fine + part.failed;
     match figure {
@@ -150,7 +150,7 @@ fn figure(part: &Part, figure: Figure) -> Option<f64> {
     }
 }
 
-/// The last second ends with the last request.
+/// Cuts the last second at the end of the last request.
 fn trim(seconds: &mut Vec<Second>, took_ns: u64) {
     let empty = |second: &Second| second.due + second.fine + second.failed == 0;
     seconds.pop_if(|last| last.from_ns >= took_ns && empty(last));
@@ -173,7 +173,7 @@ fn requests(totals: &Totals) -> Requests {
 fn rate(load: &Load, totals: &Totals, took_ns: u64) -> Rate {
     let measured = took_ns.saturating_sub(ns(load.warm_up));
     let per_second = |count: u64, ns: u64| (ns > 0).then(|| count as f64 * 1e9 / ns as f64);
-    // The last request is due before the schedule ends and may be answered before, too.
+    // The last request is due before the schedule ends, and may be answered before, too.
     let scheduled = if totals.unfinished > 0 { measured } else { ns(load.profile.lasts()) };
     Rate { due: per_second(totals.due, scheduled), fine: per_second(totals.fine.count(), measured) }
 }

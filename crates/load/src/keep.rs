@@ -1,12 +1,12 @@
-//! The file of requests (`docs/formats/requests.md`): its head, what of it is written and
-//! what is left out. Owns the bound; the bytes of a request are `model`'s.
+//! The file of requests (`docs/formats/requests.md`): its head, and how many requests are written or
+//! left out. Owns the limit; the encoding of a request is in `model`.
 
 use crate::document::Started;
 use rtscope_model::request::{MAGIC, REQUEST_BYTES};
 use serde_json::json;
 use std::io::{self, Write};
 
-/// The file as it grows.
+/// The file while it is written.
 pub(crate) struct Keeper<'w> {
     pub(crate) out: &'w mut dyn Write,
     room: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Keeper<'w> {
 }
 
 impl<'w> Keeper<'w> {
-    /// Writes the head; `room` requests will be taken.
+    /// Writes the head; the file will take `room` requests.
     pub(crate) fn new(out: &'w mut dyn Write, room: u64, url: &str, started: Started) -> io::Result<Keeper<'w>> {
         let head = json!({
             "schema": "rtscope/requests/1",
@@ -33,7 +33,7 @@ impl<'w> Keeper<'w> {
         Ok(Keeper { out, room, kept: 0, left_out: 0 })
     }
 
-    /// Writes whole requests as far as there is room.
+    /// Writes whole requests as long as there is room.
     pub(crate) fn write(&mut self, requests: &[u8]) -> io::Result<()> {
         let count = (requests.len() / REQUEST_BYTES) as u64;
         let taken = count.min(self.room - self.kept);

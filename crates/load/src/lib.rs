@@ -1,9 +1,9 @@
-//! HTTP load on a schedule: requests are sent when they are due, whatever became of those
-//! before them, and their latency counts from when they were due. So a server that stalls
-//! cannot slow its own measurement down.
+//! HTTP load on a schedule: requests are sent when they are due, whatever happened to earlier ones,
+//! and their latency counts from when they were due. A server that stalls therefore cannot slow down
+//! its own measurement.
 //!
-//! Owns sending, counting and the document that results. Refuses to parse a command
-//! line, to print, and to know what serves the requests.
+//! Owns sending, counting and the resulting document. Refuses to parse a command line, to print, and
+//! to know what serves the requests.
 #![forbid(unsafe_code)]
 
 mod clock;
@@ -39,33 +39,33 @@ use task::{BROKEN, INTERRUPTED, RUNNING};
 use thiserror::Error;
 use worker::{Said, Worker};
 
-/// How long the first try of the server may take.
+/// Timeout for the first connection to the server.
 const FIRST_TRY: Duration = Duration::from_secs(5);
 
-/// From when threads are started until the first request is due.
+/// Time from the start of the threads until the first request is due.
 const LEAD_NS: u64 = 20_000_000;
 
 /// Why there is no result.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// No server.
+    /// No server was found.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// A thread, its event loop or its timer.
+    /// A thread, its event loop or its timer failed.
     #[error("a thread that sends cannot run: {0}")]
     Thread(io::Error),
-    /// The file of requests.
+    /// The file of requests could not be written.
     #[error("requests cannot be written: {0}")]
     Keep(io::Error),
 }
 
-/// Does it. Requests go to `keep`, in no order; `each_second` hears of every second as
-/// soon as it is over. Blocks until the last request has ended or the load is given up, by a
-/// limit or by `stop`, which is good for one load. Each thread that sends calls `begin`
-/// first. No signal is touched but by [`Stop::by_sigint`].
+/// Runs the load. Requests are written to `keep`, in no order; `each_second` receives every second as
+/// soon as it is over. Blocks until the last request has ended or the load is given up, by a limit or
+/// by `stop`, which serves one load only. Each sending thread calls `begin` first. No signal is
+/// touched except by [`Stop::by_sigint`].
 ///
 /// # Errors
-/// Nobody takes connections at the start, threads cannot run, or `keep` cannot be written.
+/// No server accepts connections at the start, threads cannot run, or `keep` cannot be written.
 pub fn run(
     load: &Load,
     stop: &Stop,
@@ -81,7 +81,7 @@ pub fn run(
     let mut keeper = keeper.transpose().map_err(LoadError::Keep)?;
     let (said, heard) = channel();
     let threads = spawn(&load, address, start, stop, begin, &said);
-    // What is left are the workers' own ends: when the last of them has gone, so has all.
+    // Only the workers hold senders now: when the last worker ends, the channel closes.
     drop(said);
     let mut gather = Gather::new(&load, threads.len());
     let listened = listen(&heard, &mut gather, keeper.as_mut(), &stop.state, each_second);
@@ -127,7 +127,7 @@ fn spawn(
     (0..of).map(worker).map(thread).collect()
 }
 
-/// Takes in what workers say until all have gone.
+/// Processes the workers' messages until all workers have ended.
 fn listen(
     heard: &Receiver<Said>,
     gather: &mut Gather<'_>,
@@ -147,7 +147,7 @@ fn listen(
         };
         complete.iter().for_each(&mut *each_second);
         if gather.broken.is_some() {
-            // Whoever interrupted it came first.
+            // If the user's interruption came first, it stays.
             let _ = stop.compare_exchange(RUNNING, BROKEN, Ordering::Relaxed, Ordering::Relaxed);
         }
     }

@@ -1,12 +1,12 @@
-//! When a load is given up: a figure that stays above a limit. Owns the judgement, second
-//! by second; refuses to measure and to parse.
+//! When a load is given up: a figure stays above a limit. Owns the judgement, second by second;
+//! refuses to measure and to parse.
 
 use std::time::Duration;
 
-/// The figure of a second that a limit is about.
+/// The figure that a limit is about.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Figure {
-    /// Requests that failed as a share of those that ended, 0 to 1.
+    /// Failed requests as a share of those that ended, 0 to 1.
     Errors,
     /// A quantile (0 to 1) of latency, nanoseconds.
     Latency(f64),
@@ -15,17 +15,17 @@ pub enum Figure {
 /// A figure that must not stay above a value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Limit {
-    /// The figure.
+    /// The limited figure.
     pub figure: Figure,
-    /// A share or nanoseconds.
+    /// The limit: a share or nanoseconds.
     pub above: f64,
-    /// For how long, in whole seconds, at least one.
+    /// How long the figure must stay above it, in whole seconds, at least one.
     pub lasts: Duration,
-    /// As it was asked for.
+    /// The limit as the user wrote it.
     pub text: String,
 }
 
-/// A limit and for how many seconds it has been broken.
+/// A limit, and for how many seconds it has been exceeded.
 #[derive(Clone, Debug)]
 pub(crate) struct Watched<'l> {
     pub(crate) limit: &'l Limit,
@@ -37,8 +37,8 @@ impl<'l> Watched<'l> {
         Watched { limit, broken: 0 }
     }
 
-    /// Takes one whole second's figure, `None` where it has none; gives the limit when it
-    /// has been broken for long enough.
+    /// Takes the figure of a whole second, `None` if it has none; returns the limit once it has been
+    /// exceeded for long enough.
     pub(crate) fn second(&mut self, figure: Option<f64>) -> Option<&'l Limit> {
         match figure {
             Some(value) if value > self.limit.above => self.broken += 1,

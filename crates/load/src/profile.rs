@@ -1,5 +1,5 @@
-//! When requests are due: phases of a constant or changing rate, one after the other.
-//! Owns the arithmetic, in nanoseconds from the start; refuses to look at a clock.
+//! When requests are due: phases of a constant or changing rate, one after the other. Owns the
+//! arithmetic, in nanoseconds from the start; refuses to read a clock.
 
 use std::time::Duration;
 use thiserror::Error;
@@ -7,33 +7,33 @@ use thiserror::Error;
 /// The highest rate of a phase, requests per second.
 const HIGHEST_RATE: f64 = 1e6;
 
-/// The most requests that a profile may have.
+/// Most requests in a profile.
 const MOST_REQUESTS: f64 = 1e10;
 
 const MOST_PHASES: usize = 10_000;
 
-/// A sum of rates times durations is as exact as this.
+/// Relative error of a sum of rates times durations.
 const EXACT: f64 = 1e-6;
 
-/// A while in which the rate goes from one value to another in a line; a constant rate
-/// goes to itself.
+/// A phase in which the rate changes linearly from one value to another; both are equal for a
+/// constant rate.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Phase {
     /// Requests per second at its start.
     pub from: f64,
     /// Requests per second at its end.
     pub to: f64,
-    /// How long.
+    /// Its duration.
     pub lasts: Duration,
 }
 
 impl Phase {
-    /// The same rate all the while.
+    /// A phase with a constant rate.
     pub fn constant(rate: f64, lasts: Duration) -> Phase {
         Phase { from: rate, to: rate, lasts }
     }
 
-    /// Stairs from one rate to another, both included if `by` leads there.
+    /// Steps from one rate to another; both are included if `by` leads there.
     ///
     /// # Errors
     /// `by` is not above 0 or leads to too many steps.
@@ -46,52 +46,52 @@ impl Phase {
         Ok((0..=steps as u32).map(|step| Phase::constant(from + way * f64::from(step), each)).collect())
     }
 
-    /// Requests in it; a fraction belongs to what comes next.
+    /// Its number of requests; a fraction carries over to the next phase.
     fn requests(&self) -> f64 {
         (self.from + self.to) / 2.0 * self.lasts.as_secs_f64()
     }
 
-    /// Seconds after its start until so many requests were due.
+    /// Seconds from its start until this many requests were due.
     fn moment(&self, requests: f64) -> f64 {
         if requests <= 0.0 {
             return 0.0;
         }
-        // The area under the line from `from`, solved for time in the form that does not
-        // divide by a slope, which may be 0.
+        // The area under the line from `from`, solved for time in the form that does not divide by the
+        // slope, which may be 0.
         let slope = (self.to - self.from) / self.lasts.as_secs_f64();
         let root = (self.from * self.from + 2.0 * slope * requests).max(0.0).sqrt();
         2.0 * requests / (self.from + root)
     }
 }
 
-/// Why phases make no profile.
+/// Why phases do not form a profile.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Error)]
 pub enum ProfileError {
-    /// A rate is 0 throughout, negative, too high or no number.
+    /// A rate is 0 throughout, negative, too high or not a number.
     #[error("a rate must be above 0 and at most 1,000,000 requests a second")]
     Rate,
     /// A phase has no duration.
     #[error("a rate must hold for some time")]
     Time,
-    /// Steps that lead nowhere, or are too many.
+    /// The steps lead nowhere, or are too many.
     #[error("steps must be above 0, and at most 10,000")]
     Steps,
-    /// More requests than can be counted for.
+    /// There are more requests than can be counted.
     #[error("it must be at least one request and at most 10,000,000,000")]
     Requests,
 }
 
-/// Phases, checked.
+/// Validated phases.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
     pub(crate) phases: Vec<Phase>,
 }
 
 impl Profile {
-    /// These, one after the other.
+    /// A profile of these phases, one after the other.
     ///
     /// # Errors
-    /// A rate or a duration that cannot be, or too many of them.
+    /// A rate or a duration is invalid, or there are too many requests.
     pub fn new(phases: Vec<Phase>) -> Result<Profile, ProfileError> {
         if phases.len() > MOST_PHASES {
             return Err(ProfileError::Steps);
@@ -112,7 +112,7 @@ impl Profile {
         Ok(Profile { phases })
     }
 
-    /// The same behind a warm-up at its first rate; where that is 0, at its highest.
+    /// This profile after a warm-up at its first rate, or at its highest if the first is 0.
     pub(crate) fn after_warm_up(&self, lasts: Duration) -> Profile {
         let mut phases = self.phases.clone();
         if !lasts.is_zero() {
@@ -123,7 +123,7 @@ impl Profile {
         Profile { phases }
     }
 
-    /// How long it takes.
+    /// Its total duration.
     pub fn lasts(&self) -> Duration {
         self.phases.iter().map(|phase| phase.lasts).fold(Duration::ZERO, Duration::saturating_add)
     }
@@ -132,17 +132,16 @@ impl Profile {
         self.phases.iter().flat_map(|phase| [phase.from, phase.to]).fold(0.0, f64::max)
     }
 
-    /// When every `of`th request is due, beginning with number `first`: nanoseconds from
-    /// the start, in order.
+    /// Due times of every `of`th request, starting with number `first`: nanoseconds from the start, sorted.
     pub fn moments(&self, first: u64, of: u64) -> Moments<'_> {
         Moments { phases: &self.phases, before: 0.0, started_ns: 0, next: first, step: of.max(1) }
     }
 }
 
-/// Moments of a [`Profile`].
+/// Iterator over the due times of a [`Profile`].
 pub struct Moments<'p> {
     phases: &'p [Phase],
-    /// Requests due before the first of `phases`, a fraction too.
+    /// Requests due before the first of `phases`, including a fraction.
     before: f64,
     started_ns: u64,
     next: u64,
@@ -185,14 +184,14 @@ mod tests {
         assert_eq!(due, [0, 250_000_000, 500_000_000, 750_000_000]);
         assert_eq!(moments(vec![Phase::constant(1000.0, 60 * SECOND)]).len(), 60_000);
         assert_eq!(moments(vec![Phase::constant(0.1, 30 * SECOND)]).len(), 3);
-        // The last of an hour is due as exactly as the first.
+        // The last request of an hour is due as exactly as the first.
         let hour = Profile::new(vec![Phase::constant(20_000.0, 3600 * SECOND)]).unwrap();
         assert_eq!(hour.moments(71_999_998, 1).collect::<Vec<_>>(), [3_599_999_900_000, 3_599_999_950_000]);
     }
 
     #[test]
     fn a_line_has_the_requests_of_its_mean_rate() {
-        // 0 to 8 a second in a second: request n is due when 4 t² = n.
+        // 0 to 8 per second within a second: request n is due when 4 t² = n.
         let due = moments(vec![Phase { from: 0.0, to: 8.0, lasts: SECOND }]);
         assert_eq!(due, [0, 500_000_000, 707_106_781, 866_025_404]);
         let down = moments(vec![Phase { from: 8.0, to: 0.0, lasts: SECOND }]);
@@ -206,7 +205,7 @@ mod tests {
         assert_eq!(steps.len(), 3);
         let due = moments(steps);
         assert_eq!(due, [0, 1_000_000_000, 1_500_000_000, 2_000_000_000, 2_333_333_333, 2_666_666_667]);
-        // One and a half requests: the half that is missing is waited for in the next phase.
+        // One and a half requests: the next phase completes the second one.
         let odd = moments(vec![Phase::constant(1.5, SECOND), Phase::constant(1.0, SECOND)]);
         assert_eq!(odd, [0, 666_666_667, 1_500_000_000]);
         let down = Phase::steps(300.0, 100.0, 100.0, SECOND).unwrap();

@@ -1,19 +1,19 @@
-//! How times spread: a histogram of nanoseconds to three digits, and its figures. Owns
-//! the bounds and the interval of a quantile; refuses to know what was timed.
+//! The distribution of times: a histogram of nanoseconds to three digits, and its figures. Owns the
+//! bounds and the interval of a quantile; refuses to know what was timed.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Times above this (a day) count as this.
+/// Longer times (a day) count as this.
 const HIGHEST_NS: u64 = 86_400_000_000_000;
 
-/// Half a 95 % interval in standard deviations.
+/// Half a 95 % interval, in standard deviations.
 const Z: f64 = 1.96;
 
-/// A histogram as it grows.
+/// A histogram under construction.
 #[derive(Clone, Debug)]
 pub(crate) struct Spread {
-    /// `None` only if the bounds were not legal, which they are.
+    /// `None` only if the bounds were invalid, which they are not.
     histogram: Option<Histogram<u64>>,
 }
 
@@ -27,7 +27,7 @@ impl Default for Spread {
     }
 }
 
-/// How many were timed, and the figures of their times; null where nothing was.
+/// Number of times and their figures; null if there are none.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Figures {
@@ -37,10 +37,9 @@ pub struct Figures {
     pub p50_ns: Option<u64>,
     pub p90_ns: Option<u64>,
     pub p99_ns: Option<u64>,
-    /// 95 % interval of `p99_ns` by ranks, as if requests were independent; null where
-    /// there are too few.
+    /// 95 % interval of `p99_ns` by ranks, as if requests were independent; null if there are too few.
     pub p99_interval_ns: Option<[u64; 2]>,
-    /// 999 in 1,000 took no longer.
+    /// 999 of 1,000 took no longer.
     pub p999_ns: Option<u64>,
     pub max_ns: Option<u64>,
 }
@@ -64,7 +63,7 @@ impl Spread {
         self.histogram.as_ref().map_or(0, Histogram::len)
     }
 
-    /// At most this are `share` of them (0 to 1); `None` where there are none.
+    /// The value that this share (0 to 1) does not exceed; `None` if there are none.
     pub(crate) fn quantile(&self, share: f64) -> Option<u64> {
         let histogram = self.histogram.as_ref().filter(|histogram| !histogram.is_empty())?;
         Some(histogram.value_at_quantile(share))
@@ -75,8 +74,7 @@ impl Spread {
         Some(histogram.max())
     }
 
-    /// Quantiles for a picture: shares ever nearer to 1, ten to each nine, as far as there
-    /// are so many.
+    /// Quantiles for a plot: shares ever closer to 1, ten for each nine, as far as the count supports them.
     pub(crate) fn curve(&self) -> Vec<(f64, u64)> {
         let steps = (self.count() as f64).log10() * 10.0;
         let share = |step: u32| 1.0 - 10f64.powf(-f64::from(step) / 10.0);
@@ -132,7 +130,7 @@ mod tests {
         assert_eq!(figures.count, 100_000);
         assert!(near(figures.p50_ns, 5e7) && near(figures.p99_ns, 9.9e7) && near(figures.max_ns, 1e8));
         let [low, high] = figures.p99_interval_ns.unwrap();
-        // 1.96 * sqrt(0.99 * 0.01 / 100,000) is a rank of 0.06 % either side.
+        // 1.96 * sqrt(0.99 * 0.01 / 100,000) is 0.06 % of the ranks on either side.
         assert!(near(Some(low), 9.894e7) && near(Some(high), 9.906e7), "{low} {high}");
     }
 

@@ -1,5 +1,5 @@
-//! Counts and histograms of requests that have ended: of a second and of the whole.
-//! Owns what is counted as what; refuses to send anything and to look at a clock.
+//! Counts and histograms of requests that have ended, per second and in total. Owns what is counted
+//! as what; refuses to send anything and to read a clock.
 
 use crate::spread::Spread;
 use rtscope_model::Time;
@@ -7,16 +7,16 @@ use rtscope_model::request::{Outcome, Request};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Requests that failed, by how.
+/// Failed requests by cause.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Errors {
     /// No connection could be made.
     pub connect: u64,
-    /// The connection was closed before the answer's end.
+    /// The connection was closed before the end of the answer.
     pub closed: u64,
-    /// What came was no answer in the protocol.
+    /// The answer did not follow the protocol.
     pub protocol: u64,
-    /// There was no whole answer in time.
+    /// No complete answer came in time.
     pub timeout: u64,
     /// Answers of 400 and above, by status.
     pub status: BTreeMap<u16, u64>,
@@ -43,25 +43,25 @@ impl Errors {
         }
     }
 
-    /// All of them.
+    /// Number of all failures.
     pub fn count(&self) -> u64 {
         self.connect + self.closed + self.protocol + self.timeout + self.status.values().sum::<u64>()
     }
 }
 
-/// What ended in a second.
+/// The requests that ended in one second.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
     pub(crate) due: u64,
     pub(crate) fine: u64,
     pub(crate) failed: u64,
-    /// Of both.
+    /// Latency of both.
     pub(crate) latency: Spread,
-    /// Waiting for a connection when the second ended.
+    /// Requests that waited for a connection when the second ended.
     pub(crate) waiting: u64,
-    /// With the server when the second ended.
+    /// Requests that the server was handling when the second ended.
     pub(crate) in_flight: u64,
-    /// How long ago the oldest of these was due, nanoseconds.
+    /// Time since the oldest of these was due, nanoseconds.
     pub(crate) oldest_ns: u64,
 }
 
@@ -77,26 +77,26 @@ impl Part {
     }
 }
 
-/// What ended in all, the warm-up apart.
+/// All requests that ended after the warm-up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) due: u64,
-    /// Answered fine; from when they were due, as `failed`.
+    /// Latency of requests with a good answer, from when they were due; `failed` likewise.
     pub(crate) fine: Spread,
     pub(crate) failed: Spread,
-    /// From when a request was due until it was looked at: rtscope's own lateness.
+    /// From when a request was due until the schedule released it: rtscope's own lateness.
     pub(crate) late: Spread,
-    /// From then until a connection had it.
+    /// From its release until a connection took it.
     pub(crate) queued: Spread,
-    /// From then until its end.
+    /// From then until it ended.
     pub(crate) service: Spread,
     pub(crate) errors: Errors,
     pub(crate) warm_up: u64,
     pub(crate) warm_up_failed: u64,
     pub(crate) opened: u64,
-    /// Neither answered nor failed when the load was given up.
+    /// Requests neither answered nor failed when the load was given up.
     pub(crate) unfinished: u64,
-    /// When the last ended.
+    /// When the last request ended.
     pub(crate) last: Time,
 }
 
@@ -117,7 +117,7 @@ impl Totals {
     }
 }
 
-/// One worker's counting.
+/// The counts of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     part: Part,
@@ -134,7 +134,7 @@ impl Tally {
         }
     }
 
-    /// A request ended that was looked at at `handed`.
+    /// Counts a request that has ended and was released at `handed`.
     pub(crate) fn ended(&mut self, request: &Request, handed: Time) {
         let fine = request.outcome.is_fine();
         let totals = &mut self.totals;
@@ -162,7 +162,7 @@ impl Tally {
         }
     }
 
-    /// What ended since the last call.
+    /// The requests that ended since the last call.
     pub(crate) fn part(&mut self) -> Part {
         std::mem::take(&mut self.part)
     }
@@ -209,8 +209,8 @@ mod tests {
         assert_eq!(tally.part().latency.count(), 0);
     }
 
-    /// When the stalling server has done what arrives at `at`: 100 us of work each, one
-    /// after the other, nothing in the first second of every ten.
+    /// When the stalling server has served a request that arrives at `at`: it works 100 us on each, one
+    /// after the other, and stalls in the first second of every ten.
     fn stalling(at: u64, free: &mut u64) -> u64 {
         let work = 100_000;
         let mut from = at.max(*free);
@@ -231,8 +231,8 @@ mod tests {
             tally.due(false);
             tally.ended(&request(due, Some(done - 100_000), done, Outcome::Answered(200)), Time(due));
         }
-        // What comes x s into a stall of 1 s waits 1 - x, and until the 1000 x before it
-        // are done: 0.1 ms each. A stall and its backlog hold more than a tenth of all.
+        // A request that arrives x s into a stall of 1 s waits 1 - x, and for the 1000 x before it, 0.1 ms
+        // each. A stall and its backlog contain more than a tenth of all requests.
         let open = tally.totals.fine.quantile(0.99).unwrap();
         let truth = 0.91e9;
         assert!((open as f64 / truth - 1.0).abs() < 0.01, "{open}");

@@ -1,5 +1,5 @@
-//! What the load is sent to and what is sent: an URL, taken apart and checked, and a
-//! request to repeat. Owns the refusals; refuses to connect beyond a first try.
+//! Where the load is sent and what is sent: a parsed and checked URL, and a request to repeat. Owns
+//! the refusals; refuses to connect, except for a first try.
 
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 use thiserror::Error;
 
-/// The protocol.
+/// The protocol of the load.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Protocol {
     /// HTTP/1.1: a connection serves one request at a time.
@@ -20,22 +20,22 @@ pub enum Protocol {
     Http2,
 }
 
-/// Why a target is not reached.
+/// Why a target cannot be reached.
 #[derive(Debug, Error)]
 pub enum TargetError {
-    /// No address.
+    /// The host has no address.
     #[error("{0} has no address: {1}")]
     Name(String, #[source] io::Error),
-    /// Nobody takes connections at the last address that was tried.
+    /// The last address that was tried refuses connections.
     #[error("nothing accepts connections at {0}: {1}")]
     Nobody(SocketAddr, #[source] io::Error),
 }
 
-/// An URL and the request that is sent there.
+/// A URL and the request that is sent there.
 #[derive(Clone, Debug)]
 pub struct Target {
     pub(crate) uri: Uri,
-    /// The URL in the form in which its protocol sends it.
+    /// The URL as its protocol sends it.
     sent: Uri,
     host: String,
     port: u16,
@@ -46,10 +46,10 @@ pub struct Target {
 }
 
 impl Target {
-    /// `GET url`.
+    /// A `GET` request for `url`.
     ///
     /// # Errors
-    /// `url` is no `http://` URL with a host. The text says why.
+    /// `url` is not an `http://` URL with a host. The text gives the reason.
     pub fn new(url: &str, protocol: Protocol) -> Result<Target, String> {
         let wrong = |why| format!("{url:?} is no URL: {why}");
         const FORM: &str = "write http://HOST:PORT/PATH";
@@ -65,7 +65,7 @@ impl Target {
             return Err(wrong("a name and password go into a header, not here"));
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
-        // A port that is no number is left in the text and is no port.
+        // The URL parser ignores a port that is no number; it is still in the text.
         let rest = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
         let port = match rest.strip_prefix(':') {
             None => 80,
@@ -86,19 +86,19 @@ impl Target {
         Ok(Target { uri, sent, host, port, method: Method::GET, headers, body: Bytes::new(), protocol })
     }
 
-    /// With another method.
+    /// Sets the method.
     ///
     /// # Errors
-    /// HTTP does not permit it.
+    /// HTTP does not allow it.
     pub fn method(mut self, method: &str) -> Result<Target, String> {
         self.method = method.parse().map_err(|_| format!("{method:?} is no method of HTTP"))?;
         Ok(self)
     }
 
-    /// With a header more, `Name: value`; `Host` replaces the one of the URL.
+    /// Adds a header, `Name: value`; `Host` replaces the URL's host.
     ///
     /// # Errors
-    /// HTTP does not permit it.
+    /// HTTP does not allow it.
     pub fn header(mut self, line: &str) -> Result<Target, String> {
         let wrong = || format!("{line:?} is no header: write 'Name: value'");
         let (name, value) = line.split_once(':').ok_or_else(wrong)?;
@@ -117,16 +117,16 @@ impl Target {
         Ok(self)
     }
 
-    /// With a body.
+    /// Sets the body.
     pub fn body(mut self, body: Vec<u8>) -> Target {
         self.body = body.into();
         self
     }
 
-    /// The first of its addresses that takes a connection, which is closed again.
+    /// The first of its addresses that accepts a connection, which is closed again.
     ///
     /// # Errors
-    /// The name has no address, or nobody takes connections.
+    /// The name has no address, or no address accepts connections.
     pub fn find(&self, timeout: Duration) -> Result<SocketAddr, TargetError> {
         let name = |source| TargetError::Name(self.host.clone(), source);
         let mut last = None;
@@ -139,7 +139,7 @@ impl Target {
         Err(last.unwrap_or_else(|| name(io::ErrorKind::NotFound.into())))
     }
 
-    /// The request, to be sent once.
+    /// The request to send.
     pub(crate) fn request(&self) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(self.body.clone()));
         *request.method_mut() = self.method.clone();
@@ -147,7 +147,7 @@ impl Target {
         *request.headers_mut() = self.headers.clone();
         if self.protocol == Protocol::Http2 {
             *request.version_mut() = Version::HTTP_2;
-            // Its URL says it.
+            // The URL already gives the host.
             request.headers_mut().remove(HOST);
         }
         request

@@ -1,4 +1,4 @@
-//! What a load is to do, and how it is given up. Refuses to do it.
+//! What a load is to do, and how it is given up. Refuses to run it.
 
 use crate::limit::Limit;
 use crate::profile::Profile;
@@ -13,30 +13,30 @@ pub(crate) const INTERRUPTED: u8 = 1;
 
 pub(crate) const BROKEN: u8 = 2;
 
-/// What to do.
+/// What a load is to do.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Where to and what.
+    /// The URL and the request.
     pub target: Target,
-    /// When, behind the warm-up.
+    /// The schedule after the warm-up.
     pub profile: Profile,
-    /// Requests of this time are sent and not counted; at the profile's first rate.
+    /// Requests due in this time are sent at the profile's first rate and not counted.
     pub warm_up: Duration,
-    /// The most connections, at least one.
+    /// Most connections, at least one.
     pub connections: usize,
-    /// The most requests at a time on one of HTTP/2, at least one.
+    /// Most concurrent requests per HTTP/2 connection, at least one.
     pub streams: usize,
-    /// Threads that send, at least one and at most `connections`.
+    /// Sending threads, at least one and at most `connections`.
     pub threads: usize,
-    /// From when a request is due until it has failed.
+    /// Time from when a request is due until it counts as failed.
     pub timeout: Duration,
-    /// What ends the load early.
+    /// Limits that end the load early.
     pub limits: Vec<Limit>,
-    /// The most requests that are kept in a file.
+    /// Most requests that are recorded in a file.
     pub keep: u64,
 }
 
-/// Gives a load up from outside.
+/// A handle that gives a load up from outside.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     pub(crate) state: Arc<AtomicU8>,
@@ -44,12 +44,12 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// One that SIGINT gives up too: the load takes the signal over for the whole process.
+    /// A handle that SIGINT triggers, too: the load takes over the signal for the whole process.
     pub fn by_sigint() -> Stop {
         Stop { takes_sigint: true, ..Stop::default() }
     }
 
-    /// The load ends within a tenth of a second, as one that was interrupted.
+    /// Ends the load within a tenth of a second, as if interrupted.
     pub fn now(&self) {
         let _ = self.state.compare_exchange(RUNNING, INTERRUPTED, Ordering::Relaxed, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! Connections: opening them and one exchange on them, in either protocol. Owns what is
-//! asked of `hyper` and how its errors are named; refuses to choose a connection.
+//! Connections: opening them, and one exchange on them, in either protocol. Owns how `hyper` is used
+//! and how its errors are named; refuses to choose a connection.
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
@@ -17,19 +17,19 @@ use tokio::sync::Mutex;
 
 type Body = Full<Bytes>;
 
-/// What may go wrong in an exchange.
+/// What can go wrong in an exchange.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub(crate) enum Fault {
-    /// The connection had gone before anything was sent: another may be tried.
+    /// The connection was closed before anything was sent: another one may be tried.
     Unsent,
-    /// The connection was closed before the answer's end.
+    /// The connection was closed before the end of the answer.
     Closed,
-    /// What came was no answer.
+    /// The answer did not follow the protocol.
     Protocol,
 }
 
 impl Fault {
-    /// As the end of a request that is not tried again.
+    /// The outcome of a request that is not retried.
     pub(crate) fn outcome(self) -> Outcome {
         match self {
             Fault::Unsent | Fault::Closed => Outcome::Closed,
@@ -38,25 +38,25 @@ impl Fault {
     }
 }
 
-/// The use of a connection for one request at a time.
+/// A connection, or a share of one, that serves one request at a time.
 pub(crate) enum Line {
-    /// Alone.
+    /// The line has a connection of its own.
     One(http1::SendRequest<Body>),
-    /// With others.
+    /// The line shares a connection with others.
     Shared(http2::SendRequest<Body>),
 }
 
 impl Line {
-    /// A connection of its own.
+    /// Opens a connection for one line.
     pub(crate) async fn one(address: SocketAddr, opened: &Cell<u64>) -> Result<Line, Fault> {
         let stream = connect(address, opened).await?;
         let (line, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| fault(&error))?;
-        // How it ends is seen by whoever uses the line.
+        // The user of the line sees how the connection ends.
         tokio::task::spawn_local(async move { drop(connection.await) });
         Ok(Line::One(line))
     }
 
-    /// Waits until it can take a request; false where it has gone.
+    /// Waits until it can take a request; false if the connection is closed.
     pub(crate) async fn ready(&mut self) -> bool {
         match self {
             Line::One(line) => line.ready().await.is_ok(),
@@ -64,7 +64,7 @@ impl Line {
         }
     }
 
-    /// Whether the connection can serve no more after a fault or a timeout.
+    /// Whether the connection cannot be used again after a fault or a timeout.
     pub(crate) fn is_spent(&self) -> bool {
         match self {
             Line::One(_) => true,
@@ -72,7 +72,7 @@ impl Line {
         }
     }
 
-    /// Sends a request, reads the answer to its end, gives its status.
+    /// Sends a request, reads the whole answer and returns its status.
     pub(crate) async fn exchange(&mut self, request: Request<Body>) -> Result<u16, Fault> {
         let answer = match self {
             Line::One(line) => line.try_send_request(request).await.map_err(|error| unsent(&error))?,
@@ -91,7 +91,7 @@ async fn read(answer: Response<Incoming>) -> hyper::Result<u16> {
     Ok(status)
 }
 
-/// A connection that many lines share, opened when the first needs it.
+/// A connection that many lines share; the first line that needs it opens it.
 pub(crate) struct Trunk {
     address: SocketAddr,
     open: Mutex<Option<http2::SendRequest<Body>>>,
@@ -102,7 +102,7 @@ impl Trunk {
         Trunk { address, open: Mutex::new(None) }
     }
 
-    /// A line on it; those that ask while it is being opened wait.
+    /// A line on it; waits while it is being opened.
     pub(crate) async fn line(&self, opened: &Cell<u64>) -> Result<Line, Fault> {
         let mut open = self.open.lock().await;
         if let Some(line) = open.as_ref().filter(|line| !line.is_closed()) {
@@ -116,7 +116,7 @@ impl Trunk {
     }
 }
 
-/// Runs what a connection needs in this thread.
+/// Runs a connection's tasks in this thread.
 #[derive(Copy, Clone)]
 struct Here;
 
@@ -128,7 +128,7 @@ impl<F: Future + 'static> Executor<F> for Here {
 
 async fn connect(address: SocketAddr, opened: &Cell<u64>) -> Result<TcpStream, Fault> {
     let stream = TcpStream::connect(address).await.map_err(|_| Fault::Unsent)?;
-    // Requests are written whole; waiting for more of them would be rtscope's delay.
+    // Requests are written whole; waiting for more of them would add rtscope's own delay.
     stream.set_nodelay(true).map_err(|_| Fault::Unsent)?;
     opened.set(opened.get() + 1);
     Ok(stream)
@@ -138,7 +138,7 @@ fn unsent(error: &TrySendError<Request<Body>>) -> Fault {
     if error.message().is_some() { Fault::Unsent } else { fault(error.error()) }
 }
 
-/// A connection that ends is one thing, an answer that is none another.
+/// Distinguishes a closed connection from an invalid answer.
 fn fault(error: &hyper::Error) -> Fault {
     if error.is_parse() {
         return Fault::Protocol;

@@ -1,6 +1,5 @@
-//! One thread of a load: looks at the schedule, hands requests over when they are due,
-//! says once a second what ended. Owns the event loop; which connection serves what is
-//! `desk`'s matter.
+//! One thread of a load: follows the schedule, hands over requests when they are due, and reports
+//! once per second what ended. Owns the event loop; `desk` chooses the connections.
 
 use crate::clock::{self, Timer};
 use crate::desk::{Desk, Job};
@@ -20,20 +19,20 @@ use tokio::task::LocalSet;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// How long a worker may sleep before it looks whether the load was given up.
+/// Longest sleep of a worker before it checks whether the load was given up.
 const LOOK_NS: u64 = 100_000_000;
 
-/// How long at the end, where the next thing to wait for is an answer.
+/// Longest sleep at the end, when only answers remain to wait for.
 const DRAIN_LOOK_NS: u64 = 2_000_000;
 
-/// The event loop looks for answers and timers after so many tasks: more than tokio's
-/// habit, because what it does not see yet is measured as the server's time.
+/// The event loop checks for answers and timers after this many tasks. Tokio's default is larger, but
+/// an answer that it has not seen yet is measured as the server's time.
 const TASKS_PER_LOOK: u32 = 13;
 
 pub(crate) enum Said {
-    /// What ended in the second of this number, counted from the start.
+    /// What ended in the second with this number, counted from the start.
     Second { worker: usize, number: u64, part: Part, kept: Vec<u8> },
-    /// That it has done, and what it counted in all.
+    /// The worker has finished; its totals.
     Done { worker: usize, totals: Box<Totals> },
 }
 
@@ -42,7 +41,7 @@ pub(crate) struct Worker {
     pub(crate) number: usize,
     pub(crate) of: usize,
     pub(crate) load: Arc<Load>,
-    /// Of all, with the warm-up.
+    /// The profile of the whole load, including the warm-up.
     pub(crate) profile: Arc<Profile>,
     pub(crate) address: SocketAddr,
     pub(crate) start: Time,
@@ -51,7 +50,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Works until every request has ended or the load is given up.
+    /// Runs until every request has ended or the load is given up.
     pub(crate) fn run(self) -> io::Result<()> {
         let runtime = Builder::new_current_thread().enable_all().event_interval(TASKS_PER_LOOK).build()?;
         let local = LocalSet::new();
@@ -59,7 +58,7 @@ impl Worker {
         let connections = share(worker.load.connections, worker.number, worker.of);
         let desk = Rc::new(Desk::new(Arc::clone(&worker.load), worker.address, connections));
         runtime.block_on(local.run_until(async {
-            // One of them hears of SIGINT, if any does.
+            // One worker receives SIGINT, if any does.
             if worker.stop.takes_sigint && worker.number == 0 {
                 tokio::task::spawn_local(obey(worker.stop.clone()));
             }
@@ -68,7 +67,7 @@ impl Worker {
         }))?;
         let now = clock::now();
         worker.say(&desk, now.since(worker.start) / SECOND, now);
-        // Nobody listens any more only where the load has failed elsewhere.
+        // The receiver is gone only if the load has failed elsewhere.
         let _ = worker.said.send(Said::Done { worker: worker.number, totals: Box::new(desk.totals()) });
         Ok(())
     }
@@ -77,7 +76,7 @@ impl Worker {
         self.stop.state.load(Ordering::Relaxed) == RUNNING
     }
 
-    /// Hands over what is due, then waits for the rest.
+    /// Hands over requests as they are due, then waits for those that are open.
     async fn send(&self, desk: &Rc<Desk>) -> io::Result<()> {
         let timer = Timer::new()?;
         let measured = self.start.plus(clock::ns(self.load.warm_up));
@@ -104,7 +103,7 @@ impl Worker {
     }
 }
 
-/// Says at the end of each second what ended in it.
+/// Reports at the end of each second what ended in it.
 async fn tell(worker: Rc<Worker>, desk: Rc<Desk>) {
     for number in 0.. {
         let end = worker.start.plus((number + 1) * SECOND);
@@ -120,7 +119,7 @@ async fn obey(stop: Stop) {
     }
 }
 
-/// The part of `all` that falls to worker `number` of `of`.
+/// Worker `number`'s share of `all` among `of` workers.
 fn share(all: usize, number: usize, of: usize) -> usize {
     all / of + usize::from(number < all % of)
 }

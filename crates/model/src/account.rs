@@ -1,21 +1,21 @@
-//! The account of a recording: the time of all lanes, divided without rest.
+//! The account of a recording: the time of all lanes, divided without remainder.
 //!
-//! Owns the shape of the tree and its one law: the parts of a node sum up to the node, to the nanosecond.
-//! Refuses to measure, and to know a runtime.
+//! Owns the shape of the tree and its invariant: the parts of a node add up to the node, to the nanosecond. Refuses
+//! to measure, and to know a runtime.
 
 use crate::ids::LaneId;
 use serde::Serialize;
 
-/// What a node's length rests on.
+/// What a node's length is based on.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Events of the runtime and the kernel: exact.
     #[default]
     Events,
-    /// Samples: its share of the samples that fell into the node above it.
+    /// Samples: its share of the samples that fell into its parent node.
     Samples,
-    /// Looks at threads: its share of those that were seen to wait.
+    /// Looks at threads: its share of the threads that were seen to wait.
     Looks,
 }
 
@@ -24,29 +24,29 @@ pub enum Basis {
 pub struct Node {
     /// Stable name, unique among its siblings.
     pub id: String,
-    /// What people call it.
+    /// The name for display.
     pub name: String,
     /// Lane time, nanoseconds.
     pub ns: u64,
-    /// Wall-clock time in which at least one lane was in it, nanoseconds; null where that is not summed.
+    /// Wall-clock time during which at least one lane was in it, nanoseconds; null where that is not summed up.
     pub wall_ns: Option<u64>,
-    /// What `ns` rests on.
+    /// What `ns` is based on.
     pub basis: Basis,
-    /// How many samples, or looks, it rests on; null for events.
+    /// Number of samples or looks that it is based on; null for events.
     pub samples: Option<u64>,
-    /// Why it is not known, or what would divide it further; null where nothing is missing.
+    /// Why it is unknown, or what would divide it further; null where nothing is missing.
     pub why: Option<String>,
-    /// Its parts, longest first; empty where it is not divided.
+    /// Its parts, longest first; empty if it is not divided.
     pub parts: Vec<Node>,
 }
 
 impl Node {
-    /// An undivided part, by events.
+    /// An undivided part, based on events.
     pub fn leaf(id: impl Into<String>, name: impl Into<String>, ns: u64) -> Node {
         Node { id: id.into(), name: name.into(), ns, ..Node::default() }
     }
 
-    /// The sum of these parts, longest first; parts of no length are left out.
+    /// The sum of these parts, longest first; parts without length are left out.
     pub fn sum(id: impl Into<String>, name: impl Into<String>, mut parts: Vec<Node>) -> Node {
         parts.retain(|part| part.ns > 0);
         parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
@@ -59,13 +59,13 @@ impl Node {
         self.parts.iter().find(|part| part.id == id)
     }
 
-    /// Whether it is as long as its parts, and each of these is.
+    /// Whether its parts add up to its length, recursively.
     pub fn sums_up(&self) -> bool {
         let parts: u64 = self.parts.iter().map(|part| part.ns).sum();
         (self.parts.is_empty() || parts == self.ns) && self.parts.iter().all(Node::sums_up)
     }
 
-    /// Divides `ns` by samples: `weights` are the samples' CPU time, with how many there were of each.
+    /// Divides `ns` by samples: `weights` are nodes with the CPU time and the number of their samples.
     pub fn divide(&mut self, weights: Vec<(Node, u64, u64)>) {
         let all: u64 = weights.iter().map(|weight| weight.1).sum();
         if all == 0 || self.ns == 0 {
@@ -77,7 +77,7 @@ impl Node {
             (part.ns, part.basis, part.samples) = (share(weight), Basis::Samples, Some(samples));
             parts.push(part);
         }
-        // What rounding left over is less than a nanosecond for each part.
+        // The remainder of rounding is less than a nanosecond per part.
         let rest = self.ns - parts.iter().map(|part| part.ns).sum::<u64>();
         if let Some(longest) = parts.iter_mut().max_by_key(|part| part.ns) {
             longest.ns += rest;
@@ -91,11 +91,11 @@ impl Node {
 /// The account of one lane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LaneAccount {
-    /// Which.
+    /// Number of the lane.
     pub lane: LaneId,
-    /// Its time: from when it was first seen until it, or the recording, ended, nanoseconds.
+    /// Its time: from when it was first seen until the end of it or of the recording, nanoseconds.
     pub ns: u64,
-    /// What that was.
+    /// The parts of that time, longest first.
     pub parts: Vec<Node>,
 }
 
@@ -104,21 +104,21 @@ pub struct LaneAccount {
 pub struct Account {
     /// The time of all lanes, nanoseconds.
     pub lanes_ns: u64,
-    /// Wall-clock time in which there was a lane, nanoseconds.
+    /// Wall-clock time during which there was a lane, nanoseconds.
     pub wall_ns: u64,
-    /// Wall-clock time outside pauses in which so many lanes had something to do, from none on, nanoseconds; empty: not known.
+    /// Wall-clock time outside pauses by the number of lanes with work, from none on, nanoseconds; empty: not known.
     pub with_work_ns: Vec<u64>,
-    /// Of the first of these what came in spells of a millisecond at most: so long it takes to wake a thread, longer it
-    /// waited for something.
+    /// The part of the first of these in intervals of at most a millisecond: waking a thread takes that long; in
+    /// longer ones the program waited for something.
     pub no_work_briefly_ns: u64,
     /// The parts of `lanes_ns`, longest first.
     pub parts: Vec<Node>,
-    /// The same lane by lane.
+    /// The account of each lane.
     pub lanes: Vec<LaneAccount>,
 }
 
 impl Account {
-    /// Whether all parts sum up: those of the whole, of each lane, and lanes to the whole.
+    /// Whether all parts add up: those of the whole, of each lane, and the lanes to the whole.
     pub fn sums_up(&self) -> bool {
         let all = |parts: &[Node], ns: u64| {
             parts.iter().all(Node::sums_up) && parts.iter().map(|part| part.ns).sum::<u64>() == ns

@@ -1,12 +1,12 @@
-//! Seeded chance: the same figures give the same answer. Owns the generator
-//! (xorshift64*, Vigna 2016); nothing here needs to be hard to guess.
+//! Seeded pseudorandom numbers: the same input gives the same result. Owns the generator (xorshift64*, Vigna 2016),
+//! which is not cryptographic.
 
-/// A stream of numbers that follows from its seed.
+/// A stream of pseudorandom numbers.
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
 
 impl Chance {
-    /// The stream of `seed`.
+    /// The stream with the seed `seed`.
     pub fn new(seed: u64) -> Chance {
         Chance(seed.max(1))
     }
@@ -23,7 +23,7 @@ impl Chance {
         self.next().checked_rem(bound).unwrap_or(0)
     }
 
-    /// Puts `items` in another order (Fisher and Yates).
+    /// Shuffles `items` (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last as u64 + 1) as usize;

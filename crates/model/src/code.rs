@@ -1,67 +1,66 @@
-//! Code: where a thread's program counter was, and what that place is called.
-//! Owns the words; refuses to know how a place is found or a name looked up.
+//! Code: the locations of threads' program counters, and their names. Owns the terms; refuses to know how a location
+//! is found or a name looked up.
 
 use crate::ids::{Cpu, Tid};
 use crate::purpose::{PurposeId, Role};
 use serde::{Deserialize, Serialize};
 
-/// A symbol held by a [`Symbols`] table.
+/// Id of a symbol in a [`Symbols`] table.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SymbolId(pub u32);
 
-/// How a thread came into the kernel, as [`Symbol::source`] has it where it was a page fault; behind a comma what that
-/// followed from, where that is known.
+/// How a thread came into the kernel, as in [`Symbol::source`], if by a page fault; the known origin of the fault
+/// follows after a comma.
 pub const PAGE_FAULT: &str = "page fault";
-/// A page fault on memory of its own that had not been touched since it was had.
+/// A page fault on the program's own memory that had not been touched since it was obtained.
 pub const FIRST_TOUCH: &str = "page fault, first touch";
-/// The same of memory that the program had had before, and had given back.
+/// A page fault on memory that the program had had before, and had given back.
 pub const GIVEN_BACK: &str = "page fault, memory given back";
 
-/// Whose code it is.
+/// The owner of code.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CodeKind {
-    /// Compiled from the program's language: it has safepoints where it allocates.
+    /// Compiled from the program's language: has safepoints where it allocates.
     Program,
-    /// The runtime's own.
+    /// Code of the runtime.
     Runtime,
-    /// Another language's, called by the program: it has no safepoints.
+    /// Code of another language, called by the program: has no safepoints.
     Foreign,
-    /// The kernel's.
+    /// Code of the kernel.
     Kernel,
-    /// Not known: no symbol, no mapping, made at run time.
+    /// Not known: no symbol, no mapping, or generated at run time.
     #[default]
     Unknown,
 }
 
-/// One place with a name.
+/// A named place in code.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Symbol {
-    /// As people write it: `Main.$wspin`, `c_busy`, `do_futex`; an address with
-    /// its module (`prog+0x4a10`) where there is no name.
+    /// The name for display: `Main.$wspin`, `c_busy`, `do_futex`; an address with its module (`prog+0x4a10`) if it
+    /// has no name.
     pub name: String,
     /// File name of the executable or library, `[kernel]`, or empty.
     pub module: String,
-    /// Whose code.
+    /// The owner of the code.
     pub kind: CodeKind,
-    /// File and span in the source, where the log or the binary has them; of the
-    /// kernel's code how a thread came there: `page fault` (with what it followed from), `interrupt`, or a system
-    /// call's name.
+    /// File and span in the source, where the log or the binary has them. For kernel code: how a thread came there:
+    /// `page fault` (with what it followed from), `interrupt`, or a system call's name.
     pub source: Option<String>,
-    /// What it is for: of a runtime's functions that are known.
+    /// Its purpose, for known functions of a runtime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Role>,
 }
 
 impl Symbol {
-    /// Whether a thread came to this function of the kernel by a page fault.
+    /// Whether a thread came to this kernel function by a page fault.
     pub fn is_fault(&self) -> bool {
         self.kind == CodeKind::Kernel && self.source.as_deref().is_some_and(|source| source.starts_with(PAGE_FAULT))
     }
 }
 
-/// Symbols seen in one recording. Entry 0 is the unknown one.
+/// Symbols of one recording. Entry 0 is the unknown symbol.
 #[derive(Clone, Debug)]
 pub struct Symbols {
     list: Vec<Symbol>,
@@ -74,50 +73,50 @@ impl Default for Symbols {
 }
 
 impl Symbols {
-    /// Adds a symbol (it is not looked up: the owner of the table knows what is new).
+    /// Adds a symbol without checking for duplicates: the owner of the table knows what is new.
     pub fn add(&mut self, symbol: Symbol) -> SymbolId {
         self.list.push(symbol);
         SymbolId((self.list.len() - 1) as u32)
     }
 
-    /// All, by id.
+    /// All symbols, by id.
     pub fn all(&self) -> &[Symbol] {
         &self.list
     }
 
-    /// The symbol behind `id`; the unknown one for an id of another table.
+    /// The symbol with the id `id`; the unknown one for an id of another table.
     pub fn get(&self, id: SymbolId) -> &Symbol {
         self.list.get(id.0 as usize).unwrap_or(&self.list[0])
     }
 }
 
-/// A thread was found somewhere.
+/// A sample of a thread's code.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct CodeSample {
-    /// Which thread.
+    /// The thread that was found.
     pub tid: Tid,
-    /// On which CPU.
+    /// The CPU that it was on.
     pub cpu: Cpu,
-    /// The innermost place: in the kernel where it was there.
+    /// The innermost place, which may be in the kernel.
     pub leaf: SymbolId,
-    /// The innermost place outside the kernel, where `leaf` is inside.
+    /// The innermost place in user space, if `leaf` is in the kernel.
     pub user: Option<SymbolId>,
-    /// What the runtime's code there is for, by the nearest of its callers that tells; `None`: it is no runtime's
-    /// code, or what it is for is not known.
+    /// The purpose of the runtime's code there, from the nearest caller that shows it; `None`: not a runtime's code,
+    /// or its purpose is not known.
     pub purpose: Option<PurposeId>,
-    /// What was seen.
+    /// How the thread was found.
     pub what: Found,
 }
 
-/// What a [`CodeSample`] stands for.
+/// The meaning of a [`CodeSample`].
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Found {
-    /// A timer found it on a CPU; stands for `ns` of CPU time.
+    /// A timer found the thread on a CPU; stands for `ns` of CPU time.
     Running {
         /// The sampling period, nanoseconds.
         ns: u64,
     },
-    /// It left its CPU to wait: `leaf` is the kernel function that names the wait
-    /// (`futex_wait_queue`, `io_schedule`), not the scheduler below it.
+    /// The thread left its CPU to wait: `leaf` is the kernel function that names the wait (`futex_wait_queue`,
+    /// `io_schedule`), not the scheduler below it.
     Waits,
 }

@@ -1,9 +1,7 @@
-//! The neutral event: what importers make of a runtime's records, of kernel
-//! scheduling records and of the recorder's samples. Small and `Copy`; strings
-//! are [`NameId`]s.
+//! The neutral event: the form in which importers present a runtime's records, kernel scheduling records and the
+//! recorder's samples. Small and `Copy`; strings are [`NameId`]s.
 //!
-//! Owns the vocabulary; refuses anything that only one runtime's folds could
-//! understand: such things stay records in `decode`.
+//! Owns the vocabulary; refuses events that only one runtime's folds could understand: these stay records in `decode`.
 
 use crate::code::CodeSample;
 use crate::heap_profile::HeapProfile;
@@ -14,15 +12,15 @@ use crate::time::Time;
 /// One event on the trace clock.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub time: Time,
-    /// Of which lane; [`LaneId::NONE`] for the process, the kernel, the machine.
+    /// Its lane; [`LaneId::NONE`] for the process, the kernel, the machine.
     pub lane: LaneId,
-    /// What.
+    /// The event itself.
     pub body: Body,
 }
 
-/// What happened.
+/// The content of an event.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Body {
     /// Posted by the runtime.
@@ -31,108 +29,105 @@ pub enum Body {
     Sched(Sched),
     /// Sampled by the recorder.
     Sample(Sample),
-    /// Where a thread's code was.
+    /// A sample of a thread's code.
     Code(CodeSample),
 }
 
-/// Events of a runtime, in words that belong to none.
+/// Events of a runtime, in runtime-neutral terms.
 ///
-/// A stop-the-world collection goes through the same steps in every runtime. Some post them as moments, some as
-/// spans, which are kept as they come: other tools know them by these.
+/// A stop-the-world collection has the same steps in every runtime. Some runtimes post them as instants, some as
+/// spans; both forms are kept, since other tools know the events by them.
 ///
-/// | step | a moment | a span |
+/// | step | instant | span |
 /// |---|---|---|
 /// | the lane wants to collect; it has given up, or it has its collection | | [`Phase::Wanted`] begins; ends |
-/// | it asks all lanes to stop | [`Runtime::StopRequested`] | [`Phase::Lead`] begins |
-/// | it has stopped | [`Runtime::Stopped`] | [`Phase::Follow`] begins; of the leader [`Phase::Barrier`] |
+/// | it requests a stop of all lanes | [`Runtime::StopRequested`] | [`Phase::Lead`] begins |
+/// | it has stopped | [`Runtime::Stopped`] | [`Phase::Follow`] begins; for the leader [`Phase::Barrier`] |
 /// | all have stopped | [`Runtime::Stopped`] of the leader | the last lane's |
 /// | work begins; pauses; ends | [`Runtime::WorkBegin`]; [`Runtime::WorkIdle`]; [`Runtime::WorkEnd`] | [`Phase::Minor`], [`Phase::CycleEnd`], [`Phase::Compact`] begin; end |
 /// | all work is done | [`Runtime::Resumed`] of the leader | the first lane's [`Phase::LeaveBarrier`] ends |
-/// | the lane is back | [`Runtime::Resumed`] | [`Phase::Lead`] or [`Phase::Follow`] ends |
-/// | a slice of work on the old heap, while others run | | [`Phase::MajorSlice`] |
-/// | a call: a wait on a condition, a collection that the program asked for, finalisers | | [`Phase::Condition`], [`Phase::Explicit`], [`Phase::Finalise`] |
+/// | the lane resumes | [`Runtime::Resumed`] | [`Phase::Lead`] or [`Phase::Follow`] ends |
+/// | a slice of work on the old heap, while other lanes run | | [`Phase::MajorSlice`] |
+/// | a call: a wait on a condition, a collection requested by the program, finalisers | | [`Phase::Condition`], [`Phase::Explicit`], [`Phase::Finalise`] |
 ///
-/// In which order they come, and what is left out, is each runtime's own: a recogniser for each makes pauses of them.
+/// Their order, and what is left out, depends on the runtime: each has a recogniser that makes pauses of them.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Runtime {
-    /// The lane asks all lanes to stop. `parallel`: they will take part.
+    /// The lane requests a stop of all lanes.
     StopRequested {
-        /// All lanes collect, each posts its arrival.
+        /// All lanes take part in the collection and post their arrival.
         parallel: bool,
     },
-    /// The lane has stopped. Of the leader: all have.
+    /// The lane has stopped. Posted by the leader: all lanes have.
     Stopped,
-    /// Its part of the collection is over: it goes back to what it did.
+    /// The lane's part of the collection is over, and it resumes.
     Resumed,
     /// A collector thread of this lane starts or resumes work.
     WorkBegin,
-    /// It ran out of work.
+    /// The collector thread ran out of work.
     WorkIdle,
-    /// It is finished.
+    /// The collector thread has finished.
     WorkEnd,
     /// The leader holds all lanes, near the end of the collection.
     GlobalSync,
-    /// A figure. A collection's figures follow each other on its leader,
-    /// [`Counter::Generation`] first.
+    /// A figure. A collection's figures follow each other on its leader, starting with [`Counter::Generation`].
     Count(Counter, u64),
     /// A green thread runs on this lane.
     ThreadRun(GreenThread),
-    /// It stopped.
+    /// A green thread stopped on this lane.
     ThreadStop(GreenThread, StopReason),
-    /// A green thread that stood on this lane was sent to another one.
+    /// A green thread on this lane was moved to another lane.
     ThreadMoved(GreenThread),
-    /// A green thread was made, by what runs on this lane.
+    /// A green thread was created by the thread running on this lane.
     ThreadCreated(GreenThread),
-    /// A green thread may go on: what runs on this lane has woken it. Posted again by
-    /// the lane that it stands on.
+    /// The thread running on this lane made a green thread runnable. Posted again by the lane that this thread is on.
     ThreadWoken(GreenThread),
     /// The lane was created.
     LaneCreated,
     /// The lane was deleted.
     LaneDeleted,
-    /// The lane was switched off.
+    /// The lane was disabled.
     LaneDisabled,
-    /// The lane was switched on again.
+    /// The lane was enabled again.
     LaneEnabled,
-    /// A kernel thread serves (or may serve) this lane. The tid is of the
-    /// program's own pid namespace.
+    /// A kernel thread serves (or may serve) this lane. The tid is in the program's own pid namespace.
     TaskCreated(Tid),
     /// A concurrent mark starts.
     ConcurrentMarkBegin,
-    /// It ends.
+    /// A concurrent mark ends.
     ConcurrentMarkEnd,
     /// The stop at the end of a concurrent mark starts.
     ConcurrentSyncBegin,
-    /// It ends.
+    /// The stop at the end of a concurrent mark ends.
     ConcurrentSyncEnd,
     /// A concurrent sweep starts.
     ConcurrentSweepBegin,
-    /// It ends.
+    /// A concurrent sweep ends.
     ConcurrentSweepEnd,
-    /// The tracer itself wrote its buffer until this moment, `ns` long.
+    /// The tracer itself wrote its buffer for `ns`, ending at this time.
     TracerWrote {
         /// Duration in nanoseconds.
         ns: u64,
     },
     /// The lane enters a phase.
     PhaseBegin(Phase),
-    /// It leaves it. Phases of threads that serve a lane in turn need not nest.
+    /// The lane leaves a phase. Phases of threads that serve a lane in turn need not nest.
     PhaseEnd(Phase),
-    /// The process made a copy of itself.
+    /// The process forked.
     Forked {
         /// The new process, in the program's own pid namespace.
         child: Pid,
     },
-    /// What the program's own code posted. The name is of the runtime stream's table.
+    /// An event of the program's own code. The name is in the runtime stream's table.
     User(NameId, UserEvent),
-    /// What the runtime's own heap profiler found.
+    /// An event of the runtime's heap profiler.
     HeapProfile(HeapProfile),
-    /// Events of this lane were lost before this one: what was open is not known.
+    /// Events of this lane before this one were lost: open phases and threads are unknown.
     Gap,
 }
 
 impl Runtime {
-    /// The class that asks for it.
+    /// The class that requests this event.
     #[inline]
     pub fn class(self) -> Class {
         match self {
@@ -173,76 +168,76 @@ impl Runtime {
 /// Phases that runtimes post as spans.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Phase {
-    /// The lane wants a collection: from its first attempt to lead one until its young
-    /// heap is empty, whoever led.
+    /// The lane wants a collection: from its first attempt to lead one until its young heap is empty,
+    /// whichever lane led.
     Wanted,
-    /// It has become leader; until its own part is over.
+    /// The lane leads: from becoming leader until its own part is over.
     Lead,
-    /// It takes part in a section that another lane leads.
+    /// The lane takes part in a section that another lane leads.
     Follow,
-    /// It has stopped and waits for the others to stop.
+    /// The lane has stopped and waits for the others to stop.
     Barrier,
-    /// It collects its young heap.
+    /// The lane collects its young heap.
     Minor,
-    /// It has collected its young heap and waits for the others.
+    /// The lane has collected its young heap and waits for the others.
     LeaveBarrier,
-    /// It works on the old heap while others may run the program.
+    /// The lane works on the old heap while others may run the program.
     MajorSlice,
     /// All lanes have stopped at the end of a cycle of the old heap.
     CycleEnd,
     /// All lanes compact the heap.
     Compact,
-    /// An interrupt of another lane is served where the lane's code allows it.
+    /// The lane serves another lane's interrupt, at a point where its code allows it.
     Interrupt,
     /// The lane's thread waits on a condition.
     Condition,
-    /// The program asked for this collection.
+    /// The program requested this collection.
     Explicit,
     /// Finalisers run.
     Finalise,
     /// Heaps are laid out anew: their number or size changes.
     Resize,
-    /// Anything finer: the number is the runtime's own, for display.
+    /// A finer phase, by the runtime's own number; only for display.
     Detail(u16),
 }
 
 impl Phase {
-    /// Whether what a lane does follows from it: waits, work and its part in a collection.
+    /// Whether it determines the lane's state: waits, work and parts in a collection.
     pub fn is_state(self) -> bool {
         !matches!(self, Phase::Interrupt | Phase::Explicit | Phase::Finalise | Phase::Resize | Phase::Detail(_))
     }
 
-    /// The class that asks for its begin and end.
+    /// The class that requests its begin and end.
     pub fn class(self) -> Class {
         if let Phase::Detail(_) = self { Class::Details } else { Class::Collection }
     }
 }
 
-/// What a program posts about itself.
+/// The kind of an event that a program posts itself.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum UserEvent {
-    /// A moment.
+    /// An instant.
     Mark,
     /// A span begins.
     Begin,
-    /// It ends.
+    /// A span ends.
     End,
-    /// A value.
+    /// A value of a counter.
     Value(i64),
 }
 
 /// Why a green thread left its lane.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum StopReason {
-    /// The runtime wanted the lane: heap check, context switch, yield.
+    /// The runtime needed the lane: heap check, context switch, yield.
     Yielded,
-    /// It ended.
+    /// The thread ended.
     Finished,
-    /// It is in a foreign call that released the lane.
+    /// The thread is in a foreign call that released the lane.
     ForeignCall,
-    /// It waits for something.
+    /// The thread waits for something.
     Blocked(BlockedOn),
-    /// Something else.
+    /// Any other reason.
     Other,
 }
 
@@ -251,13 +246,13 @@ pub enum StopReason {
 pub enum BlockedOn {
     /// A lock or mailbox: an MVar.
     Lock,
-    /// A value that another thread is computing; which, where known.
+    /// A value that another thread is computing, with that thread if it is known.
     BlackHole(Option<GreenThread>),
-    /// A transaction that retries.
+    /// A transaction in `retry`.
     Transaction,
     /// Input, output or a delay.
     Io,
-    /// Something else.
+    /// Any other reason.
     Other,
 }
 
@@ -270,7 +265,7 @@ macro_rules! counters {
         }
 
         impl Counter {
-            /// The class that asks for it.
+            /// The class that requests this figure.
             pub fn class(self) -> Class {
                 match self {
                     $(Counter::$name => Class::$class,)*
@@ -315,20 +310,20 @@ counters! {
 }
 
 crate::listed! {
-    /// State in which a thread left its CPU.
+    /// The state in which a thread left its CPU.
     #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
     pub enum OffState: word {
-        /// Still runnable: something else got the CPU.
+        /// Still runnable: another thread got the CPU.
         Runnable = "runnable",
         /// Asleep, interruptible.
         Sleeping = "sleeping",
-        /// Blocked in the kernel, not interruptible.
+        /// Blocked in the kernel, uninterruptible.
         Uninterruptible = "uninterruptible",
-        /// Ended.
+        /// The thread ended.
         Dead = "dead",
         /// Stopped, traced, parked.
         Other = "other",
-        /// This tier cannot tell.
+        /// Not known in this tier.
         Unknown = "unknown",
     }
 }
@@ -336,98 +331,98 @@ crate::listed! {
 /// Events of the kernel's scheduler.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Sched {
-    /// `cpu` goes from `prev` to `next`.
+    /// `cpu` switches from `prev` to `next`.
     Switch {
-        /// Where.
+        /// The CPU.
         cpu: Cpu,
-        /// Who left.
+        /// The outgoing thread.
         prev: Tid,
-        /// Whose process that is, where known (0: unknown).
+        /// The process of `prev` (0: unknown).
         prev_pid: Pid,
-        /// In which state.
+        /// The state in which `prev` left.
         prev_state: OffState,
-        /// Who came.
+        /// The incoming thread.
         next: Tid,
-        /// Its name.
+        /// The name of `next`.
         next_name: NameId,
     },
-    /// The cheap tier: a thread of the program came on a CPU.
+    /// The cheap tier: a thread of the program was switched in.
     SwitchIn {
-        /// Where.
+        /// The CPU.
         cpu: Cpu,
-        /// Who.
+        /// The thread.
         tid: Tid,
     },
-    /// The cheap tier: a thread of the program left a CPU.
+    /// The cheap tier: a thread of the program was switched out.
     SwitchOut {
-        /// Where.
+        /// The CPU.
         cpu: Cpu,
-        /// Who.
+        /// The thread.
         tid: Tid,
-        /// It would have gone on.
+        /// Whether it was still runnable.
         preempted: bool,
     },
     /// `waker` makes `target` runnable.
     Waking {
-        /// Who wakes (current on that CPU).
+        /// The thread that wakes `target`.
         waker: Tid,
-        /// Who is woken.
+        /// The thread that becomes runnable.
         target: Tid,
-        /// Where it will wait.
+        /// The CPU on which it will wait.
         target_cpu: Cpu,
     },
-    /// A runnable thread moves.
+    /// A runnable thread migrates.
     Migrate {
-        /// Who.
+        /// The thread.
         tid: Tid,
-        /// To where.
+        /// The new CPU.
         to: Cpu,
     },
-    /// A thread or process was made.
+    /// A thread or process was created.
     Fork {
-        /// By whom.
+        /// The thread that created it.
         parent: Tid,
-        /// The new one.
+        /// The new thread.
         child: Tid,
-        /// The new one's process; differs from `child` for a thread (0: unknown).
+        /// The process of the new thread; differs from `child` for a thread (0: unknown).
         child_pid: Pid,
     },
     /// A thread ended.
     Exit {
-        /// Its number.
+        /// The thread's id.
         tid: Tid,
     },
-    /// A thread's name (exec or rename).
+    /// A thread got a name (exec or rename).
     Named {
-        /// Whose.
+        /// The thread.
         tid: Tid,
-        /// Its name.
+        /// The new name.
         name: NameId,
     },
 }
 
-/// What the recorder samples. Counters are cumulative.
+/// A sample of the recorder. Counters are cumulative.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Sample {
     /// Resident set of the program.
     Rss {
-        /// Bytes.
+        /// Size in bytes.
         bytes: u64,
     },
     /// Quota counters of one control group.
     Quota {
-        /// Which (index into the manifest's list).
+        /// The group, an index into the manifest's list.
         group: GroupId,
-        /// Enforcement periods with work.
+        /// Enforcement periods in which there was work.
         periods: u64,
-        /// Of these, periods in which the quota ran out.
+        /// The periods of these in which the quota ran out.
         throttled: u64,
         /// Time throttled, summed over CPU run queues, in nanoseconds.
         throttled_ns: u64,
     },
     /// Counters of one thread of the program.
     Thread {
-        /// Its number.
+        /// The thread's id.
         tid: Tid,
         /// Voluntary context switches.
         voluntary: u64,
@@ -442,77 +437,75 @@ pub enum Sample {
         /// Time spent runnable but not running, in nanoseconds (0: unknown).
         wait_ns: u64,
     },
-    /// Time that the host or interrupts took from one CPU, in nanoseconds
-    /// (10 ms steps).
+    /// Time that the host or interrupts took from one CPU, in nanoseconds (10 ms steps).
     CpuStolen {
-        /// Its number.
+        /// Number of the CPU.
         cpu: Cpu,
         /// Steal time.
         steal_ns: u64,
         /// Interrupt and soft interrupt time.
         irq_ns: u64,
     },
-    /// Memory of one control group, bytes.
+    /// Memory of one control group, in bytes.
     GroupMemory {
-        /// The group, by its number in the manifest.
+        /// The group, an index into the manifest's list.
         group: GroupId,
         /// Bytes charged.
         bytes: u64,
     },
-    /// Pressure stall total, microseconds: some task waited for this.
+    /// Pressure stall total, in microseconds: some task waited for this resource.
     Pressure {
-        /// 0 cpu, 1 memory, 2 io.
+        /// The resource: 0 cpu, 1 memory, 2 io.
         resource: u8,
         /// Total since boot.
         total_us: u64,
     },
-    /// Calls of one process that read and write, since it began.
+    /// System calls of a process that read and write, since it began.
     Calls {
-        /// The process.
+        /// Id of the process.
         pid: Pid,
-        /// Calls that read,
+        /// Number of calls that read.
         reads: u64,
-        /// and the bytes that they gave.
+        /// Bytes read by these calls.
         read_bytes: u64,
-        /// Calls that write,
+        /// Number of calls that write.
         writes: u64,
-        /// and the bytes that they took.
+        /// Bytes written by these calls.
         written_bytes: u64,
     },
-    /// The sampler came back later than it asked for.
+    /// The sampler woke later than requested.
     Late {
-        /// By how much, nanoseconds.
+        /// The delay in nanoseconds.
         ns: u64,
     },
 }
 
 crate::listed! {
-    /// A class of events that a fold may ask for; decoders skip the rest by size.
+    /// A class of events that a fold may request; decoders skip the rest by size.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     pub enum Class {
         /// Requests, arrivals, work, ends of collections.
         Collection,
-        /// What a collection came to: its generation, bytes copied and promoted.
+        /// Figures of a collection: its generation, bytes copied and promoted.
         Figures,
         /// Heap figures (size, blocks, live, allocated, returned).
         Heap,
-        /// Lanes created, switched off and on; tasks; gaps in what a lane posted.
+        /// Lanes created, disabled and enabled; tasks; gaps in a lane's events.
         Lanes,
-        /// Every run, stop, start and wake-up of every green thread.
+        /// Every run, stop, creation and wake-up of every green thread.
         Green,
-        /// Only the first run of a lane after a collection, the last stop before
-        /// one, and moves between lanes: what release and arrival need, at a
-        /// fraction of the cost.
+        /// Only the first run of a lane after a collection, the last stop before one, and moves between lanes: enough
+        /// for release and arrival, at a fraction of the cost.
         GreenEdges,
         /// Concurrent (non-moving) collector phases.
         Concurrent,
-        /// Gaps in which the tracer wrote its buffers.
+        /// Times in which the tracer wrote its buffers.
         Tracer,
         /// Spark counters.
         Sparks,
-        /// Phases finer than those that pauses are made of.
+        /// Phases that pauses do not need.
         Details,
-        /// What the program's own code posts.
+        /// Events of the program's own code.
         User,
         /// Samples of the runtime's heap profiler.
         HeapProfile,
@@ -539,7 +532,7 @@ impl Classes {
         Classes(self.0 | other.0)
     }
 
-    /// Whether events of `class` are of interest to who asked for this set: edges of runs are runs.
+    /// Whether this set requests events of `class`; edges of runs are runs.
     pub const fn takes(self, class: Class) -> bool {
         self.has(class) || (matches!(class, Class::Green) && self.has(Class::GreenEdges))
     }

@@ -1,6 +1,6 @@
-//! What a log says besides its events: of its program before the first of them, and how many
-//! of each type it holds. An exported trace carries the former, so that a report on the trace
-//! gives the figures of a report on the recording. Owns these shapes; refuses to read a log.
+//! The facts of a log in addition to its events: about its program, known before the first event, and the number of
+//! events of each type. An exported trace carries the former, so that a report on the trace has the same figures as a
+//! report on the recording. Owns these types; refuses to read a log.
 
 use crate::loss::Loss;
 use crate::manifest::Manifest;
@@ -11,19 +11,18 @@ use serde::{Deserialize, Serialize};
 /// The schema name that this code writes.
 pub const SCHEMA: &str = "rtscope/exported/1";
 
-/// Facts of a recording, known before its first event. A log that knows one of them not leaves
-/// it empty.
+/// Facts of a recording, known before its first event. Facts that a log does not contain are empty.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Exported {
-    /// [`SCHEMA`], where it was exported.
+    /// [`SCHEMA`] if it was exported.
     pub schema: String,
     /// The runtime's id; null where none was seen.
     pub family: Option<String>,
-    /// Of the runtime: "9.6.6", "5.4.1".
+    /// Version of the runtime: "9.6.6", "5.4.1".
     pub version: Option<String>,
     /// Way of the runtime: "thr".
     pub way: Option<String>,
-    /// Command line as the runtime's log has it.
+    /// Command line from the runtime's log.
     pub args: Vec<String>,
     /// Whether the runtime can stop several lanes, where known.
     pub threaded: Option<bool>,
@@ -33,21 +32,21 @@ pub struct Exported {
     pub nursery_bytes: Option<u64>,
     /// The process that wrote the events, in the recorder's pid namespace.
     pub program_pid: Option<u32>,
-    /// How the runtime's clock was joined. Times of the export are converted already.
+    /// How the runtime's clock was mapped. Times in the export are already converted.
     pub clock: ClockMap,
-    /// Every run and stop of green threads is among the events.
+    /// Whether every run and stop of green threads is among the events.
     pub every_green_event: bool,
-    /// What the kernel side could not see.
+    /// What could not be seen of the kernel side.
     pub kernel_missing: Vec<String>,
     /// Losses known before the first event.
     pub losses: Vec<Loss>,
-    /// What was counted of transactions, as `rtscope-analyze` keeps it: a JSON document.
+    /// Transaction counts as `rtscope-analyze` stores them: a JSON document.
     #[serde(default)]
     pub transactions: Option<String>,
-    /// What looks at waiting threads came to, likewise.
+    /// Results of the looks at waiting threads, as a JSON document too.
     #[serde(default)]
     pub waits: Option<String>,
-    /// Of the capture, where there is one.
+    /// The manifest of the capture, where there is one.
     pub manifest: Option<Manifest>,
 }
 
@@ -58,13 +57,13 @@ impl Exported {
     }
 }
 
-/// Records or events of one type.
+/// Number of records or events of one type.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct TypeCount {
     /// Number of the type in its log.
     pub tag: u16,
-    /// Its name.
+    /// Name of the type.
     pub name: String,
-    /// How many.
+    /// Number of records.
     pub count: u64,
 }

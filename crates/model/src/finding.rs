@@ -1,5 +1,5 @@
-//! The outcome of a diagnosis rule: a sentence with evidence, a cost and a
-//! remedy. Owns the shape, and what a remedy's parts read like; the rules live in `analyze`.
+//! The outcome of a diagnosis rule: a sentence with evidence, a cost and a remedy. Owns its shape, and the wording of
+//! a remedy's parts; the rules are in `analyze`.
 
 use crate::setting::Setting;
 use crate::time::Time;
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::ops::Deref;
 
-/// How much it matters.
+/// The importance of a finding.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Worth knowing.
     Note,
-    /// Costs something that a user of the service can feel.
+    /// Has a cost that users of the service can notice.
     Warning,
-    /// Dominates what the program waits for.
+    /// Dominates the waits of the program.
     Severe,
 }
 
@@ -24,9 +24,9 @@ crate::listed! {
     #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Confidence: word {
-        /// From counters or an inference.
+        /// Based on counters or an inference.
         Low = "low",
-        /// From events of one side, or by elimination.
+        /// Based on events of one side, or on elimination.
         Medium = "medium",
         /// Seen in events of both the runtime and the kernel.
         High = "high",
@@ -43,12 +43,12 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// `says_share`: the text holds the finding's share.
+    /// A claim with this text; `says_share`: the text includes the finding's share.
     pub fn new(text: impl Into<String>, says_share: bool) -> Claim {
         Claim { text: text.into(), says_share }
     }
 
-    /// Whether it says what share of the run or of the memory the finding costs.
+    /// Whether the text includes the share of the run or of the memory that the finding costs.
     pub fn says_share(&self) -> bool {
         self.says_share
     }
@@ -74,7 +74,7 @@ impl fmt::Display for Claim {
     }
 }
 
-/// One thing that was seen.
+/// An observation that supports a finding.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Evidence {
     /// One sentence with numbers and units.
@@ -85,12 +85,12 @@ pub struct Evidence {
     pub to: Option<Time>,
 }
 
-/// What to do, in words.
+/// Text of a remedy.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Advice {
-    /// Without the "Or" of an alternative.
+    /// The text without the "Or" of an alternative.
     pub words: String,
-    /// It can be done instead of what is listed before it.
+    /// Whether it can be done instead of the one listed before it.
     pub alternative: bool,
 }
 
@@ -113,14 +113,14 @@ impl Serialize for Advice {
     }
 }
 
-/// One thing to change.
+/// One change to make.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Remedy {
-    /// What to do, in words.
+    /// The text.
     pub text: Advice,
-    /// What it sets, where that is more than words.
+    /// The setting to change, if it is more than text.
     pub setting: Option<Setting>,
-    /// The same as this program takes it, ready to paste; `None`: it cannot be said so.
+    /// The setting as this program takes it, ready to paste; `None`: it cannot be given that way.
     pub flag: Option<String>,
     /// How to see that it helped.
     pub verify: String,
@@ -129,32 +129,32 @@ pub struct Remedy {
 }
 
 impl Remedy {
-    /// In words only.
+    /// A remedy that is only text.
     pub fn new(words: impl Into<String>) -> Remedy {
         Remedy { text: words.into().into(), setting: None, flag: None, verify: String::new(), metric: None }
     }
 
-    /// An alternative to what is listed before it: `words` go on after "or".
+    /// An alternative to the remedy listed before it: `words` continue after "or".
     pub fn or(words: impl Into<String>) -> Remedy {
         Remedy { text: Advice { words: words.into(), alternative: true }, ..Remedy::new("") }
     }
 
-    /// With what it sets.
+    /// Adds a setting.
     pub fn set(self, setting: impl Into<Option<Setting>>) -> Remedy {
         Remedy { setting: setting.into(), ..self }
     }
 
-    /// With an option of the program's runtime.
+    /// Adds an option of the program's runtime.
     pub fn option(self, word: impl Into<String>) -> Remedy {
         self.set(Setting::option(word))
     }
 
-    /// The figure falls, and that is how to see that it helped.
+    /// The remedy helped if the figure falls.
     pub fn falls(self, figure: Figure) -> Remedy {
         self.moves(figure, Trend::Fall)
     }
 
-    /// The figure rises.
+    /// The remedy helped if the figure rises.
     pub fn rises(self, figure: Figure) -> Remedy {
         self.moves(figure, Trend::Rise)
     }
@@ -164,18 +164,18 @@ impl Remedy {
         Remedy { metric, ..self }.shows(figure.shows)
     }
 
-    /// Another recording shows `what`, more exactly than its figure says.
+    /// Another recording shows `what`, which is more exact than its figure's text.
     pub fn shows(self, what: &str) -> Remedy {
         self.verify(format!("Record again: {what}."))
     }
 
-    /// A whole sentence, where recording again is not all there is to do.
+    /// Sets a whole sentence, where recording again is not all there is to do.
     pub fn verify(self, sentence: impl Into<String>) -> Remedy {
         Remedy { verify: sentence.into(), ..self }
     }
 }
 
-/// A figure of `report --json` that remedies move, and what is said of it where it did.
+/// A figure of `report --json` that remedies change, and the text for a change.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Figure {
     /// Path of keys: `pauses.time_to_stop_ns.sum`.
@@ -184,7 +184,7 @@ pub struct Figure {
     pub shows: &'static str,
 }
 
-/// A figure of `report --json` and the way it shall go.
+/// A figure of `report --json` and its desired direction.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Metric {
     /// Path of keys: `pauses.time_to_stop_ns.sum`.
@@ -193,7 +193,7 @@ pub struct Metric {
     pub should: Trend,
 }
 
-/// A direction.
+/// A direction of change.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trend {
@@ -208,21 +208,21 @@ pub enum Trend {
 pub struct Finding {
     /// Stable name, as in the documentation: `cpu-throttled`.
     pub id: String,
-    /// How much it matters.
+    /// The importance.
     pub severity: Severity,
-    /// How sure.
+    /// How sure it is.
     pub confidence: Confidence,
-    /// The sentence: what happens, what it costs, who does it.
+    /// The sentence: what happens, what it costs, what causes it.
     pub claim: Claim,
     /// Wall-clock time it cost, in nanoseconds; 0 where it costs memory.
     pub cost_ns: u64,
     /// Resident memory it cost; null where it costs time.
     pub cost_bytes: Option<u64>,
-    /// `cost_ns` as a share of the recording's wall clock, `cost_bytes` as one of the resident
-    /// memory then; 0 to 1.
+    /// `cost_ns` as a share of the recording's wall-clock time, or `cost_bytes` as a share of the resident memory at
+    /// that time; 0 to 1.
     pub share: f64,
-    /// What was seen.
+    /// The supporting observations.
     pub evidence: Vec<Evidence>,
-    /// What to change, best first.
+    /// Changes to make, best first.
     pub remedies: Vec<Remedy>,
 }

@@ -1,5 +1,5 @@
-//! Heap profiles: what a runtime found alive at moments of a run, by label. Owns the words
-//! for them; refuses to know how a runtime counts.
+//! Heap profiles: what a runtime found alive at moments of a run, by label. Owns the terms; refuses to know how
+//! a runtime counts.
 
 use crate::names::NameId;
 
@@ -11,14 +11,14 @@ pub enum HeapProfile {
     By(Breakdown),
     /// A sample begins.
     Begin,
-    /// So much of the sample has this label; several of one label are added up.
+    /// Size of one label in the sample; several events with the same label are added up.
     Label {
-        /// Of the runtime stream's table; `None`: one of those that are not told apart.
+        /// In the runtime stream's table; `None`: a label that is not distinguished.
         label: Option<NameId>,
-        /// Bytes.
+        /// Size in bytes.
         bytes: u64,
     },
-    /// It ends.
+    /// A sample ends.
     End,
 }
 
@@ -26,31 +26,31 @@ crate::listed! {
     /// What the labels of a heap profile stand for.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     pub enum Breakdown: word {
-        /// Who allocated it: the innermost cost centre.
+        /// The innermost cost centre that allocated it.
         CostCentre = "cost centre",
         /// The module that allocated it.
         Module = "module",
         /// A description of the closure.
         ClosureDescription = "closure description",
-        /// The type of the value, as far as the compiler knew it.
+        /// The type of the value, as far as the compiler knows it.
         Type = "type",
-        /// Who keeps it alive.
+        /// The retainers that keep it alive.
         Retainer = "retainer",
-        /// What will become of it: lag, use, drag, void.
+        /// Its phase of life: lag, use, drag, void.
         Biography = "biography",
         /// The kind of closure; for data its constructor.
         ClosureType = "closure type",
-        /// The place in the source that made it.
+        /// The place in the source where it was created.
         InfoTable = "info table",
-        /// When it was made.
+        /// The era in which it was created.
         Era = "era",
-        /// Something else.
+        /// Any other breakdown.
         Other = "other",
     }
 }
 
 impl Breakdown {
-    /// What is called so.
+    /// The breakdown with this name.
     pub fn of_word(word: &[u8]) -> Option<Breakdown> {
         Breakdown::ALL.into_iter().find(|known| known.word().as_bytes() == word)
     }

@@ -1,4 +1,4 @@
-//! Identifiers. Small newtypes so that a lane is never taken for a thread.
+//! Identifiers. Small newtypes, so that a lane is not confused with a thread.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ macro_rules! id {
 }
 
 id!(
-    /// What a runtime stops: a GHC capability, an OCaml domain.
+    /// The unit that a runtime stops: a GHC capability, an OCaml domain.
     LaneId(u16)
 );
 id!(
@@ -34,7 +34,7 @@ id!(
     Cpu(u16)
 );
 id!(
-    /// A thread of the language (a GHC `ThreadId`), as the log truncates it.
+    /// A thread of the language (a GHC `ThreadId`), truncated as in the log.
     GreenThread(u32)
 );
 id!(
@@ -43,10 +43,10 @@ id!(
 );
 
 impl LaneId {
-    /// Events posted without holding a lane (GHC's global buffer).
+    /// The lane of events posted without holding a lane (GHC's global buffer).
     pub const NONE: LaneId = LaneId(u16::MAX);
 
-    /// Whether this names a lane at all.
+    /// Whether this is a lane.
     pub fn is_some(self) -> bool {
         self != LaneId::NONE
     }

@@ -1,37 +1,36 @@
-//! What a lane is doing: the states, with their numbers, words and roles, which the report's page, the
-//! viewer and the exports share. Owns this one table; refuses to decide when a state begins, and colours,
-//! which follow from the role.
+//! The states of a lane, with the numbers, names and roles that the report's page, the viewer and the exports share.
+//! Owns this one table; refuses to decide when a state begins, and colours, which follow from the role.
 
-/// What a lane does.
+/// The activity of a lane.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum LaneState {
-    /// The program; where runs of green threads are not posted, also nothing.
+    /// Runs the program; if runs of green threads are not posted, perhaps idle.
     Program,
-    /// Nothing to run.
+    /// Has nothing to run.
     Idle,
-    /// It was asked to stop, has not yet, and is the last: the world waits for it.
+    /// Was requested to stop, has not stopped yet, and is the last: all others wait for it.
     WaitingToStop,
-    /// It wants to collect and another one leads.
+    /// Wants to collect, but another lane leads.
     WaitingToLead,
-    /// It collects young data only.
+    /// Collects young data only.
     CollectingMinor,
-    /// It collects everything.
+    /// Collects everything.
     CollectingMajor,
-    /// It collects; the kind is unknown, or the heap is compacted or laid out anew.
+    /// Collects; the kind is unknown, or the heap is compacted or laid out anew.
     Collecting,
-    /// It stands still: others have not stopped or collect.
+    /// Is stopped while other lanes have not stopped yet or collect.
     WaitingForOthers,
-    /// It works on the old heap while others run the program.
+    /// Works on the old heap while other lanes run the program.
     Slice,
-    /// The work is done and it is not back yet.
+    /// The collection is done, but the lane has not resumed.
     Release,
-    /// It was asked to stop and has not yet; another one takes longer.
+    /// Was requested to stop and has not stopped yet; another lane takes longer.
     Asked,
-    /// Its events were lost.
+    /// Events of the lane were lost.
     Gap,
 }
 
-/// A state's number in tiles, its name, its name where all collections look alike, its role.
+/// A state, its number in tiles, its name, its name where kinds of collections are not distinguished, its role.
 type Row = (LaneState, u16, &'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
@@ -51,12 +50,12 @@ const TABLE: [Row; 12] = [
 ];
 
 impl LaneState {
-    /// All of them.
+    /// All states.
     pub fn all() -> impl Iterator<Item = LaneState> {
         TABLE.iter().map(|row| row.0)
     }
 
-    /// The states that stand for all where what a lane did is summed up, in the order in which they are stacked.
+    /// The states used in sums over a lane's time, in stacking order.
     pub const SUMMED: [LaneState; 8] = [
         LaneState::Program,
         LaneState::Slice,
@@ -68,7 +67,7 @@ impl LaneState {
         LaneState::Gap,
     ];
 
-    /// The one of [`LaneState::SUMMED`] that it counts as.
+    /// The state of [`LaneState::SUMMED`] that it counts as.
     pub fn summed(self) -> LaneState {
         match self {
             LaneState::CollectingMajor | LaneState::Collecting => LaneState::CollectingMinor,
@@ -78,7 +77,7 @@ impl LaneState {
         }
     }
 
-    /// Whether it collects.
+    /// Whether the lane collects in this state.
     pub fn collects(self) -> bool {
         self.summed() == LaneState::CollectingMinor
     }
@@ -97,17 +96,17 @@ impl LaneState {
         self.row().1
     }
 
-    /// What people call it.
+    /// Its name for display.
     pub fn name(self) -> &'static str {
         self.row().2
     }
 
-    /// The same where all collections look alike.
+    /// Its name where kinds of collections are not distinguished.
     pub fn short_name(self) -> &'static str {
         self.row().3
     }
 
-    /// What it is drawn as: a colour of the palette.
+    /// Its role in a drawing, which selects a colour of the palette.
     pub fn role(self) -> &'static str {
         self.row().4
     }

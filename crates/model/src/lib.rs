@@ -1,12 +1,11 @@
-//! The vocabulary of rtscope: what every other room talks about.
+//! The vocabulary of rtscope, shared by all other crates.
 //!
-//! Owns the words (time, lanes, events, pauses, findings, losses, the capture
-//! manifest) and their invariants. Refuses I/O, decoding, and any knowledge of
-//! how a particular runtime writes its records.
+//! Owns the terms (time, lanes, events, pauses, findings, losses, the capture manifest) and their invariants. Refuses
+//! I/O, decoding, and any knowledge of how a particular runtime writes its records.
 #![forbid(unsafe_code)]
 
-/// Makes an enum with the list of its variants, `ALL`, and a method of the name behind the colon, which gives the word
-/// that stands with each.
+/// Defines an enum with the list of its variants, `ALL`, and a method with the name after the colon, which returns
+/// the text given for each variant.
 #[macro_export]
 macro_rules! listed {
     ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$doc:meta])* $variant:ident,)* }) => {
@@ -14,7 +13,7 @@ macro_rules! listed {
         $vis enum $name { $($(#[$doc])* $variant,)* }
 
         impl $name {
-            /// All of them, in the order in which they stand.
+            /// All variants, in the order of declaration.
             pub const ALL: [$name; [$(stringify!($variant)),*].len()] = [$($name::$variant),*];
         }
     };
@@ -24,7 +23,7 @@ macro_rules! listed {
         $crate::listed! { $(#[$meta])* $vis enum $name { $($(#[$doc])* $variant,)* } }
 
         impl $name {
-            /// Its word.
+            /// The text of the variant.
             pub fn $word(self) -> &'static str {
                 match self {
                     $($name::$variant => $text,)*

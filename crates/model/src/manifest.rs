@@ -1,27 +1,26 @@
-//! The manifest of a capture: everything about a recording that is not a
-//! stream. Written by the recorder (first when recording starts, with
-//! `status: recording`, and last when it ends), read by everything else.
+//! The manifest of a capture: everything about a recording that is not a stream. Written by the recorder (first when
+//! recording starts, with `status: recording`, and last when it ends), read by everything else.
 //!
 //! A capture is a folder `NAME.rtscope/`:
 //!
 //! | path | what | written |
 //! |---|---|---|
 //! | `manifest.json` | this | replaced atomically: at start, every 2 s (less often where it is large), at the end |
-//! | `journal.jsonl` | logs and losses that the manifest does not say yet | appended, removed at the end |
+//! | `journal.jsonl` | logs and losses that are not in the manifest yet | appended, removed at the end |
 //! | `eventlog/N.eventlog` | a runtime's log as the program wrote it, N from 0, one per process | by the program |
 //! | `eventlog/next-X.eventlog` | the log of programs that started after their recorder was killed | by the program |
 //! | `rings/N.ring` | words of one process's runtime events rings, N from 0 (`docs/formats/ring-stream.md`) | appended |
 //! | `unflushed/P-C.S` | buffer of capability C of process P that the program had not written yet, slot S (0 or 1); `g` is the global buffer | twice a second |
 //! | `sched/cpuN.perf.zst` | kernel records of one CPU, in frames of zstd | appended |
 //! | `sched/NAME.format` | the kernel's description of each tracepoint used | at start |
-//! | `sched/threads.json` | the threads that were there: `[{tid, pid, comm}]` | at start |
+//! | `sched/threads.json` | the threads that existed: `[{tid, pid, comm}]` | at start |
 //! | `code/cpuN.perf.zst` | perf records of one CPU about the program's threads: timer hits, waits, mappings | appended |
 //! | `code/symbols.json` | names of the places in them ([`Code`]) | at the end |
-//! | `heap/N.json` | the heap of one process at one moment ([`crate::heap::Heap`]), N from 0 | whole, when it was read |
-//! | `samples.jsonl` | the recorder's samples, one JSON object a line | appended |
-//! | `waits.jsonl` | what threads of the program waited for, one JSON object a look | appended |
+//! | `heap/N.json` | the heap of one process at one moment ([`crate::heap::Heap`]), N from 0 | at once, when it was read |
+//! | `samples.jsonl` | the recorder's samples, one JSON object per line | appended |
+//! | `waits.jsonl` | what threads of the program waited for, one JSON object per look | appended |
 //!
-//! Every stream is append-only and may be cut anywhere; a snapshot is there whole or not at all.
+//! Every stream is append-only and may be truncated anywhere; a snapshot is complete or absent.
 
 use crate::loss::Loss;
 use crate::time::{ClockMap, Time};
@@ -30,14 +29,14 @@ use serde::{Deserialize, Serialize};
 /// The schema name that this code writes.
 pub const SCHEMA: &str = "rtscope/capture/1";
 
-/// `manifest.json`.
+/// The content of `manifest.json`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Manifest {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: String,
-    /// Version of the rtscope that recorded.
+    /// Version of the rtscope that made the recording.
     pub recorder: String,
-    /// How far it got.
+    /// How far the recording got.
     pub status: Status,
     /// The command as given (or as found in `/proc` with `--pid`).
     pub command: Vec<String>,
@@ -49,41 +48,39 @@ pub struct Manifest {
     pub environment: Vec<(String, String)>,
     /// What rtscope added to the program's environment or arguments, as text.
     pub added: Vec<String>,
-    /// First moment of the recording.
+    /// Start time of the recording.
     pub started: Time,
-    /// Last moment written so far.
+    /// Last time written so far.
     pub ended: Time,
     /// `CLOCK_REALTIME - CLOCK_MONOTONIC` at the start, nanoseconds.
     pub realtime_offset_ns: i64,
-    /// Largest error of `realtime_offset_ns`, nanoseconds; `None` where unknown.
-    /// A log with [`ClockMap::LOG_OWN`] is placed by the reader: its own pairing
-    /// with `CLOCK_REALTIME`, minus `realtime_offset_ns`.
+    /// Largest error of `realtime_offset_ns`, nanoseconds; `None`: unknown. A reader places a log with
+    /// [`ClockMap::LOG_OWN`] by the log's own pairing with `CLOCK_REALTIME`, minus `realtime_offset_ns`.
     #[serde(default)]
     pub realtime_error_ns: Option<u64>,
     /// How the program ended.
     pub exit: Option<Exit>,
-    /// What is known of the binary.
+    /// The known facts about the binary.
     pub binary: Binary,
     /// The runtime's logs.
     pub logs: Vec<Log>,
-    /// The kernel side.
+    /// The kernel side of the recording.
     pub kernel: Kernel,
-    /// Where the program's code was; `None`: not sampled, and why is in `notes`.
+    /// Code samples; `None`: not sampled, for a reason given in `notes`.
     #[serde(default)]
     pub code: Option<Code>,
-    /// Control groups that cover the program, leaf first; groups that a wrapper
-    /// moved it into after the start follow. [`crate::GroupId`] is an index into
-    /// this.
+    /// Control groups that cover the program, leaf first; groups that a wrapper moved it into after the start follow.
+    /// [`crate::GroupId`] is an index into this list.
     pub groups: Vec<Group>,
-    /// The machine.
+    /// The machine of the recording.
     pub machine: Machine,
-    /// Sampling period of the memory line, nanoseconds.
+    /// Period of the resident memory samples, nanoseconds.
     pub sample_period_ns: u64,
-    /// What the recorder itself used.
+    /// Resources that the recorder itself used.
     pub own_cost: OwnCost,
-    /// What was lost.
+    /// Losses of the recording.
     pub losses: Vec<Loss>,
-    /// Things that a reader should know, one sentence each.
+    /// Remarks for a reader, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -92,27 +89,27 @@ pub struct Manifest {
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     #[default]
-    /// Still going on, or the recorder was killed.
+    /// Still recording, or the recorder was killed.
     Recording,
-    /// Ended in good order.
+    /// The recording ended normally.
     Complete,
 }
 
 /// How the program ended.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Exit {
-    /// Exit code, if it exited.
+    /// Exit code, if the program exited.
     pub code: Option<i32>,
-    /// Signal, if one killed it.
+    /// Signal, if one killed the program.
     pub signal: Option<i32>,
-    /// The kernel's out-of-memory killer was at work in its group meanwhile.
+    /// Whether the kernel's out-of-memory killer was active in its group during the recording.
     pub oom_killed: bool,
 }
 
-/// What is known of the program's binary without running it.
+/// The facts about the program's binary that are known without running it.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Binary {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
     /// The runtime's id; null where none was recognised.
     pub family: Option<String>,
@@ -123,28 +120,28 @@ pub struct Binary {
     pub way: Option<String>,
     /// `-with-rtsopts` text.
     pub with_rtsopts: Option<String>,
-    /// none, some, all, ignore, ignoreAll.
+    /// `-rtsopts` value: none, some, all, ignore, ignoreAll.
     pub rtsopts: Option<String>,
-    /// Whether it can write an eventlog; `None` where that cannot be told.
+    /// Whether it can write an eventlog; `None`: unknown.
     pub can_log: Option<bool>,
     /// Whether it has a symbol table.
     pub symbols: bool,
-    /// One sentence where something is missing, with how to get it.
+    /// One sentence if something is missing, with a way to get it.
     pub note: Option<String>,
 }
 
 /// One log of a runtime.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Log {
-    /// Path: below the capture, or absolute where the log stayed elsewhere; such a one is not read with it.
+    /// Path in the capture, or absolute if the log is elsewhere; a log elsewhere is not read with the capture.
     pub path: String,
     /// The process that writes it, as the recorder sees it (0: unknown).
     pub pid: u32,
     /// Offset of its clock.
     pub clock: ClockMap,
-    /// Classes asked for, as the runtime's flag spells them.
+    /// Requested classes, in the syntax of the runtime's flag.
     pub classes: String,
-    /// The runtime that writes it, where the log does not say so itself: "5.4.1" of an
+    /// Version of the runtime that writes it, if the log itself does not contain it: "5.4.1" for an
     /// OCaml program's rings.
     #[serde(default)]
     pub version: Option<String>,
@@ -153,42 +150,42 @@ pub struct Log {
 /// The kernel side of a recording.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Kernel {
-    /// Which way was used.
+    /// The tier that was used.
     pub tier: Tier,
-    /// What this way cannot show, and how to get more; empty where nothing is missing.
+    /// What this tier cannot show, and how to get more; empty if nothing is missing.
     pub missing: Vec<String>,
-    /// Streams below the capture, one per CPU.
+    /// Streams in the capture, one per CPU.
     pub streams: Vec<String>,
-    /// Tracepoints: id and format file below the capture.
+    /// Tracepoints: id and format file in the capture.
     pub tracepoints: Vec<Tracepoint>,
-    /// `sample_type` of the records.
+    /// Perf `sample_type` of the records.
     pub sample_type: u64,
-    /// Records written.
+    /// Number of records written.
     pub records: u64,
-    /// Records that the kernel says it dropped.
+    /// Number of records that the kernel dropped, as it reports.
     pub lost: u64,
-    /// Whether the streams of all CPUs cover every process (else only the program's).
+    /// Whether the streams cover every process (else only the program's).
     pub system_wide: bool,
 }
 
-/// Sampling of the program's code.
+/// Code samples of the program.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Code {
-    /// A running thread is looked at once in so much of its CPU time, nanoseconds.
+    /// Sampling period in CPU time of a running thread, nanoseconds.
     pub period_ns: u64,
-    /// Streams below the capture, one per CPU.
+    /// Streams in the capture, one per CPU.
     pub streams: Vec<String>,
-    /// `sample_type` of the records; the same in all streams.
+    /// Perf `sample_type` of the records; the same in all streams.
     pub sample_type: u64,
-    /// What the ids in the records stand for.
+    /// The meaning of the ids in the records.
     pub events: Vec<CodeEvent>,
-    /// Whether the kernel's own code was seen.
+    /// Whether kernel code was sampled too.
     pub kernel: bool,
-    /// Table of names below the capture; `None`: not written (the recorder was killed).
+    /// Table of names in the capture; `None`: not written (the recorder was killed).
     pub symbols: Option<String>,
-    /// Samples that the kernel says it dropped.
+    /// Number of samples that the kernel dropped, as it reports.
     pub lost: u64,
-    /// What it cannot show, and how to get more.
+    /// What is not shown, and how to get more.
     pub missing: Vec<String>,
 }
 
@@ -197,11 +194,11 @@ pub struct Code {
 pub struct CodeEvent {
     /// `PERF_SAMPLE_IDENTIFIER` of its records.
     pub ids: Vec<u64>,
-    /// What it is.
+    /// Origin of its records.
     pub what: CodeSource,
 }
 
-/// Where a record of [`Code`] comes from.
+/// The origin of a record of [`Code`].
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CodeSource {
@@ -211,11 +208,11 @@ pub enum CodeSource {
     Waits,
 }
 
-/// A way to see the kernel's scheduling.
+/// A source of the kernel's scheduling events.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
-    /// perf tracepoints, every process.
+    /// perf tracepoints of every process.
     Tracepoints,
     /// perf context switches of every process, with pids.
     CpuWideSwitches,
@@ -229,11 +226,11 @@ pub enum Tier {
 /// One tracepoint.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Tracepoint {
-    /// `sched_switch`, …
+    /// Name, such as `sched_switch`.
     pub name: String,
     /// The kernel's id (`common_type` of its records).
     pub id: u64,
-    /// Format file below the capture.
+    /// Format file in the capture.
     pub format: String,
 }
 
@@ -242,24 +239,24 @@ pub struct Tracepoint {
 pub struct Group {
     /// Path as the kernel names it, `/` for the root.
     pub path: String,
-    /// 1 or 2.
+    /// Version of the hierarchy: 1 or 2.
     pub version: u8,
-    /// Quota divided by period, in CPUs; `None`: unlimited or not known.
+    /// Quota divided by period, in CPUs; `None`: no quota, or not known.
     pub quota_cpus: Option<f64>,
-    /// Period in nanoseconds, where there is a quota.
+    /// Period in nanoseconds, if there is a quota.
     pub period_ns: Option<u64>,
-    /// File that the quota came from.
+    /// File with the quota.
     pub quota_path: Option<String>,
     /// Memory limit in bytes.
     pub memory_limit_bytes: Option<u64>,
 }
 
-/// The machine, as the program sees it.
+/// The machine as the program sees it.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Machine {
     /// Kernel release.
     pub kernel: String,
-    /// Architecture.
+    /// Processor architecture.
     pub architecture: String,
     /// Processor model.
     pub model: String,
@@ -275,22 +272,22 @@ pub struct Machine {
     pub host: Option<String>,
 }
 
-/// What the recorder itself used.
+/// Resources that the recorder itself used.
 #[derive(Copy, Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct OwnCost {
     /// CPU time of the recorder, nanoseconds.
     pub cpu_ns: u64,
     /// Bytes written to the capture by the recorder.
     pub written_bytes: u64,
-    /// Its largest resident set, bytes.
+    /// Largest resident set of the recorder, in bytes.
     pub rss_max_bytes: u64,
-    /// Heap snapshots that were kept.
+    /// Number of heap snapshots that were kept.
     #[serde(default)]
     pub heap_snapshots: u64,
-    /// The part of `cpu_ns` that was used while they were taken or tried, nanoseconds.
+    /// The part of `cpu_ns` used while heap snapshots were taken or attempted, nanoseconds.
     #[serde(default)]
     pub heap_cpu_ns: u64,
-    /// The part of `cpu_ns` that looks at what threads wait for took, nanoseconds.
+    /// The part of `cpu_ns` used by looks at waiting threads, nanoseconds.
     #[serde(default)]
     pub waits_cpu_ns: u64,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// A string held by a [`Names`] table.
+/// Id of a string in a [`Names`] table.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default)]
 pub struct NameId(pub u32);
 
@@ -22,7 +22,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The id of `text`, added if it is new.
+    /// The id of `text`, which is added if it is new.
     pub fn intern(&mut self, text: &str) -> NameId {
         if let Some(id) = self.index.get(text) {
             return *id;
@@ -33,7 +33,7 @@ impl Names {
         id
     }
 
-    /// The string behind `id`; empty for an id of another table.
+    /// The string with the id `id`; empty for an id of another table.
     pub fn get(&self, id: NameId) -> &str {
         self.strings.get(id.0 as usize).map_or("", |text| text)
     }

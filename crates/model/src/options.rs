@@ -1,60 +1,60 @@
-//! Options of a runtime: how its programs are given them, which of them set one thing, and why a program does not take
-//! one. Owns these words; which options a runtime has is its own to say, in its folder of [`crate::runtimes`].
+//! Options of a runtime: how its programs get them, which of them set the same thing, and why a program does not accept
+//! one. Owns these types; the options themselves are defined by each runtime, in its folder of [`crate::runtimes`].
 
 use crate::manifest::Binary;
 use crate::program::{Link, Refusal, Rtsopts};
 
-/// How the programs of a runtime are given its options; the default: among their arguments, and the link has no say.
+/// How the programs of a runtime get its options. The default: among their arguments, without restrictions by the link.
 #[derive(Copy, Clone, Debug)]
 pub struct Spelling {
-    /// Variables that it reads options from: the first is the one that is set, and the first that is there counts.
+    /// Variables that it reads options from: the first one is set for a program, and the first one present counts.
     pub variables: &'static [&'static str],
-    /// Between two options.
+    /// Separator between two options.
     pub between: &'static str,
-    /// Between an option and its value.
+    /// Separator between an option and its value.
     pub equals: &'static str,
-    /// Patterns (see [`matches`]) of options that set one thing, where their names do not tell.
+    /// Patterns (see [`matches`]) of options that set the same thing, if their names do not show it.
     pub kinds: &'static [&'static [&'static str]],
-    /// Those of one kind that a program cannot have two of: it would not start.
+    /// Patterns of options of which a program can have only one: with two it would not start.
     pub exclusive: &'static [&'static str],
-    /// What the link of a program decides; `None`: nothing.
+    /// Restrictions by the link of a program; `None`: there are none.
     pub link: Option<AtLink>,
 }
 
-/// What the link of a program decides of its runtime's options.
+/// How the link of a program restricts its runtime's options.
 #[derive(Copy, Clone, Debug)]
 pub struct AtLink {
-    /// What a binary's link is.
+    /// Returns the link of a binary.
     pub of: fn(&Binary) -> Link,
     /// The compiler's default link.
     pub usual: Rtsopts,
-    /// Whether a program that was started with these options takes every one.
+    /// Whether a program that was started with these options accepts every option.
     pub proven: fn(&[&str]) -> bool,
-    /// Why a program of that link does not take an option; `None`: it does.
+    /// Why a program with that link does not accept an option; `None`: it does.
     pub refusal: fn(&Link, &str) -> Option<Refusal>,
-    /// What that comes to, for people: a sentence.
+    /// Explains a refusal in one sentence.
     pub says: fn(Refusal) -> String,
-    /// What is to be known of a program whose link is not.
+    /// Remark for a program whose link is unknown.
     pub doubt: &'static str,
-    /// What a package's description calls the options of its compiler.
+    /// The field of a package description with the compiler's options.
     pub field: &'static str,
-    /// The compiler's option that links options of the runtime in.
+    /// The compiler's option that links in options of the runtime.
     pub with: &'static str,
-    /// The compiler's option that links the runtime of several lanes.
+    /// The compiler's option that links the runtime with several lanes.
     pub threaded: &'static str,
 }
 
 impl Spelling {
-    /// Among the arguments of its programs.
+    /// Options among the arguments of a program.
     pub const PLAIN: Spelling =
         Spelling { variables: &[], between: " ", equals: "", kinds: &[], exclusive: &[], link: None };
 
-    /// The variable that is set.
+    /// The variable that is set for a program.
     pub fn variable(&self) -> &'static str {
         self.variables.first().copied().unwrap_or_default()
     }
 
-    /// Whether two options set one thing, of which the last counts.
+    /// Whether two options set the same thing; then the last one counts.
     pub fn same(&self, one: &str, other: &str) -> bool {
         let kind = |word| self.kinds.iter().position(|kind| kind.iter().any(|pattern| matches(pattern, word)));
         match (kind(one), kind(other)) {
@@ -63,33 +63,33 @@ impl Spelling {
         }
     }
 
-    /// Whether a program that has the option `own` does not start with `word`.
+    /// Whether a program with the option `own` does not start if `word` is added.
     pub fn clash(&self, own: &str, word: &str) -> bool {
         let is = |word| self.exclusive.iter().any(|pattern| matches(pattern, word));
         own != word && is(own) && is(word)
     }
 
-    /// What there is already, without what `words` replace, then these.
+    /// The options of `own` that `words` do not replace, followed by `words`.
     pub fn merged<S: AsRef<str>>(&self, own: &str, words: &[S]) -> String {
         let words = words.iter().map(AsRef::as_ref);
         let replaced = |own: &&str| words.clone().any(|word| self.same(own, word));
         self.split(own).filter(|own| !replaced(own)).chain(words.clone()).collect::<Vec<_>>().join(self.between)
     }
 
-    /// The options in a text.
+    /// Splits a text into options.
     pub fn split<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         text.split(|c: char| c.is_ascii_whitespace() || self.between.contains(c)).filter(|word| !word.is_empty())
     }
 }
 
-/// An option without its value: it ends where a number or `=` begins.
+/// An option without its value, which starts at a digit or `=`.
 fn name(word: &str) -> &str {
     let end = word.find(|c: char| c.is_ascii_digit() || c == '=').unwrap_or(word.len());
     word.get(..end).unwrap_or(word)
 }
 
-/// Whether `word` is `pattern`; one that ends with `#` stands for its beginning and then a number, one
-/// that ends with `*` for all that begins so.
+/// Whether `word` matches `pattern`: literally, or with a suffix `#` by prefix and a number, or with a suffix
+/// `*` by prefix.
 pub fn matches(pattern: &str, word: &str) -> bool {
     let rest = |pattern| word.strip_prefix(pattern);
     match (pattern.strip_suffix('#'), pattern.strip_suffix('*')) {

@@ -1,5 +1,5 @@
-//! A pause: one stop-the-world collection, from the first request to the last
-//! lane back at work, and the causes of its waits. Knows no runtime.
+//! A pause: one stop-the-world collection, from the first request until the last lane resumes, with the causes of its
+//! waits. Knows no runtime.
 
 use crate::code::SymbolId;
 use crate::finding::Confidence;
@@ -20,9 +20,9 @@ pub enum PauseKind {
     ConcurrentSync,
     /// The heap was compacted.
     Compaction,
-    /// Heaps were laid out anew: nothing was collected.
+    /// Heaps were laid out anew, and nothing was collected.
     Layout,
-    /// The log does not say.
+    /// The kind is not in the log.
     #[default]
     Unknown,
 }
@@ -34,9 +34,9 @@ pub enum PauseMode {
     /// Every lane takes part and posts its arrival.
     #[default]
     Parallel,
-    /// One lane collects; the others stand still and post nothing.
+    /// One lane collects; the others are stopped and post nothing.
     Sequential,
-    /// A runtime with one lane and no request (time to stop is unknown, not 0).
+    /// A runtime with one lane and no request: time to stop is unknown, not 0.
     NonThreaded,
 }
 
@@ -44,31 +44,30 @@ pub enum PauseMode {
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PauseQuality {
-    /// Everything was seen.
+    /// The whole pause was seen.
     #[default]
     Whole,
-    /// A loss touches it, or its events contradict each other: counted, but
-    /// kept out of the quantiles.
+    /// A loss affects it, or its events contradict each other: it is counted, but excluded from the quantiles.
     Partial,
 }
 
-/// What `left` and `released` stand on.
+/// What `left` and `released` are based on.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReleaseBasis {
-    /// The lane was seen at work again.
+    /// The lane was seen to have resumed.
     BackAtWork,
     /// Only the lane's own end of collection is known: a lower bound.
     #[default]
     LowerBound,
 }
 
-/// One lane's part in a pause; serialized, moments are nanoseconds.
+/// One lane's part in a pause. When serialized, times are nanoseconds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LanePause {
-    /// The lane.
+    /// Number of the lane.
     pub lane: LaneId,
-    /// The thread that served it in this pause, where exactly one candidate is left.
+    /// The thread that served it in this pause, if exactly one candidate is left.
     pub tid: Option<Tid>,
     /// When it had stopped; `None` where the runtime posts no arrival.
     #[serde(rename = "arrived_ns")]
@@ -81,15 +80,15 @@ pub struct LanePause {
     pub work_end: Option<Time>,
     /// Sum of its work spans, in nanoseconds.
     pub work_ns: u64,
-    /// When it went on.
+    /// When it resumed.
     #[serde(rename = "left_ns")]
     pub left: Option<Time>,
 }
 
-/// One stop-the-world collection; serialized, moments are nanoseconds.
+/// One stop-the-world collection. When serialized, times are nanoseconds.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Pause {
-    /// Counts from 0 in the order of `stopped`.
+    /// Number of the pause, from 0 in the order of `stopped`.
     pub id: u64,
     /// What was collected.
     pub kind: PauseKind,
@@ -97,52 +96,51 @@ pub struct Pause {
     pub mode: PauseMode,
     /// Oldest generation collected.
     pub generation: Option<u16>,
-    /// The lane that asked for it and led it.
+    /// The lane that requested and led it.
     pub leader: Option<LaneId>,
-    /// First request; `None` where the runtime posts none.
+    /// First request; `None`: the runtime posts none.
     #[serde(rename = "requested_ns")]
     pub requested: Option<Time>,
-    /// Last lane stopped, collection starts.
+    /// When the last lane had stopped and the collection started.
     #[serde(rename = "stopped_ns")]
     pub stopped: Time,
-    /// Work done.
+    /// When the collection work was done.
     #[serde(rename = "collected_ns")]
     pub collected: Time,
-    /// Last lane back at work.
+    /// When the last lane resumed.
     #[serde(rename = "released_ns")]
     pub released: Time,
-    /// What `released` stands on.
+    /// What `released` is based on.
     pub release_basis: ReleaseBasis,
-    /// The lane that stopped last (parallel), `None` where unknown or where
-    /// nobody was waited for.
+    /// The lane that stopped last (parallel); `None`: unknown, or no lane had to be waited for.
     pub straggler: Option<LaneId>,
-    /// Whether a loss touches it.
+    /// Whether a loss affects it.
     pub quality: PauseQuality,
-    /// Bytes copied.
+    /// Number of bytes copied.
     pub copied_bytes: Option<u64>,
-    /// Threads of the runtime that collected.
+    /// Number of the runtime's threads that collected.
     pub gc_threads: Option<u32>,
     /// Each lane's part, by lane.
     pub lanes: Vec<LanePause>,
 }
 
 impl Pause {
-    /// First moment of the pause: the request, or where none is posted the stop.
+    /// Start of the pause: the request, or the stop if no request is posted.
     pub fn begin(&self) -> Time {
         self.requested.unwrap_or(self.stopped)
     }
 
-    /// Request to last lane stopped, in nanoseconds.
+    /// From the request until the last lane stopped, in nanoseconds.
     pub fn time_to_stop_ns(&self) -> Option<u64> {
         self.requested.map(|requested| self.stopped.since(requested))
     }
 
-    /// All stopped to work done, in nanoseconds.
+    /// From the stop of all lanes until the work was done, in nanoseconds.
     pub fn collect_ns(&self) -> u64 {
         self.collected.since(self.stopped)
     }
 
-    /// Work done to last lane back, in nanoseconds.
+    /// From the end of the work until the last lane resumed, in nanoseconds.
     pub fn release_ns(&self) -> u64 {
         self.released.since(self.collected)
     }
@@ -154,74 +152,74 @@ impl Pause {
 }
 
 crate::listed! {
-    /// Why an interval was waited for.
+    /// The cause of a wait.
     #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Cause {
         /// The host or an interrupt took the CPU.
         HostSteal,
-        /// On a CPU; user or kernel code unknown.
+        /// On a CPU; whether in user or kernel code is unknown.
         Running,
-        /// On a CPU and shown by samples to be in the program's own code, which did not
-        /// come to a safepoint.
+        /// On a CPU, and by samples in the program's own code, which did not reach a safepoint.
         LateSafepoint,
-        /// In another language's code that the program called without giving its lane up:
-        /// on a CPU, or waiting in the kernel.
+        /// In another language's code that the program called without releasing its lane: on a CPU, or waiting
+        /// in the kernel.
         ForeignCall,
         /// On a CPU, in the kernel: a page fault or a system call.
         InKernel,
-        /// Runnable while a quota that covers it was used up.
+        /// Runnable while a quota that applies to it was used up.
         Throttled,
         /// Runnable while another process ran on its CPU.
         Preempted,
         /// Runnable while another thread of the same program ran on its CPU.
         Oversubscribed,
-        /// Runnable while its CPU, or another one that the program may use, was idle.
+        /// Runnable while its CPU, or another one available to the program, was idle.
         IdleCpu,
-        /// Runnable or not running; this tier cannot say who ran instead.
+        /// Runnable or not running; this tier cannot show which thread ran instead.
         NotScheduled,
-        /// Woken, not yet running.
+        /// Woken, but not running yet.
         WakeLatency,
-        /// Asleep: an idle lane that had to be woken, or blocked.
+        /// Asleep: an idle lane that had to be woken, or a blocked thread.
         Asleep,
-        /// Blocked in the kernel, not interruptible.
+        /// Blocked in the kernel, uninterruptible.
         BlockedInKernel,
-        /// The lane changed hands: the arriving thread did not hold it before.
+        /// The lane was handed over: the arriving thread did not hold it before.
         HandedOver,
-        /// No event says.
+        /// No event shows a cause.
         Unknown,
     }
 }
 
 impl Cause {
-    /// Whether the thread that is waited for has a CPU. A foreign call counts as one that has, though its thread may sleep.
+    /// Whether the thread that is waited for has a CPU. A foreign call counts as having one, though its
+    /// thread may sleep.
     pub fn on_a_cpu(self) -> bool {
         matches!(self, Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel)
     }
 }
 
-/// One piece of one wait, with its cause.
+/// One part of a wait, with its cause.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct CausePiece {
-    /// Why.
+    /// The cause.
     pub cause: Cause,
     /// The lane that was waited for.
     pub lane: Option<LaneId>,
     /// The thread that was waited for.
     pub tid: Option<Tid>,
-    /// Who took the CPU: a process name, where one is known.
+    /// The process that took the CPU, by name, if known.
     pub who: Option<NameId>,
-    /// A pid for `who`.
+    /// The pid of `who`.
     pub who_pid: Option<u32>,
-    /// Where the thread was found most often meanwhile, where it was sampled.
+    /// Where the thread was found most often during this part, if it was sampled.
     pub code: Option<SymbolId>,
-    /// A foreign process also ran on that CPU (for throttled waits).
+    /// Whether a foreign process ran on that CPU too (for throttled waits).
     pub neighbour: bool,
-    /// Start.
+    /// Start time.
     pub from: Time,
-    /// End.
+    /// End time.
     pub to: Time,
-    /// How sure.
+    /// Confidence in the cause.
     pub confidence: Confidence,
 }
 

@@ -1,42 +1,42 @@
-//! What a program is linked from, what its link allows and how it may be started, in words that
-//! reading a binary, planning and starting share. Owns these words; refuses to find them out.
+//! What a program is linked from, what its link allows and how it can be started: terms shared by reading a binary,
+//! planning and starting. Owns these types; refuses to determine their values.
 
-/// A GHC version: 9, 0, 2.
+/// A GHC version: `(9, 0, 2)`.
 pub type Version = (u32, u32, u32);
 
-/// What decides which options of its runtime a program takes.
+/// The facts about a program that decide which options of its runtime it accepts.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Link {
-    /// Its compiler; `None`: not known.
+    /// Version of its compiler; `None`: not known.
     pub version: Option<Version>,
-    /// Linked with the runtime of several lanes; `None`: not known.
+    /// Whether it is linked with the runtime with several lanes; `None`: not known.
     pub threaded: Option<bool>,
-    /// Which options it takes from outside; `None`: not known.
+    /// Which options it accepts from outside; `None`: not known.
     pub rtsopts: Option<Rtsopts>,
 }
 
-/// Why a program does not take an option of its runtime from outside.
+/// Why a program does not accept an option of its runtime from outside.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Refusal {
-    /// Only the runtime of several lanes has it, and the program is linked with the other one.
+    /// Only the runtime with several lanes has the option, and the program is linked with the other one.
     NotThreaded,
-    /// It is not known with which.
+    /// Only the runtime with several lanes has the option, and the program's runtime is not known.
     PerhapsNotThreaded,
-    /// It came with this version.
+    /// The option was added in this version.
     Since(Version),
-    /// What the link lets through is not known.
+    /// It is not known what the link allows.
     Unknown,
-    /// The link lets nothing through, or not this.
+    /// The link allows no options, or not this one.
     Link(Rtsopts),
 }
 
-/// How the kernel is to schedule a program.
+/// The kernel's scheduling policy for a program.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub enum SchedPolicy {
-    /// As any process.
+    /// The default policy.
     #[default]
     Normal,
-    /// `SCHED_BATCH`: it pushes nobody off a CPU when it wakes.
+    /// `SCHED_BATCH`: it does not preempt other threads when it wakes.
     Batch,
 }
 
@@ -44,15 +44,15 @@ crate::listed! {
     /// Value of GHC's `-rtsopts`.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     pub enum Rtsopts: name {
-        /// None, from nowhere.
+        /// No options from anywhere.
         None = "none",
-        /// Those that do no harm: GHC's default.
+        /// Only harmless options: GHC's default.
         Some = "some",
-        /// All.
+        /// All options.
         All = "all",
-        /// `+RTS` on the command line is the program's own; `GHCRTS` counts, with every option.
+        /// `+RTS` on the command line is left to the program; `GHCRTS` applies, with every option.
         Ignore = "ignore",
-        /// Neither counts.
+        /// Neither `+RTS` nor `GHCRTS` applies.
         IgnoreAll = "ignoreAll",
     }
 }

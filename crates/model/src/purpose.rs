@@ -1,15 +1,15 @@
-//! What a function of a runtime is for: one table of purposes that all runtimes share. Owns the ids, their words and
-//! what each is part of, and whose purpose counts in a call chain; refuses to know a function or a runtime's name.
+//! The purposes of a runtime's functions: one table that all runtimes share. Owns the ids, their texts and
+//! categories, and the purpose of a call chain; refuses to know functions or names of runtimes.
 
 use serde::{Deserialize, Serialize};
 
-/// What a purpose is part of.
+/// The category of a purpose.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// Work of a collection.
     Collecting,
-    /// Spinning, yielding or sleeping until other collectors are done or a stop is complete.
+    /// Spinning, yielding or sleeping until other collector threads are done or a stop is complete.
     Waiting,
     /// Work for the program outside collections.
     Serving,
@@ -18,15 +18,16 @@ pub enum Part {
 /// One purpose.
 #[derive(Debug)]
 pub struct Purpose {
-    /// Stable, kebab-case: in `code/symbols.json` and in reports.
+    /// Stable kebab-case id: used in `code/symbols.json` and in reports.
     pub id: &'static str,
-    /// For a reader, as the object of "time for".
+    /// Text for the user, as the object of "time for".
     pub words: &'static str,
-    /// What it is part of.
+    /// Its category.
     pub part: Part,
-    /// What it is where the collection around it is known to be of the youngest generation, and where of an older one.
+    /// More specific purposes, if the enclosing collection is known to be of the youngest generation, or of
+    /// an older one.
     pub by_age: Option<[&'static str; 2]>,
-    /// What it is in a collection that copies, and in one that marks in order to compact.
+    /// More specific purposes in a collection that copies, and in one that marks in order to compact.
     pub by_way: Option<[&'static str; 2]>,
 }
 
@@ -129,30 +130,30 @@ pub static PURPOSES: &[Purpose] = &[
     serving("write-barrier", "recording changes of objects"),
 ];
 
-/// A purpose, by its place in [`PURPOSES`]; written as its id.
+/// A purpose, as an index into [`PURPOSES`]; serialized as its id.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub struct PurposeId(u8);
 
 impl PurposeId {
-    /// The purpose called `id`; `None` where there is none of that id.
+    /// The purpose with the id `id`; `None`: there is none.
     pub fn of(id: &str) -> Option<PurposeId> {
         let index = PURPOSES.iter().position(|purpose| purpose.id == id)?;
         u8::try_from(index).ok().map(PurposeId)
     }
 
-    /// What it is.
+    /// The entry in [`PURPOSES`].
     pub fn get(self) -> &'static Purpose {
-        // Only `of` makes one.
+        // Only `of` creates these ids.
         &PURPOSES[usize::from(self.0)]
     }
 
-    /// The same purpose in a collection up to `generation`, counted from the youngest, 0, that copies or `compacts`.
+    /// The specific purpose in a collection up to `generation` (0 is the youngest), which copies or `compacts`.
     pub fn in_collection(self, generation: Option<u16>, compacts: bool) -> PurposeId {
         let of_way = self.get().by_way.map(|[copies, marks]| if compacts { marks } else { copies });
         of_way.and_then(Self::of).unwrap_or_else(|| self.of_age(generation))
     }
 
-    /// The same purpose in a collection up to `generation`, whatever its way.
+    /// The specific purpose in a collection up to `generation`, whatever its method.
     pub fn of_age(self, generation: Option<u16>) -> PurposeId {
         let ages = self.get().by_age.zip(generation);
         ages.and_then(|([young, old], generation)| Self::of(if generation == 0 { young } else { old })).unwrap_or(self)
@@ -172,39 +173,41 @@ impl<'de> Deserialize<'de> for PurposeId {
     }
 }
 
-/// What a function is for.
+/// The role of a function in call chains.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, Serialize, Deserialize)]
 pub struct Role {
-    /// While it runs itself, where `calls` is there or no caller tells more.
+    /// Purpose of its own code, if `calls` is set or no caller has a purpose.
     pub own: PurposeId,
-    /// Of what it calls for others, and that has no purpose of its own; `None`: it serves whoever calls it.
+    /// Purpose of the functions that it calls, if they have none of their own; `None`: it serves its callers.
     pub calls: Option<PurposeId>,
-    /// What it calls that serves many, but is for something by itself, keeps that: it only leads there.
+    /// Whether it only leads to other functions: those that serve many callers, but have a purpose by
+    /// themselves, keep it.
     #[serde(default)]
     pub leads: bool,
 }
 
-/// A frame of a call chain outside the kernel, as far as purposes ask.
+/// A frame of a user-space call chain, as far as purposes need it.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Frame {
-    /// A runtime's function that is known.
+    /// A known function of a runtime.
     Runtime(Role),
-    /// What works for whoever calls it, whoever that is: the C library, a linker's stub.
+    /// Code that serves its callers: the C library, a linker's stub.
     Helper,
-    /// The program's code, or what is not known.
+    /// Code of the program, or unknown code.
     Program,
 }
 
-/// The purpose of a call chain, `frames` from the innermost: its own, or the nearest caller's where the innermost
-/// function serves its callers; where all that are known serve, the outermost of them.
-/// A caller that only leads to it leaves it what that is for by itself, but for copying, which is for whoever asks.
-/// Ends where the program's code begins: who called that is none of it.
+/// The purpose of a call chain, `frames` from the innermost: its own, or the nearest caller's if the innermost
+/// function serves its callers. If all known functions serve, the outermost of them decides.
+/// A caller that only leads there keeps the purpose found so far, except copying, which is for its callers.
+/// The chain ends where the program's code begins: callers of that code do not matter.
 pub fn of_chain(frames: impl IntoIterator<Item = Frame>) -> Option<PurposeId> {
     let mut served = None;
     for (depth, frame) in frames.into_iter().enumerate() {
         match frame {
             Frame::Runtime(Role { own, calls: Some(calls), leads }) => {
-                // Work for the program is none that a collection leads to: there it is what objects look like, or a lock.
+                // A collection does not lead to work for the program: there, such a purpose is reading the layout of
+                // objects, or a lock.
                 let is_its_own =
                     |served: &PurposeId| served.get().by_age.is_none() && served.get().part <= calls.get().part;
                 let itself: Option<PurposeId> = served.filter(is_its_own).filter(|_| leads);

@@ -1,15 +1,15 @@
-//! One request of a load as it is kept for joining it to what the server did meanwhile.
-//! Owns the words and their 24 bytes (`docs/formats/requests.md`); refuses to read files.
+//! One request of a load, stored for joining it with the server's activity. Owns the fields and their 24 bytes
+//! (`docs/formats/requests.md`); refuses to read files.
 
 use crate::time::Time;
 
-/// What a file of requests begins with.
+/// First bytes of a file of requests.
 pub const MAGIC: [u8; 8] = *b"RTSREQ01";
 
-/// Bytes of one request in a file.
+/// Size of one request in a file, in bytes.
 pub const REQUEST_BYTES: usize = 24;
 
-/// Stands for "never" where microseconds are kept.
+/// Stands for "never" in fields of microseconds.
 const NEVER: u32 = u32::MAX;
 
 const WARM_UP: u8 = 1;
@@ -17,20 +17,20 @@ const WARM_UP: u8 = 1;
 /// How a request ended.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Outcome {
-    /// With an answer of this status, read to its end.
+    /// An answer with this status, read to its end.
     Answered(u16),
     /// No connection could be made for it.
     Connect,
     /// Its connection was closed before the answer's end.
     Closed,
-    /// What came was no answer in the protocol that was asked for.
+    /// The response was not valid in the requested protocol.
     Protocol,
-    /// Not in time.
+    /// The answer did not come in time.
     Timeout,
 }
 
 impl Outcome {
-    /// Whether it is an answer, and none that says that something is wrong (400 and above).
+    /// Whether it is an answer whose status is not an error (400 and above).
     pub fn is_fine(self) -> bool {
         matches!(self, Outcome::Answered(status) if status < 400)
     }
@@ -57,30 +57,30 @@ impl Outcome {
     }
 }
 
-/// A request and its moments, on `CLOCK_MONOTONIC`.
+/// A request and its times, on `CLOCK_MONOTONIC`.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Request {
-    /// When its schedule wanted it to be sent. Latency counts from here.
+    /// When it was scheduled to be sent. Latency counts from here.
     pub due: Time,
-    /// When it was given to a connection; `None` where it never was.
+    /// When it was given to a connection; `None`: never.
     pub sent: Option<Time>,
-    /// When its answer had been read, or it failed.
+    /// When its answer had been read, or when it failed.
     pub done: Time,
     /// How it ended.
     pub outcome: Outcome,
-    /// Which connection served it: a number that is taken again after one has gone.
+    /// Number of the connection that served it; reused after the connection has closed.
     pub connection: u32,
-    /// It was due while the load warmed up, and no figure counts it.
+    /// Whether it was due during the warm-up, which no figure includes.
     pub warm_up: bool,
 }
 
 impl Request {
-    /// From when it was due until it was done, nanoseconds.
+    /// From its scheduled time until it was done, in nanoseconds.
     pub fn latency_ns(&self) -> u64 {
         self.done.since(self.due)
     }
 
-    /// As it is kept. Moments after `due` are cut to microseconds.
+    /// Encodes the request. Times after `due` are truncated to microseconds.
     pub fn to_bytes(&self) -> [u8; REQUEST_BYTES] {
         let after = |moment: Time| u32::try_from(moment.since(self.due) / 1000).unwrap_or(NEVER).min(NEVER - 1);
         let (code, status) = self.outcome.code();
@@ -99,7 +99,7 @@ impl Request {
         bytes
     }
 
-    /// What was kept; `None` for an outcome that is not known.
+    /// Decodes a request; `None`: its outcome is not known.
     pub fn of_bytes(bytes: &[u8; REQUEST_BYTES]) -> Option<Request> {
         let word = |at: usize| {
             let four = bytes.get(at..)?.first_chunk()?;

@@ -1,137 +1,130 @@
-//! What a process may use of its machine: processors, caches, quotas, memory, each
-//! with the file that said so. Owns the words; reading them is the host's, drawing
-//! conclusions is planning's.
+//! The resources of the machine that a process may use: CPUs, caches, quotas, memory, each with the file that it was
+//! read from. Owns the types; they are read by the host crate, and evaluated by planning.
 //!
-//! Its JSON is `rtscope machine --json`; keys keep their meaning.
+//! Serialized by `rtscope machine --json`; keys keep their meaning.
 
 use serde::Serialize;
 
-/// What one process may use.
+/// The resources that one process may use.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Resources {
-    /// Logical CPUs that the process may run on, ascending: its affinity mask, which
-    /// has its cpuset in it already.
+    /// Logical CPUs that the process may run on, ascending: its affinity mask, which already includes its cpuset.
     pub cpus_allowed: Vec<u32>,
     /// Logical CPUs that are online, ascending; empty where unknown.
     pub cpus_online: Vec<u32>,
     /// Physical cores among `cpus_allowed`.
     pub cores: u32,
-    /// CPUs of `cpus_allowed` that share a physical core, a list per core, ascending by
-    /// the first.
+    /// CPUs of `cpus_allowed` that share a physical core: one list per core, ascending by first CPU.
     pub siblings: Vec<Vec<u32>>,
     /// Packages (sockets) among `cpus_allowed`.
     pub packages: u32,
-    /// NUMA nodes among `cpus_allowed`; 1 where the kernel shows none.
+    /// NUMA nodes among `cpus_allowed`; 1 if the kernel shows none.
     pub numa_nodes: u32,
-    /// Kinds of core of a hybrid machine, fastest first, those that `cpus_allowed` has;
-    /// empty where all cores of the machine are alike.
+    /// Kinds of cores among `cpus_allowed`, fastest first, on a hybrid machine; empty if all cores of the
+    /// machine are alike.
     pub kinds: Vec<CoreKind>,
-    /// Every processor that is online, with its place; what a drawing needs.
+    /// Every online CPU with its place; used for drawing.
     pub cpus: Vec<CpuPlace>,
-    /// Caches that `cpus_allowed` use, one entry for each level and type.
+    /// Caches that `cpus_allowed` use, one entry per level and type.
     pub caches: Vec<Cache>,
-    /// Smallest CPU quota of all visible levels, in CPUs; `None`: none is set.
+    /// Smallest CPU quota of all visible levels, in CPUs; `None`: there is none.
     pub quota_cpus: Option<f64>,
-    /// File of that quota.
+    /// File with that quota.
     pub quota_path: Option<String>,
-    /// Whether levels above what is visible exist or may exist: their quotas and
-    /// limits are not known.
+    /// Whether levels above the visible ones exist or may exist: their quotas and limits are not known.
     pub ancestors_hidden: bool,
-    /// Smallest memory limit of all visible levels and the machine's memory, bytes;
-    /// `None`: not known.
+    /// The smallest of the memory limits of all visible levels and the machine's memory, bytes; `None`: not known.
     pub memory_limit_bytes: Option<u64>,
-    /// File of that limit; the machine's own memory comes from `/proc/meminfo`.
+    /// File with that limit; `/proc/meminfo` for the machine's own memory.
     pub memory_limit_path: Option<String>,
-    /// Whether a control group sets that limit: the kernel then takes memory back from
-    /// the group, slows it down or kills in it, whatever the machine has left.
+    /// Whether a control group sets that limit: the kernel then reclaims memory of the group, throttles it or kills
+    /// in it, however much memory the machine has left.
     pub memory_limited: bool,
-    /// Every level of control groups that covers the process, its own first.
+    /// Every level of control groups that covers the process, starting with its own.
     pub levels: Vec<Level>,
-    /// What was read.
+    /// The files that were read.
     pub sources: Vec<Source>,
-    /// What could not be read or does not fit together, one sentence each, with what
-    /// was taken instead.
+    /// What could not be read or is inconsistent, one sentence each, with the value used instead.
     pub notes: Vec<String>,
 }
 
 /// One kind of core.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CoreKind {
-    /// `performance`, `efficient`, `low-power`, or the kernel's capacity as a number.
+    /// Name of the kind: `performance`, `efficient`, `low-power`, or the kernel's capacity as a number.
     pub name: String,
-    /// CPUs of `cpus_allowed` of this kind.
+    /// CPUs of `cpus_allowed` that have this kind.
     pub cpus: Vec<u32>,
 }
 
-/// Where a processor sits.
+/// The place of a CPU in the machine.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CpuPlace {
-    /// Its number.
+    /// Number of the CPU.
     pub cpu: u32,
-    /// Number of its core, counted from 0 over the machine: not the kernel's `core_id`.
+    /// Number of its core, counted from 0 over the whole machine; not the kernel's `core_id`.
     pub core: u32,
-    /// Its package.
+    /// Number of its package.
     pub package: u32,
-    /// Its NUMA node.
+    /// Number of its NUMA node.
     pub node: u32,
-    /// Whether the process may run there.
+    /// Whether the process may run on it.
     pub allowed: bool,
 }
 
-/// A cache, of each core or shared by several.
+/// Caches of one level and type, each private to a core or shared.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Cache {
-    /// 1 is nearest to the core.
+    /// Level of the cache; 1 is nearest to the core.
     pub level: u32,
-    /// `Data`, `Instruction` or `Unified`, as the kernel says.
+    /// Type of the cache in the kernel: `Data`, `Instruction` or `Unified`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Size of one, bytes; the smallest where they differ.
+    /// Size of one cache, bytes; the smallest if they differ.
     pub size_bytes: u64,
-    /// Size over the allowed CPUs that share one: what a worker on each of them has, at
-    /// least, bytes.
+    /// Smallest share of a worker on each allowed CPU: size divided by the allowed CPUs that share one cache, bytes.
     pub share_bytes: u64,
-    /// How many of them `cpus_allowed` use.
+    /// Number of these caches that `cpus_allowed` use.
     pub count: u32,
-    /// Each of them.
+    /// The individual caches.
     pub each: Vec<OneCache>,
 }
 
 /// One cache.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct OneCache {
-    /// Its size, bytes.
+    /// Size in bytes.
     pub size_bytes: u64,
-    /// The CPUs that share it, ascending: those that are not allowed included.
+    /// The CPUs that share it, ascending, including those that are not allowed.
     pub cpus: Vec<u32>,
 }
 
 /// A level of control groups.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Level {
-    /// Path below the hierarchy's mount, `/` for what is mounted.
+    /// Path relative to the hierarchy's mount, `/` for the mount itself.
     pub path: String,
-    /// 1 or 2.
+    /// Version of the hierarchy: 1 or 2.
     pub version: u8,
-    /// CPU quota over its period, in CPUs; `None`: none.
+    /// CPU quota divided by its period, in CPUs; `None`: no quota.
     pub quota_cpus: Option<f64>,
     /// Period of the quota, nanoseconds.
     pub period_ns: Option<u64>,
     /// Smallest memory limit set here, bytes.
     pub memory_limit_bytes: Option<u64>,
-    /// Periods in which a quota ran out here so far; `None`: not counted at this level.
+    /// Number of periods so far in which a quota ran out here; `None`: not counted at this level.
     pub throttled_periods: Option<u64>,
-    /// Periods so far.
+    /// Number of periods so far.
     pub periods: Option<u64>,
 }
 
-/// A file and what it said.
+/// A file and its content.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Source {
-    /// What was learned: `cpus_allowed`, `siblings of cpu0`.
+    /// The fact that it gave: `cpus_allowed`, `siblings of cpu0`.
     pub what: String,
-    /// Its path as the process sees it: without the root that was given.
+    /// Path as the process sees it, relative to the given root.
     pub path: String,
-    /// Its text, cut where it is long.
+    /// Its text, truncated if it is long.
     pub text: String,
 }

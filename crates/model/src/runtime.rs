@@ -1,5 +1,5 @@
-//! The runtimes that are known to this process: those of [`crate::runtimes`], and what a program
-//! [`register`]s before it reads anything.
+//! The runtimes known to this process: those of [`crate::runtimes`], and those that a program [`register`]s before
+//! it reads anything.
 
 pub use crate::runtime_info::{Change, ForeignCall, Knobs, LaneThreads, OwnArgs, Posts, RuntimeInfo, UNKNOWN};
 
@@ -8,14 +8,14 @@ use std::sync::{PoisonError, RwLock};
 
 static REGISTERED: RwLock<Vec<&'static RuntimeInfo>> = RwLock::new(Vec::new());
 
-/// Makes a runtime known; one whose id is known already replaces nothing.
+/// Registers a runtime; an already known id is ignored.
 pub fn register(info: &'static RuntimeInfo) {
     if find(Some(info.id)) == &UNKNOWN && info.is_known() {
         REGISTERED.write().unwrap_or_else(PoisonError::into_inner).push(info);
     }
 }
 
-/// The runtime that files call `id`; [`UNKNOWN`] where none is named, or none that is known.
+/// The runtime with the id `id` in files; [`UNKNOWN`] if there is no id, or an unknown one.
 pub fn find(id: Option<&str>) -> &'static RuntimeInfo {
     let Some(id) = id else { return &UNKNOWN };
     let known = runtimes::ALL.iter().copied().find(|info| info.id == id);

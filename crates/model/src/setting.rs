@@ -1,5 +1,5 @@
-//! What a remedy sets, as data. Owns its kinds; how a program is given one, and whether it takes it as it was started, is
-//! said where its start and its link are known.
+//! The setting of a remedy, as data. Owns the kinds of settings. How a program gets one, and whether it accepts it as
+//! it was started, is decided where its start and its link are known.
 
 use crate::ids::GroupId;
 use serde::Serialize;
@@ -8,21 +8,21 @@ use serde::Serialize;
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
-    /// Options of the program's runtime, as it spells each: `-A64m`, `s=8M`.
+    /// Options of the program's runtime, in its syntax: `-A64m`, `s=8M`.
     Options(Vec<String>),
-    /// Variables of the program's environment that are no runtime's options: names and values.
+    /// Environment variables that are not options of a runtime: names and values.
     Variables(Vec<(String, String)>),
-    /// So many CPUs, as the limit of a group that covers the program.
+    /// A CPU limit for a group that covers the program.
     CpuLimit {
-        /// The group.
+        /// The control group.
         #[serde(skip)]
         group: GroupId,
-        /// CPUs.
+        /// Number of CPUs.
         cpus: f64,
     },
-    /// A line of the program's source.
+    /// A line for the program's source.
     Code(String),
-    /// The program once more, under `rtscope` with these words.
+    /// Running the program again under `rtscope` with these words.
     Rtscope(Vec<String>),
 }
 
@@ -32,12 +32,12 @@ impl Setting {
         Setting::Options(vec![word.into()])
     }
 
-    /// Variables of the environment.
+    /// Environment variables.
     pub fn variables<const N: usize>(variables: [(&str, &str); N]) -> Setting {
         Setting::Variables(variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
     }
 
-    /// The program once more, under `rtscope` with these words.
+    /// Running the program again under `rtscope` with these words.
     pub fn rtscope<const N: usize>(words: [&str; N]) -> Setting {
         Setting::Rtscope(words.map(str::to_owned).into())
     }

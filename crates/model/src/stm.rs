@@ -1,11 +1,10 @@
-//! What is counted of a program's transactions (STM), as one look found it. Counts are
-//! cumulative since the program's start. Owns the words; where they are read from, and
-//! which of them a program has at all, is said with each look.
+//! Counts of a program's transactions (STM), as found by one look. Counts are cumulative since the program's start.
+//! Owns the types; each look says where they were read from, and which of them the program has.
 
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Counts that are known by name and as an array in the order of their names; what follows them is no count.
+/// Counts with names, also available as an array in the order of the names; fields after them are not counts.
 macro_rules! counts {
     ($(#[$meta:meta])* $name:ident: [$number:expr] {
         $($(#[$doc:meta])* $count:ident,)*
@@ -18,23 +17,23 @@ macro_rules! counts {
         }
 
         impl $name {
-            /// The counts, in the order of the fields.
+            /// All counts, in the order of the fields.
             pub fn counts(&self) -> [u64; $number] {
                 [$(self.$count),*]
             }
 
-            /// The same from an array, with what else there is.
+            /// The counts from an array, with the other fields.
             pub fn of(counts: [u64; $number] $(, $other: u32)*) -> $name {
                 let [$($count),*] = counts;
                 $name { $($count,)* $($other,)* }
             }
 
-            /// What was counted since `before`; 0 where a count fell.
+            /// The counts since `before`; 0 where a count fell.
             pub fn since(&self, before: &$name) -> $name {
                 $name { $($count: self.$count.saturating_sub(before.$count),)* $($other: self.$other,)* }
             }
 
-            /// Both together; what is no count is this one's.
+            /// The sum of both; fields that are not counts are taken from `self`.
             pub fn plus(&self, other: &$name) -> $name {
                 $name { $($count: self.$count.saturating_add(other.$count),)* $($other: self.$other,)* }
             }
@@ -43,67 +42,66 @@ macro_rules! counts {
 }
 
 counts! {
-    /// What one lane has done: an attempt is an outermost transaction, each try of it.
+    /// The counts of one lane. An attempt is one try of an outermost transaction.
     StmCounts: [STM_COUNTS] {
-        /// Begun: first tries and every try again.
+        /// Tries begun: first ones and repeated ones.
         attempts,
-        /// Took effect; of a program that runs on, those under way are among them.
+        /// Tries that took effect; for a running program this includes tries in progress.
         commits,
-        /// Came to its end and was thrown away: another transaction had changed what it read.
+        /// Finished, but discarded: another transaction had changed what they read.
         conflicts,
         /// Blocked in `retry`.
         waits,
-        /// Came to `retry` and was thrown away: what it read had changed.
+        /// Reached `retry`, but discarded: what they read had changed.
         wait_conflicts,
-        /// Woken in `retry`, and run again.
+        /// Woken from `retry` and run again.
         wakes,
-        /// Woken in `retry` in vain.
+        /// Woken from `retry` in vain.
         idle_wakes,
-        /// Raised an exception after reading what did not fit together, and was thrown away instead.
+        /// Raised an exception after inconsistent reads, and discarded instead.
         invalid,
         /// Ended by an exception.
         exceptions,
-        /// Parts (of `orElse`, `catchSTM`) that were refused.
+        /// Parts (`orElse`, `catchSTM`) that were refused.
         nested_conflicts,
-        /// Times that the scheduler let one wait after a conflict.
+        /// Times that the scheduler delayed a try after a conflict.
         backoffs,
-        /// How long, nanoseconds.
+        /// Total of these delays in nanoseconds.
         backoff_ns,
-        /// Times that the scheduler held one back because enough were running.
+        /// Times that the scheduler held a try back because enough were running.
         limited,
-        /// How long, nanoseconds.
+        /// Total of these delays in nanoseconds.
         limited_ns,
-        /// Times that the scheduler chose anew what to do.
+        /// Decisions of the scheduler.
         decisions,
-        /// Thrown away because a part of it was refused.
+        /// Discarded because a part was refused.
         restarts,
     }
-    /// What the scheduler does now: 0 nothing, 1 waits after conflicts, 2 limits how many run.
+    /// Current action of the scheduler: 0 none, 1 delays after conflicts, 2 limits running transactions.
     arm,
-    /// That limit.
+    /// The current limit of running transactions.
     limit,
 }
 
-/// Counts in [`StmCounts`], without what the scheduler does now.
+/// Number of counts in [`StmCounts`], without the scheduler's state.
 pub const STM_COUNTS: usize = 16;
 
-/// Capabilities from this number on count together, and so do those that could not be told
-/// apart.
+/// Capabilities from this number on share a lane, along with those that could not be distinguished.
 pub const STM_SHARED_LANE: u16 = 255;
 
 impl StmCounts {
-    /// Attempts whose work was thrown away to be done again.
+    /// Attempts whose work was discarded and repeated.
     pub fn lost(&self) -> u64 {
         [self.wait_conflicts, self.invalid, self.restarts].into_iter().fold(self.conflicts, u64::saturating_add)
     }
 }
 
 counts! {
-    /// What transactions of one name have done.
+    /// The counts of transactions with one name.
     StmNamed: [4] {
-        /// Begun: first tries and every try again.
+        /// Tries begun: first ones and repeated ones.
         attempts,
-        /// Took effect.
+        /// Tries that took effect.
         commits,
         /// Blocked in `retry`.
         waits,
@@ -113,49 +111,48 @@ counts! {
 }
 
 impl StmNamed {
-    /// Attempts that neither took effect nor waited nor failed: their work was thrown away. One
-    /// that is under way counts too.
+    /// Attempts that neither took effect nor waited nor failed: their work was discarded. Attempts in
+    /// progress count too.
     pub fn lost(&self) -> u64 {
         let ended = self.commits.saturating_add(self.waits).saturating_add(self.exceptions);
         self.attempts.saturating_sub(ended)
     }
 }
 
-/// One thing that a look at a program found.
+/// A result of a look at a program.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub enum StmSeen {
-    /// What can be read of it from now on.
+    /// What can be read from now on.
     Source {
-        /// It was there from the program's start on: counts begin at 0.
+        /// Whether it was there since the program's start: counts begin at 0.
         whole: bool,
-        /// Commits and conflicts are counted, not attempts alone.
+        /// Whether commits and conflicts are counted, not only attempts.
         outcomes: bool,
-        /// Why nothing can be read, or attempts alone; a sentence.
+        /// Why nothing can be read, or only attempts; a sentence.
         why: Option<String>,
     },
-    /// What its scheduler may do: 0 nothing, 1 what it measures to be best, 2 and 3 always the
-    /// same.
+    /// What its scheduler may do: 0 nothing, 1 what it measures to be best, 2 and 3 always the same.
     Mode(u32),
-    /// Counts of one lane; the last that there can be ([`STM_SHARED_LANE`]) is of several.
+    /// Counts of one lane; the last possible lane ([`STM_SHARED_LANE`]) is shared.
     Lane(u16, StmCounts),
-    /// Counts of the transactions of one name, which keeps its number.
+    /// Counts of the transactions with one name; a name keeps its number.
     Name(u16, String, StmNamed),
-    /// Attempts as the runtime itself counts them: nested ones too.
+    /// Attempts as counted by the runtime itself, including nested ones.
     Attempts(u64),
-    /// The last look, which found nothing else than the one before.
+    /// The last look, which found no change.
     Last,
-    /// The process was gone: it ended after the look before.
+    /// The process had ended since the look before.
     Gone,
 }
 
-/// What was found, when, in which process.
+/// A result of a look, with its time and process.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct StmLine {
-    /// When.
+    /// Time of the look.
     pub time: Time,
-    /// In which process.
+    /// Id of the process.
     pub pid: u32,
-    /// What.
+    /// The result.
     pub seen: StmSeen,
 }
 

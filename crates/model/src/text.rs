@@ -1,16 +1,16 @@
-//! The one cleaner of text from outside: of a program, a file, the network. Owns which characters act instead of
-//! showing; whatever prints, draws or names something after such a text passes it through here. Values of the
-//! model have words of their own.
+//! Cleans text from outside: from a program, a file, the network. Owns which characters have an effect instead of
+//! being shown; any such text passes through here before it is printed, drawn or used in a name. Values of the model
+//! have their own texts.
 
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
-/// Longest name that is made of a program's, in characters.
+/// Longest name that is made from a program's, in characters.
 const NAME_MAX: usize = 64;
 
-/// `text` without characters that act instead of showing: control characters,
-/// and the marks that reorder or hide text, are spelled out.
+/// `text` with characters that have an effect instead of being shown (control characters, and marks that reorder or
+/// hide text) spelled out.
 pub fn clean(text: &str) -> Cow<'_, str> {
     spelled(text, acts, |c, out| match c {
         '\n' | '\t' => out.push(' '),
@@ -18,8 +18,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// JSON with the same characters escaped in its strings, where alone it can have them: it says the same, and a
-/// terminal obeys none of it. Line ends between values stay.
+/// JSON with the same characters escaped in its strings, the only place where they can occur. Its meaning does not
+/// change, and a terminal obeys none of it. Line ends between values stay.
 pub fn clean_json(json: &str) -> Cow<'_, str> {
     let acts = |c: char| acts(c) && c != '\n';
     spelled(json, acts, |c, out| {
@@ -27,7 +27,7 @@ pub fn clean_json(json: &str) -> Cow<'_, str> {
     })
 }
 
-/// `text` with each character that `acts` as `spell` writes it.
+/// `text` with each character for which `acts` is true written by `spell`.
 fn spelled(text: &str, acts: impl Fn(char) -> bool, spell: impl Fn(char, &mut String)) -> Cow<'_, str> {
     if !text.chars().any(&acts) {
         return Cow::Borrowed(text);
@@ -39,25 +39,25 @@ fn spelled(text: &str, acts: impl Fn(char) -> bool, spell: impl Fn(char, &mut St
     Cow::Owned(out)
 }
 
-/// `text` as one word of a shell; as it is where it needs no quotes.
+/// `text` as one word of a shell; unchanged if it needs no quotes.
 pub fn quoted(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// Whether every shell takes `text` for one word, as it is.
+/// Whether every shell reads `text` as one word without quotes.
 pub fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-+=.,:/@%".contains(c))
 }
 
-/// A part of a file's name, after a program's: of ASCII letters, digits, `.`, `_` and `-`, and not beginning like a
-/// hidden file or an option.
+/// A part of a file name, made from a program's name: ASCII letters, digits, `.`, `_` and `-`, and not starting like
+/// a hidden file or an option.
 pub fn name(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
     let name: String = text.trim_start_matches(['.', '-']).chars().take(NAME_MAX).map(plain).collect();
     if name.is_empty() { "program".to_owned() } else { name }
 }
 
-/// The word that reports have for a value of the model's.
+/// The text in reports for a value of the model.
 pub fn word<T: fmt::Debug + Serialize>(value: &T) -> String {
     struct Word<'a, T>(&'a T);
     impl<T: Serialize> fmt::Display for Word<'_, T> {

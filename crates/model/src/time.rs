@@ -1,11 +1,10 @@
-//! Time: one clock inside (nanoseconds of `CLOCK_MONOTONIC`), and what it takes
-//! to get there. Owns the conversion; refuses to mix converted and raw stamps,
-//! which is why they are two types.
+//! Time: one internal clock (nanoseconds of `CLOCK_MONOTONIC`), and the conversion to it. Owns the conversion;
+//! refuses to mix converted and raw stamps, which is why they are two types.
 
 use serde::{Deserialize, Serialize};
 
-/// A moment on the trace clock, in nanoseconds: `CLOCK_MONOTONIC` where the
-/// offset of the log is known, else the log's own clock (see [`ClockMap`]).
+/// A time on the trace clock, in nanoseconds: `CLOCK_MONOTONIC` if the offset of the log is known, else the log's own
+/// clock (see [`ClockMap`]).
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Time(pub u64);
@@ -16,20 +15,19 @@ impl Time {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The moment `ns` later.
+    /// The time `ns` later.
     pub fn plus(self, ns: u64) -> Time {
         Time(self.0.saturating_add(ns))
     }
 
-    /// The moment `ns` earlier, not before zero.
+    /// The time `ns` earlier, but not before zero.
     pub fn minus(self, ns: u64) -> Time {
         Time(self.0.saturating_sub(ns))
     }
 }
 
-/// A stamp as a runtime's log holds it, in nanoseconds since that runtime's own
-/// origin. Has to go through a [`ClockMap`] before it can be compared with
-/// anything else.
+/// A stamp in a runtime's log, in nanoseconds since the runtime's own origin. It must be converted by a [`ClockMap`]
+/// before it can be compared with anything else.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LogTime(pub u64);
@@ -43,9 +41,9 @@ pub enum ClockMethod {
     /// The log's pairing of its clock with `CLOCK_REALTIME`, and the host's
     /// pairing of that with `CLOCK_MONOTONIC`.
     WallClockPair,
-    /// The runtime stamps with `CLOCK_MONOTONIC` itself: nothing to convert.
+    /// The runtime itself uses `CLOCK_MONOTONIC`: no conversion.
     Monotonic,
-    /// Unknown: times stay the log's own and no kernel event can be joined.
+    /// Unknown: times stay on the log's own clock, and kernel events cannot be joined.
     LogOwn,
 }
 
@@ -54,7 +52,7 @@ pub enum ClockMethod {
 pub struct ClockMap {
     /// Added to a log stamp to get nanoseconds of the trace clock.
     pub offset_ns: i64,
-    /// Largest error of the offset, in nanoseconds; `None` where unknown.
+    /// Largest error of the offset, in nanoseconds; `None`: unknown.
     pub error_ns: Option<u64>,
     /// How the offset was found.
     pub method: ClockMethod,
@@ -67,10 +65,10 @@ impl Default for ClockMap {
 }
 
 impl ClockMap {
-    /// The map of a log whose origin is not known: times stay the log's own.
+    /// The map of a log with an unknown origin: times stay on the log's own clock.
     pub const LOG_OWN: ClockMap = ClockMap { offset_ns: 0, error_ns: None, method: ClockMethod::LogOwn };
 
-    /// The map of a log whose stamps are the trace clock's already.
+    /// The map of a log whose stamps are already on the trace clock.
     pub const MONOTONIC: ClockMap = ClockMap { offset_ns: 0, error_ns: Some(0), method: ClockMethod::Monotonic };
 
     /// Converts a stamp of the log.
@@ -78,8 +76,7 @@ impl ClockMap {
         Time(stamp.0.saturating_add_signed(self.offset_ns))
     }
 
-    /// Whether converted times are `CLOCK_MONOTONIC`, so that kernel events
-    /// can be laid beside them.
+    /// Whether converted times are `CLOCK_MONOTONIC`, so that they can be joined with kernel events.
     pub fn is_monotonic(&self) -> bool {
         self.method != ClockMethod::LogOwn
     }

@@ -1,5 +1,5 @@
-//! Figures as people read them: three digits at most, the unit beside them.
-//! Owns rounding; every text and page goes through here.
+//! Figures for display: at most three digits, followed by the unit. Owns rounding; every text and page formats
+//! its figures here.
 
 /// A duration in nanoseconds: "640 ns", "16 us", "71.6 ms", "2.01 s", "3 min 20 s".
 pub fn duration(ns: u64) -> String {
@@ -34,7 +34,7 @@ fn long_duration(seconds: u64) -> String {
     }
 }
 
-/// A duration that may be unknown.
+/// A duration, or a dash if it is unknown.
 pub fn duration_or_dash(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".into(), duration)
 }
@@ -73,8 +73,7 @@ pub fn bytes_per_second(rate: f64) -> String {
     format!("{}/s", bytes(rate.max(0.0) as u64))
 }
 
-/// A share, 0 to 1, as per cent: "88 %", "6.7 %", "< 0.1 %". Never rounds up to
-/// all nor down to nothing.
+/// A share, 0 to 1, in per cent: "88 %", "6.7 %", "< 0.1 %". Never rounds up to 100 or down to 0.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     if !value.is_finite() {
@@ -92,18 +91,17 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// `part` of `whole` as per cent.
+/// The share of `part` in `whole`, in per cent.
 pub fn percent_of(part: u64, whole: u64) -> String {
     if whole == 0 { "-".into() } else { percent(part as f64 / whole as f64) }
 }
 
-/// A number of CPUs without needless digits: "2", "0.5". Quotas are small fractions
-/// at times.
+/// A number of CPUs without needless digits: "2", "0.5". Quotas can be small fractions.
 pub fn cpus(count: f64) -> String {
     trimmed(&format!("{count:.3}"))
 }
 
-/// The same with its word: "2.5 CPUs", "1 CPU".
+/// A number of CPUs with the unit: "2.5 CPUs", "1 CPU".
 pub fn of_cpus(count: f64) -> String {
     let text = cpus(count);
     let word = if text == "1" { "CPU" } else { "CPUs" };
@@ -127,12 +125,12 @@ pub fn count(value: u64) -> String {
     out
 }
 
-/// `value` things: "1 pause", "12 pauses".
+/// A count with its noun: "1 pause", "12 pauses".
 pub fn counted(value: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(value), if value == 1 { one } else { many })
 }
 
-/// A frequency per second: "280", "6.2", "0.03".
+/// A rate per second: "280", "6.2", "0.03".
 pub fn rate(per_second: f64) -> String {
     if !per_second.is_finite() {
         "-".into()
@@ -183,7 +181,7 @@ mod tests {
     fn what_a_log_counts_in_bytes_is_not_shown_in_thousands() {
         // 100 million words of 8 bytes, 10 million byte strings of 32.
         assert_eq!((bytes(800_000_000), bytes(320_000_000)), ("763 MiB".into(), "305 MiB".into()));
-        // A figure of /proc in "kB", which is KiB.
+        // A "kB" figure of /proc, which is in KiB.
         assert_eq!(bytes(1_929_380 * 1024), "1.8 GiB");
     }
 

@@ -1,53 +1,53 @@
-//! What threads of a program wait for, as it was seen from outside while the program ran: looks, each
-//! with groups of threads that wait for one thing at one place. Owns the kinds of waits and which of
-//! them are threads that wait for each other. Refuses to know a runtime: its nouns are in the texts.
+//! What threads of a program wait for, as seen from outside while the program runs: looks, each with groups of
+//! threads that wait for one thing at one place. Owns the kinds of waits, and which of them are threads waiting for
+//! each other. Refuses to know a runtime: its terms are in the texts.
 
 use crate::time::Time;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
 crate::listed! {
-    /// What a thread waits for.
+    /// The kind of a thread's wait.
     #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default)]
     pub enum WaitKind: word {
-        /// A mutable variable or a mutex that others have to fill, empty or release.
+        /// A mutable variable or a mutex that other threads must fill, empty or release.
         Lock = "lock",
         /// A value that another thread computes.
         Value = "value",
-        /// A change of what a transaction has read.
+        /// A change of the variables that a transaction has read.
         Transaction = "transaction",
-        /// A moment.
+        /// A point in time.
         Time = "time",
-        /// Bytes, a connection, another process: whatever comes from outside.
+        /// Bytes, a connection, another process: anything from outside.
         InputOutput = "io",
-        /// The end of a call into foreign code that goes on meanwhile.
+        /// The end of a call into foreign code that is in progress.
         ForeignCall = "call",
         /// The receipt of a message by another thread.
         Message = "message",
-        /// Its turn on the lane that it moves to.
+        /// Its turn on the lane that it migrates to.
         Moved = "moved",
-        /// The end of a thread or a lane that was started.
+        /// The end of a thread or a lane that it started.
         Child = "child",
         /// A signal on a condition.
         Condition = "condition",
-        /// The lock that lets one of a lane's threads run.
+        /// The lock that allows one of a lane's threads to run.
         RuntimeLock = "runtime lock",
-        /// Work: a thread of the runtime's that has none.
+        /// Work for a thread of the runtime that has none.
         NoWork = "no work",
-        /// Unknown; the group says why.
+        /// Unknown; the group gives the reason.
         #[default]
         Unknown = "unknown",
     }
 }
 
 impl WaitKind {
-    /// Whether it ends by what comes from outside the program, or by the clock.
+    /// Whether it ends by something outside the program, or by the clock.
     pub fn is_for_outside(self) -> bool {
         matches!(self, WaitKind::Time | WaitKind::InputOutput | WaitKind::ForeignCall)
     }
 
-    /// Whether another thread of the same program has to do something first. Time and what comes from
-    /// outside are not waiting for each other, nor is a call that goes on.
+    /// Whether another thread of the same program has to act first. Waiting for time, for something outside, or for a
+    /// call in progress is not waiting for each other.
     pub fn is_for_each_other(self) -> bool {
         match self {
             WaitKind::Lock
@@ -66,28 +66,28 @@ impl WaitKind {
         }
     }
 
-    /// The kind of this word.
+    /// The kind with this word.
     pub fn of(word: &str) -> Option<WaitKind> {
         WaitKind::ALL.into_iter().find(|kind| kind.word() == word)
     }
 }
 
-/// What a thread does.
+/// What a thread is doing.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default)]
 pub enum Doing {
-    /// It has a lane.
+    /// It runs on a lane.
     Runs,
-    /// It could run and has no lane.
+    /// It is runnable, but has no lane.
     Ready,
-    /// It waits.
+    /// It waits for something.
     Waits(WaitKind),
-    /// Nothing tells.
+    /// Not known.
     #[default]
     Unknown,
 }
 
 impl Doing {
-    /// Its word: that of the kind, for one that waits.
+    /// Its word; for a waiting thread the word of its kind.
     pub fn word(self) -> &'static str {
         match self {
             Doing::Runs => "runs",
@@ -98,7 +98,7 @@ impl Doing {
         }
     }
 
-    /// What this word says.
+    /// The activity with this word.
     pub fn of(word: &str) -> Option<Doing> {
         Some(match word {
             "runs" => Doing::Runs,
@@ -110,7 +110,7 @@ impl Doing {
     }
 }
 
-/// As words; one that only a later rtscope knows is unknown.
+/// Serializes as words; a word that only a later version knows becomes unknown.
 macro_rules! as_words {
     ($($what:ident)*) => {$(
         impl Serialize for $what {
@@ -129,17 +129,17 @@ macro_rules! as_words {
 
 as_words!(WaitKind Doing);
 
-/// The number of a text in the same process: see [`WaitSeen::Text`].
+/// Number of a text in the same process: see [`WaitSeen::Text`].
 pub type TextId = u32;
 
-/// Who has what others wait for.
+/// The thread that holds what others wait for.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
 pub struct Holder {
-    /// The thread: its number, with its name where it has one.
+    /// The thread: its number, and its name if it has one.
     pub thread: TextId,
-    /// What it does.
+    /// What it is doing.
     pub doing: Doing,
-    /// The place on top of its stack, as far as known.
+    /// The place at the top of its stack, as far as known.
     pub place: Option<TextId>,
     /// See [`WaitGroup::callee`].
     pub callee: Option<TextId>,
@@ -148,69 +148,69 @@ pub struct Holder {
 /// Threads that wait for one thing at one place.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, Default)]
 pub struct WaitGroup {
-    /// What for.
+    /// The kind of wait.
     pub kind: WaitKind,
-    /// Where the thing lies in memory: tells things of one look apart, since collections move them.
+    /// Address of the thing: distinguishes things within one look only, since collections move them.
     pub object: Option<u64>,
-    /// Who has it; `None`: nobody, or not known.
+    /// Its holder; `None`: it has none, or it is not known.
     pub holder: Option<Holder>,
-    /// The place on top of their stacks, or why a kind is not known.
+    /// The place at the top of their stacks, or why a kind is not known.
     pub place: Option<TextId>,
-    /// The function that this place called, where that is foreign code and has a name.
+    /// The function that this place called, if it is foreign code and has a name.
     pub callee: Option<TextId>,
-    /// How many threads.
+    /// Number of threads.
     pub count: u32,
 }
 
 /// One look at all threads of a process.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct WaitLook {
-    /// Threads that wait.
+    /// Groups of waiting threads.
     pub groups: Vec<WaitGroup>,
-    /// Threads that there are, of the program and of its runtime.
+    /// Number of threads of the program and its runtime.
     pub threads: u32,
-    /// Of these, how many wait for nothing.
+    /// Of these, the number that do not wait.
     pub awake: u32,
-    /// Of these, how many there was no room for in `groups`.
+    /// Of these, the number for which `groups` had no room.
     pub left_out: u32,
 }
 
 /// A sample of the old objects of a heap; `P` identifies code.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct OldObjects<P> {
-    /// Bytes of all.
+    /// Size of all objects in bytes.
     pub bytes: u64,
-    /// Of these, bytes of unevaluated thunks: expressions of a lazy language that have no value yet.
+    /// Of these, bytes of unevaluated thunks: expressions of a lazy language that have not been evaluated yet.
     pub thunk_bytes: u64,
-    /// Which code makes most of them, with the bytes of each.
+    /// The code that creates most of them, with the bytes of each.
     pub thunks: Vec<(P, u64)>,
 }
 
-/// What is said at one moment.
+/// The content of a line.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub enum WaitSeen {
-    /// A look.
+    /// A look at all threads.
     Look(WaitLook),
     /// A sample of old objects.
     Old(OldObjects<TextId>),
-    /// So many threads were made since the program began.
+    /// The number of threads created since the program began.
     Made(u64),
-    /// What a number stands for from the start on: a thread or a place. A later one of the same number counts.
+    /// The text for a number: a thread or a place. It applies from the start on; a later text replaces it.
     Text(TextId, String),
-    /// Nothing is looked at from now on, and why.
+    /// There are no looks from now on, for this reason.
     Not(String),
-    /// So many looks since the last line came to nothing, because a collection came between.
+    /// The number of looks since the last line that failed because of a collection.
     Missed(u32),
 }
 
-/// One line of a capture's `waits.jsonl`.
+/// A line of a capture's `waits.jsonl`.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct WaitLine {
-    /// When.
+    /// Time of the look.
     pub time: Time,
-    /// The process.
+    /// Id of the process.
     pub pid: u32,
-    /// What.
+    /// The content.
     pub seen: WaitSeen,
 }
 

@@ -1,9 +1,9 @@
-//! Serves a made-up recording to the browser test: situations whose truth is known, some of which no short
-//! log has (512 lanes, three days, gaps, a program without a runtime). Owns the making; asserts nothing.
+//! Serves a made-up recording to the browser test: situations with a known truth, some of which no short log
+//! has (512 lanes, three days, gaps, a program without a runtime). Owns generating them; asserts nothing.
 //!
 //!   made_view SITUATION      prints the page's address, ends with its standard input
 //!
-//! What it makes is a function of the situation alone.
+//! Its output depends on the situation alone.
 
 use rtscope::kinds::{SpanKind, described};
 use rtscope::view::api::View;
@@ -34,7 +34,7 @@ enum Trouble {
 struct Situation {
     lanes: u32,
     span_ns: u64,
-    /// Between two collections.
+    /// Time between two collections.
     every_ns: u64,
     trouble: Trouble,
     kernel: bool,
@@ -68,7 +68,7 @@ fn situation(name: &str) -> Option<Situation> {
         "three_days" => Situation { span_ns: 3 * 86_400 * SECOND, every_ns: 40 * SECOND, ..USUAL },
         "no_kernel" => Situation { kernel: false, ..USUAL },
         "no_runtime" => Situation { lanes: 0, ..USUAL },
-        // Ten million spans: to be measured by hand, with an optimised build.
+        // Ten million spans: measured by hand, with an optimised build.
         "large" => Situation { lanes: 16, span_ns: 64 * SECOND, dense: true, trouble: Trouble::Preempted, ..USUAL },
         "hostile" => Situation { hostile: true, ..USUAL },
         _ => return None,
@@ -87,7 +87,7 @@ fn main() -> io::Result<()> {
     server.run(view, end, || ())
 }
 
-/// A generator whose numbers are always the same.
+/// A deterministic generator of random numbers.
 struct Chance(u64);
 
 impl Chance {
@@ -110,7 +110,7 @@ struct Made<'s> {
     levels: Writer<Vec<u8>>,
     names: Names,
     details: Vec<String>,
-    /// When each lane and its thread are told of up to now.
+    /// Time up to which each lane and its thread are drawn.
     at: Vec<u64>,
     kernel_at: Vec<u64>,
     pauses: Vec<BlamedPause>,
@@ -203,7 +203,7 @@ impl<'s> Made<'s> {
         }
     }
 
-    /// One collection that is asked for at `at`; when the last lane is back.
+    /// One collection, requested at `at`; gives the time when the last lane resumes.
     fn pause(&mut self, at: u64) -> u64 {
         let lanes = self.of.lanes;
         let major = self.pauses.len() % 12 == 11;

@@ -185,7 +185,7 @@ pub struct MachineArgs {
     /// Read proc and sys below this folder, and nothing else
     #[arg(long, value_name = "DIR", default_value = "/", hide_default_value = true)]
     pub root: PathBuf,
-    /// Of this process instead of rtscope's own
+    /// Inspect this process instead of rtscope's own
     #[arg(short, long, value_name = "PID")]
     pub pid: Option<u32>,
     /// Print one JSON document instead of text

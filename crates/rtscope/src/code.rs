@@ -1,6 +1,5 @@
-//! Opening a capture's samples of code with their names: those that the recorder
-//! wrote, else those that the files still give. Owns that choice; refuses to fail:
-//! what cannot be opened is a loss.
+//! Opens a capture's code samples with their names: those that the recorder wrote, otherwise those that the
+//! files still give. Owns that choice; refuses to fail: what cannot be opened is a loss.
 
 use crate::sources::{missing, streams};
 use rtscope_decode::capture::Capture;
@@ -11,11 +10,11 @@ use rtscope_host::symbols::{self, Files};
 use rtscope_model::Loss;
 use rtscope_model::manifest::Code;
 
-/// Larger lists of names are not ours.
+/// rtscope writes no larger lists of names.
 const NAMES_MAX: u64 = 64 << 20;
 
-/// The stream; `None` where nothing was sampled or nothing can be read.
-/// `log` may have names of its own for the program's code.
+/// The stream; `None` if nothing was sampled or nothing can be read. `log` may have names of its own for the
+/// program's code.
 pub fn open(capture: &Capture, log: Option<&dyn Log>, losses: &mut Vec<Loss>) -> Option<CodeStream> {
     let code = capture.manifest().code.as_ref().filter(|code| !code.streams.is_empty())?;
     let names = names(capture, code).unwrap_or_else(|why| {
@@ -33,7 +32,7 @@ pub fn open(capture: &Capture, log: Option<&dyn Log>, losses: &mut Vec<Loss>) ->
     opened.map_err(|error| losses.push(missing("code", error))).ok()
 }
 
-/// The recorder's names; those of the files where it was killed before it wrote them.
+/// The recorder's names, or those of the files if it was killed before it wrote them.
 fn names(capture: &Capture, code: &Code) -> Result<Names, String> {
     let written = code.symbols.as_ref().map(|name| {
         let bytes = capture.folder().read(name, NAMES_MAX).map_err(|error| format!("{name}: {error}"))?;

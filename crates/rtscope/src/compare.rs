@@ -1,6 +1,5 @@
-//! `rtscope report A --compare B`: both analysed, compared, and the conditions of
-//! `--fail-if` asked. Owns the wiring and the exit code; what differs is decided in
-//! `analyze`, and said in `report`.
+//! `rtscope report A --compare B`: analyses both, compares them and evaluates the conditions of `--fail-if`.
+//! Owns the wiring and the exit code; `analyze` decides what differs, `report` puts it into words.
 
 use crate::input::{self, Input};
 use crate::pipeline;
@@ -16,7 +15,7 @@ use rtscope_model::manifest::Manifest;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The exit status where a condition of `--fail-if` holds.
+/// The exit status if a condition of `--fail-if` holds.
 const CONDITION_HOLDS: u8 = 4;
 
 /// One analysed run.
@@ -25,13 +24,13 @@ pub struct Analysed {
     pub results: Results,
     /// Its pauses.
     pub samples: Samples,
-    /// Names that causes of its longest pauses refer to.
+    /// Names that the causes of its longest pauses refer to.
     pub names: Names,
     manifest: Option<Manifest>,
 }
 
 impl Analysed {
-    /// A run made by hand, or read elsewhere.
+    /// A run that was made by hand, or read elsewhere.
     pub fn new(results: Results, samples: Samples, manifest: Option<Manifest>) -> Analysed {
         Analysed { results, samples, names: Names::default(), manifest }
     }
@@ -41,7 +40,7 @@ impl Analysed {
     }
 }
 
-/// Reads and analyses one FILE; `for_page` also what only a page draws.
+/// Reads and analyses one FILE; `for_page` includes what only a page draws.
 pub fn analyse(path: &std::path::Path, options: &pipeline::Options, for_page: bool) -> Result<Analysed, UserError> {
     let input = input::open(path, options.version.as_deref())?;
     let mut samples = Samples::default();
@@ -54,7 +53,7 @@ pub fn analyse(path: &std::path::Path, options: &pipeline::Options, for_page: bo
     Ok(Analysed { results, samples, names, manifest })
 }
 
-/// What became of a condition.
+/// Outcome of a condition.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Came {
@@ -62,41 +61,41 @@ pub enum Came {
     Holds,
     /// It does not.
     DoesNotHold,
-    /// The change is so large, but it is not real: it does not hold.
+    /// The change is that large, but not real: the condition does not hold.
     NotReal,
-    /// The figure is null: nobody knows.
+    /// The figure is null, so the outcome is unknown.
     Unknown,
 }
 
-/// A condition and what became of it.
+/// A condition and its outcome.
 #[derive(Clone, Debug, Serialize)]
 pub struct Asked {
-    /// As given.
+    /// The condition as given.
     pub condition: String,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Came,
-    /// The figure before.
+    /// The figure in the run before.
     pub before: Option<f64>,
-    /// After.
+    /// The figure in the run after.
     pub after: Option<f64>,
-    /// Why it is unknown, or what it stands on.
+    /// Why the outcome is unknown, or what it is based on.
     pub note: Option<String>,
 }
 
 /// Two runs, compared.
 pub struct Compared {
-    /// Before.
+    /// The run before.
     pub a: Analysed,
-    /// After.
+    /// The run after.
     pub b: Analysed,
-    /// The answer.
+    /// What differs between them.
     pub comparison: Comparison,
     /// Conditions, in the order given.
     pub conditions: Vec<Asked>,
 }
 
 impl Compared {
-    /// Compares, and asks `conditions`. Fails where one names no key.
+    /// Compares, and evaluates `conditions`. Fails if one of them names no key.
     pub fn new(a: Analysed, b: Analysed, conditions: &[Condition]) -> Result<Compared, UserError> {
         let comparison = compare(&a.side(), &b.side());
         let documents = (report::json::document(&a.results), report::json::document(&b.results));
@@ -111,8 +110,7 @@ impl Compared {
         Ok(Compared { a, b, comparison, conditions })
     }
 
-    /// 4 where a condition holds, 3 where one is not known or losses change the
-    /// answer, else 0.
+    /// 4 if a condition holds, 3 if one is unknown or losses change the answer, otherwise 0.
     pub fn exit_code(&self) -> u8 {
         let any = |outcome: Came| self.conditions.iter().any(|asked| asked.outcome == outcome);
         if any(Came::Holds) {
@@ -125,7 +123,7 @@ impl Compared {
     }
 }
 
-/// Reads the conditions of a command line.
+/// Parses the conditions of a command line.
 pub fn conditions(texts: &[String]) -> Result<Vec<Condition>, UserError> {
     let read = |text: &String| {
         text.parse::<Condition>().map_err(|error| {
@@ -183,8 +181,7 @@ fn ask_figure(
 /// Keys below a distribution and below a level, for those that are null as a whole.
 const PARTS: [&str; 11] = ["count", "sum", "mean", "min", "p50", "p90", "p99", "p999", "max", "last", "period_ns"];
 
-/// The figure at `path` of a report (keys, and positions in lists), which may be null; `None` where there is no such
-/// key.
+/// The figure at `path` of a report (keys, and positions in lists), which may be null; `None` if there is no such key.
 fn lookup<'d>(document: &'d Value, path: &str) -> Option<&'d Value> {
     let mut value = document;
     let mut keys = path.split('.').peekable();
@@ -193,7 +190,7 @@ fn lookup<'d>(document: &'d Value, path: &str) -> Option<&'d Value> {
             Value::Object(members) => members.get(key)?,
             Value::Array(list) => match list.get(key.parse::<usize>().ok()?) {
                 Some(element) => element,
-                // A list that is too short has no such figure in this run.
+                // The list is too short: this run has no such figure.
                 None => return Some(&Value::Null),
             },
             _ => return None,

@@ -1,12 +1,12 @@
-//! `rtscope doctor`, shown: what this machine permits, what is missing, and the
-//! command that gets it. Owns the form; the checks themselves are the host's.
+//! Output of `rtscope doctor`: what this machine permits, what is missing, and the command that gets it. Owns
+//! the form; the checks themselves are the host's.
 
 use crate::draw::screen::Screen;
 use crate::style::{Style, Tone, clean};
 use crate::trouble::{UserError, document};
 pub use rtscope_host::doctor::{Check, State};
 
-/// The checks as text: those that found something missing or limited, or `all`.
+/// The checks as text: `all`, or only those that found something missing or limited.
 pub fn text(checks: &[Check], all: bool, style: &Style) -> String {
     let mut screen = Screen::new(style);
     for check in checks.iter().filter(|check| all || check.state != State::Ok) {
@@ -44,7 +44,7 @@ fn count(checks: &[Check], state: State) -> usize {
     checks.iter().filter(|check| check.state == state).count()
 }
 
-/// `doctor --json`: `{schema, checks[] {name, state, found, means, mend}}`.
+/// `doctor --json`: `{schema, checks[]}`, each check with the fields of [`Check`].
 ///
 /// # Errors
 /// None: its keys are text.
@@ -52,8 +52,8 @@ pub fn json(checks: &[Check]) -> Result<String, UserError> {
     document(&serde_json::json!({ "schema": "rtscope/doctor/1", "checks": checks }), false)
 }
 
-/// Exit code of `doctor`: 0 where recording works (fully or with less to see),
-/// 3 where something is missing and reports will have holes.
+/// Exit code of `doctor`: 0 if recording works (fully or with less to see), 3 if something is missing and
+/// reports will have gaps.
 pub fn exit_code(checks: &[Check]) -> u8 {
     if count(checks, State::Missing) > 0 { 3 } else { 0 }
 }

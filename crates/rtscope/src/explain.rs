@@ -1,5 +1,5 @@
-//! `rtscope explain`: what a finding means, how its cost is computed, and what helps. Owns the look-up; the pages are those
-//! of `docs/findings`.
+//! `rtscope explain`: what a finding means, how its cost is computed, and what helps. Owns the lookup; the
+//! pages are those of `docs/findings`.
 
 use crate::draw::markdown;
 use crate::style::{Style, wrap};
@@ -9,7 +9,7 @@ use include_dir::{Dir, include_dir};
 use std::fmt::Write;
 
 static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../docs/findings");
-/// The page with the list of all.
+/// The page that lists all findings.
 const LIST: &str = "README.md";
 
 /// Options of `explain`.

@@ -1,6 +1,5 @@
-//! `rtscope export`: hands a recording over to other tools. Owns the options, where the
-//! output goes and the words; what a format looks like is `rtscope-encode`'s, one module
-//! for each.
+//! `rtscope export`: writes a recording in the formats of other tools. Owns the options, where the output goes
+//! and the messages; `rtscope-encode` defines each format in a module of its own.
 
 mod aside;
 mod format;
@@ -27,7 +26,7 @@ Exit status:
   2  wrong usage
   3  done, but what was lost changes the answer, or FILE holds no log of a runtime";
 
-/// What is exported, and whereto.
+/// What is exported, and where to.
 #[derive(Args, Debug)]
 #[command(after_help = STATUS)]
 pub struct ExportArgs {
@@ -70,7 +69,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, UserError> {
     Ok(ExitCode::from(exit.code))
 }
 
-/// An export that was written, and how many bytes it has.
+/// A finished export, and its size in bytes.
 type Done = (Exit, u64);
 
 fn cannot(path: &Path, error: &io::Error) -> UserError {
@@ -94,7 +93,7 @@ fn to_file(input: &input::Input, options: &pipeline::Options, format: Format, pa
     let file = File::create(path).map_err(|error| cannot(path, &error))?;
     let mut out = Counted { out: BufWriter::with_capacity(1 << 20, file), bytes: 0 };
     let exit = whole(write(input, options, format, To::Stream(&mut out)), path, || {
-        // A device or a pipe stays.
+        // Devices and pipes are not removed.
         if path.is_file() {
             let _ = std::fs::remove_file(path);
         }
@@ -102,13 +101,13 @@ fn to_file(input: &input::Input, options: &pipeline::Options, format: Format, pa
     Ok((exit, out.bytes))
 }
 
-/// An export that was written to `path`; half of one is none, and is removed.
+/// An export that was written to `path`; a partial one is useless, and is removed.
 fn whole(written: Result<io::Result<Exit>, UserError>, path: &Path, remove: impl FnOnce()) -> Result<Exit, UserError> {
     let done = written.and_then(|done| done.map_err(|error| cannot(path, &error)));
     done.inspect_err(|_| remove())
 }
 
-/// Into a folder that is new or empty, so that nothing is mixed with what was there.
+/// Exports into a folder that is new or empty, so that nothing is mixed with existing files.
 fn to_folder(
     input: &input::Input,
     options: &pipeline::Options,
@@ -132,7 +131,7 @@ fn to_folder(
     Ok((exit, files().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum()))
 }
 
-/// What came of an export.
+/// Result of an export.
 pub struct Exit {
     /// Events written.
     pub events: u64,
@@ -142,10 +141,10 @@ pub struct Exit {
     pub code: u8,
 }
 
-/// Writes `input` in `format` to where it goes.
+/// Writes `input` in `format` to its destination.
 ///
 /// # Errors
-/// Outside: `input` cannot be analysed. Inside: it cannot be written there.
+/// Outer: `input` cannot be analysed. Inner: it cannot be written there.
 pub fn write(
     input: &input::Input,
     options: &pipeline::Options,
@@ -161,7 +160,7 @@ pub fn write(
         };
         let watched = pipeline::watch(input, options, &mut hand);
         let (events, pauses) = (hand.events, hand.pauses);
-        // Where it was not brought to an end it goes home now.
+        // If the export was not finished, this makes the writer return.
         drop(hand);
         let failed = || Err(io::Error::other("the thread that writes the export failed"));
         let written = writer.join().unwrap_or_else(|_| failed());
@@ -172,7 +171,7 @@ pub fn write(
 
 /// FILE's name with the format's ending, in the current folder.
 fn default_output(file: &Path, format: Format) -> PathBuf {
-    // Of `run.rtscope.zst`, `run`.
+    // `run` for `run.rtscope.zst`.
     let packed = file.extension().is_some_and(|ending| ending == "zst");
     let file = if packed { file.with_extension("") } else { file.to_owned() };
     let stem = file.file_stem().filter(|_| file != Path::new("-"));
@@ -192,7 +191,7 @@ fn refuse_itself(file: &Path, output: &Path) -> Result<(), UserError> {
     }
 }
 
-/// Counts what goes through.
+/// Counts the bytes written to `out`.
 struct Counted<W> {
     out: W,
     bytes: u64,

@@ -1,5 +1,5 @@
-//! What a FILE argument is. Told apart by content, never by name. Owns the
-//! words for what cannot be read; refuses to analyse.
+//! What a FILE argument is: recognised by content, never by name. Owns the messages for what cannot be read;
+//! refuses to analyse.
 
 use crate::trouble::{UserError, WRONG, say};
 use clap::Args;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// The recording that a command reads.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Recording {
-    /// A capture (NAME.rtscope, NAME.rtscope.zst), an eventlog, an OCaml ring (PID.events), a Fuchsia trace (.fxt), or `-` for a log on
-    /// standard input [default: the newest capture in this folder]
+    /// A capture (NAME.rtscope, NAME.rtscope.zst), an eventlog, an OCaml ring (PID.events), a Fuchsia trace
+    /// (.fxt), or `-` for a log on standard input [default: the newest capture in this folder]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 }
@@ -41,7 +41,7 @@ impl From<PathBuf> for Recording {
     }
 }
 
-/// The capture of this user's in `folder` that was written to last: others could put one of any date there.
+/// This user's capture in `folder` that was written to last: others could put one with any date there.
 fn newest(folder: &Path) -> Option<PathBuf> {
     let own = rustix::process::geteuid().as_raw();
     let written = |entry: io::Result<DirEntry>| {
@@ -67,8 +67,8 @@ pub enum Input {
     Log(Box<dyn Log>),
 }
 
-/// Opens `path`: a capture, a log, or `-` (a log on standard input). `version` is the
-/// user's word on which version of its runtime wrote it.
+/// Opens `path`: a capture, a log, or `-` (a log on standard input). `version` is what the user says about the
+/// version of its runtime.
 pub fn open(path: &Path, version: Option<&str>) -> Result<Input, UserError> {
     if path == Path::new("-") {
         return spooled(path, io::stdin().lock(), version);
@@ -94,7 +94,7 @@ pub(crate) fn is_capture(path: &Path, found: &Metadata) -> bool {
     found.is_dir() || (found.is_file() && packed())
 }
 
-/// A stream that cannot be read twice is copied to a file that has no name.
+/// Copies a stream that cannot be read twice to a file without a name.
 fn spooled(path: &Path, from: impl Read, version: Option<&str>) -> Result<Input, UserError> {
     let cannot = |error: &io::Error| {
         UserError::new("cannot keep the stream in a temporary file")
@@ -104,7 +104,7 @@ fn spooled(path: &Path, from: impl Read, version: Option<&str>) -> Result<Input,
     let mut file = tempfile::tempfile().map_err(|error| cannot(&error))?;
     let (copied, end) = spool(from, &file);
     if let Err(error) = end {
-        // What came until then is a log that is cut, and is reported as one.
+        // What arrived by then is a truncated log, and is reported as one.
         say(&format!("{}: the stream broke after {copied} bytes: {error}", path.display()));
     }
     file.rewind().map_err(|error| cannot(&error))?;

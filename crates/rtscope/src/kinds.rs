@@ -1,12 +1,12 @@
-//! Kinds of what is drawn of a recording, on a timeline or in a waterfall: their numbers, what people call them, and
-//! their roles, which are colours and patterns of `web/app/palette.css`. Causes of waits are kinds too. Refuses to
-//! know what is drawn where.
+//! Kinds of what is drawn of a recording, on a timeline or in a waterfall: their numbers, their names for
+//! people, and their roles, which are colours and patterns of `web/app/palette.css`. Causes of waits are kinds
+//! too. Refuses to know what is drawn where.
 
 use crate::report::words;
 use rtscope_model::{Cause, LaneState};
 use serde::{Deserialize, Serialize};
 
-/// Causes of waits, from here on in the order of [`Cause::ALL`].
+/// Causes of waits start here, in the order of [`Cause::ALL`].
 const FIRST_CAUSE: u16 = 32;
 
 /// A kind of span.
@@ -14,15 +14,15 @@ const FIRST_CAUSE: u16 = 32;
 pub struct Kind {
     /// Number in tiles.
     pub id: u16,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
-    /// What it is drawn as.
+    /// Its role: how it is drawn.
     pub role: String,
 }
 
 rtscope_model::listed! {
-    /// Kinds of spans that a timeline may have, in the order of their numbers. What they are called can differ
-    /// between runtimes; numbers and roles do not.
+    /// Kinds of spans that a timeline may have, in the order of their numbers. Their names can differ between
+    /// runtimes; numbers and roles do not.
     #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
     #[allow(missing_docs)]
     pub enum SpanKind {
@@ -61,7 +61,7 @@ impl SpanKind {
         self as u16 + 1
     }
 
-    /// What people call it, and what it is drawn as.
+    /// Its name for people, and its role.
     pub fn look(self) -> (&'static str, &'static str) {
         if let Some(state) = LaneState::of_number(self.id()) {
             return (state.name(), state.role());
@@ -84,23 +84,23 @@ impl SpanKind {
         }
     }
 
-    /// What a lane's state is drawn as.
+    /// How a lane's state is drawn.
     pub fn of_lane(state: LaneState) -> SpanKind {
         SpanKind::ALL.into_iter().find(|kind| kind.id() == state.number()).unwrap_or(SpanKind::Unknown)
     }
 
-    /// What it is called where collections are drawn alike, whatever they collect.
+    /// Its name where collections are drawn alike, whatever they collect.
     pub fn words(self) -> &'static str {
         if self == SpanKind::Collecting { "collecting" } else { self.look().0 }
     }
 }
 
-/// The number of the kind that a cause is.
+/// The number of the kind for a cause.
 pub fn of_cause(cause: Cause) -> u16 {
     FIRST_CAUSE + cause as u16
 }
 
-/// How a session tells a kind.
+/// The kind of this number, as a session describes it.
 pub fn described(id: u16) -> Kind {
     let cause = id.checked_sub(FIRST_CAUSE).and_then(|index| Cause::ALL.get(usize::from(index)));
     if let Some(cause) = cause {

@@ -1,10 +1,10 @@
-//! One line on a terminal that changes while something goes on. Owns where it is shown: on a
-//! standard error that is a terminal, and nowhere else.
+//! One line on a terminal that changes while something runs. Owns where it is shown: on a standard error that
+//! is a terminal, and nowhere else.
 
 use crate::style::{Style, clean};
 use std::io::{self, IsTerminal, Write};
 
-/// The line. What is shown goes when it is dropped.
+/// The line. It is cleared when dropped.
 #[derive(Debug)]
 pub struct Line {
     width: usize,
@@ -13,18 +13,18 @@ pub struct Line {
 }
 
 impl Line {
-    /// One that nothing is on yet; a quiet one stays so.
+    /// An empty line; a quiet one stays empty.
     pub fn new(quiet: bool) -> Line {
         let terminal = !quiet && io::stderr().is_terminal();
         Line { width: Style::of_stdout().width.saturating_sub(1), terminal, shown: false }
     }
 
-    /// Whether anybody sees it.
+    /// Whether it is visible.
     pub fn is_seen(&self) -> bool {
         self.terminal
     }
 
-    /// Shows it in the place of what stood there.
+    /// Shows `text` in place of what was there.
     pub fn put(&mut self, text: &str) {
         if self.terminal {
             self.shown = true;
@@ -32,7 +32,7 @@ impl Line {
         }
     }
 
-    /// Takes it away.
+    /// Clears it.
     pub fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
             self.write("");

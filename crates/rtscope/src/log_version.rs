@@ -1,13 +1,13 @@
-//! Which version of its runtime wrote a log that does not say so itself: the one option of commands that
-//! read logs which depends on a runtime. Owns the option; which versions there are the formats know.
+//! The version of the runtime that wrote a log, if the log does not say so itself: the only runtime-specific
+//! option of commands that read logs. Owns the option; the formats know which versions there are.
 
 use crate::trouble::UserError;
 use rtscope_decode::formats;
 
-/// The option.
+/// The option that names the version.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct LogVersion {
-    /// Which OCaml wrote the rings, where neither capture nor events tell: 5.3, 5.4.1
+    /// Which OCaml wrote the rings, if neither capture nor events say so: 5.3, 5.4.1
     #[arg(long = OPTION, value_name = "VERSION")]
     pub wrote: Option<String>,
 }
@@ -15,7 +15,7 @@ pub struct LogVersion {
 const OPTION: &str = "ocaml-version";
 
 impl LogVersion {
-    /// The version, where the user named one.
+    /// The version, if the user named one.
     pub fn checked(&self) -> Result<Option<String>, UserError> {
         let wrong = |error| UserError::new(format!("wrong --{OPTION}")).because(error);
         let Some(version) = &self.wrote else { return Ok(None) };

@@ -1,6 +1,5 @@
-//! `rtscope machine`: what a process may use, for people (text, a drawing) and for
-//! programs (JSON). Owns the form and what is refused as no machine at all; the
-//! figures are the host's.
+//! `rtscope machine`: what a process may use, for people (text, a drawing) and for programs (JSON). Owns the
+//! form, and what is rejected as no machine at all; the figures are the host's.
 
 mod drawing;
 mod nest;
@@ -18,8 +17,7 @@ use std::path::Path;
 pub use svg::svg;
 pub use text::text;
 
-/// What the process `pid` (without one, this process) may use of the machine whose
-/// `/proc` and `/sys` lie below `root`.
+/// What the process `pid` (by default this process) may use of the machine whose `/proc` and `/sys` are below `root`.
 pub fn inspect(root: &Path, pid: Option<u32>) -> Result<Resources, UserError> {
     let shown = root.display();
     if !root.is_dir() {
@@ -56,7 +54,7 @@ pub fn json(resources: &Resources, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// The first sentence: all that counts, in one line.
+/// The first sentence: everything that matters, in one line.
 fn headline(resources: &Resources) -> String {
     use rtscope_model::units::{bytes, counted, of_cpus};
     let allowed = resources.cpus_allowed.len() as u64;

@@ -1,4 +1,4 @@
-//! The program.
+//! Entry point of the `rtscope` program.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

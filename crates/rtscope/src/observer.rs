@@ -1,5 +1,5 @@
-//! Observers of an analysis: what sees the events and the pauses that it sees. Owns that
-//! contract; refuses to change what is analysed.
+//! Observers of an analysis, which see the events and the pauses that it sees. Owns that contract; refuses to
+//! change what is analysed.
 
 use rtscope_analyze::Context;
 use rtscope_analyze::basis::compose::Segment;
@@ -14,8 +14,7 @@ pub type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause, &Names, &Symbols);
 
 /// Receives every event of an analysis in time order, and each pause once it is finished.
 pub trait Observer {
-    /// Classes of runtime events that it wants besides those of the analysis. The analysis
-    /// sees them too.
+    /// Classes of runtime events that it wants in addition to those of the analysis, which sees them too.
     fn classes(&self) -> Classes {
         Classes::NONE
     }
@@ -23,23 +22,23 @@ pub trait Observer {
     /// What is known before the first event.
     fn start(&mut self, _context: &Context, _manifest: Option<&Manifest>) {}
 
-    /// How much of what lanes did it wants.
+    /// How much detail about lanes it wants.
     fn lanes(&self) -> LaneDetail {
         LaneDetail::Pauses
     }
 
-    /// Whether it looks at more of the results than losses, pauses and how the kernel was seen.
+    /// Whether it uses more of the results than losses, pauses and how the kernel was observed.
     fn figures(&self) -> bool {
         true
     }
 
-    /// What became known of a lane, before the event with which it did.
+    /// A piece of a lane's history, before the event that revealed it.
     fn segment(&mut self, _lane: LaneId, _piece: &Segment<Doing>, _tables: Tables<'_>) {}
 
     /// The next event, in time order.
     fn event(&mut self, _event: &Event, _tables: Tables<'_>) {}
 
-    /// A finished pause; they come nearly in order.
+    /// A finished pause; they arrive nearly in order.
     fn pause(&mut self, _pause: &BlamedPause, _tables: Tables<'_>) {}
 
     /// Losses that were not known before.
@@ -49,7 +48,7 @@ pub trait Observer {
 /// Receives pauses.
 pub(crate) struct Pauses<'a> {
     pub on_pause: OnPause<'a>,
-    /// Sums up for a page what lanes did; `None`: no page is made.
+    /// Sums up what lanes did for a page; `None`: no page is made.
     pub lanes: Option<LanesOverTime>,
 }
 

@@ -1,5 +1,5 @@
-//! The command `pack`: a capture in one file, to be kept or sent. Owns names and messages; the form of the file is
-//! `rtscope_decode::capture::pack`'s.
+//! The command `pack`: puts a capture into one file, to be kept or sent. Owns names and messages;
+//! `rtscope_decode::capture::pack` defines the form of the file.
 
 use crate::input::Recording;
 use crate::trouble::{UserError, WRONG};
@@ -23,10 +23,10 @@ pub struct PackArgs {
     output: Option<PathBuf>,
 }
 
-/// Packs and gives the line that says so.
+/// Packs, and gives the message that says so.
 ///
 /// # Errors
-/// The capture cannot be read or is still recorded, or the file cannot be made.
+/// The capture cannot be read or is still being recorded, or the file cannot be created.
 pub fn run(args: &PackArgs) -> Result<String, UserError> {
     let from = args.capture.clone().map_or_else(|| Recording::default().path(), Ok)?;
     let to = args.output.clone().unwrap_or_else(|| default_name(&from));
@@ -51,13 +51,13 @@ pub(crate) fn pack(from: &Path, to: &Path) -> Result<u64, UserError> {
     let mut file = BufWriter::new(file);
     let written = write(capture.folder(), &mut file).and_then(|bytes| file.get_ref().sync_data().map(|()| bytes));
     written.map_err(|error| {
-        // Half a file is no capture.
+        // A partial file is no capture.
         let _ = std::fs::remove_file(to);
         UserError::unwritable(to, error)
     })
 }
 
-/// A private file of that name, where there is none.
+/// Creates a private file of that name, which must not exist.
 fn create(path: &Path) -> Result<File, UserError> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     file.map_err(|error| match error.kind() {
@@ -70,7 +70,7 @@ fn create(path: &Path) -> Result<File, UserError> {
 
 /// `a.rtscope.zst` for `a.rtscope`.
 fn default_name(capture: &Path) -> PathBuf {
-    // A slash at its end is no part of the name.
+    // A trailing slash is no part of the name.
     let name = capture.components().as_path().as_os_str();
     [name, std::ffi::OsStr::new(".zst")].into_iter().collect::<std::ffi::OsString>().into()
 }

@@ -1,6 +1,5 @@
-//! From an opened input to results: lays runtime, kernel and samples on one
-//! clock, merges them and feeds the analysis. Owns the wiring; every decision
-//! about what events mean lies in `decode` and `analyze`.
+//! From an opened input to results: puts runtime, kernel and samples on one clock, merges them and feeds the
+//! analysis. Owns the wiring; `decode` and `analyze` decide what events mean.
 
 use crate::heap::kept;
 use crate::input::Input;
@@ -21,15 +20,15 @@ use rtscope_model::manifest::Manifest;
 use rtscope_model::{Classes, Event, Loss, LossKind, Names, Pid, Symbols, Time};
 use std::path::{Path, PathBuf};
 
-/// What the caller wants of a run.
+/// What the caller wants from a run.
 pub struct Options {
     /// Path as given, for the report.
     pub path: String,
-    /// Number of the log in a capture with several.
+    /// Number of the log, if a capture has several.
     pub log: Option<usize>,
     /// Decoding threads.
     pub threads: usize,
-    /// The user's word on which version of its runtime wrote the log.
+    /// Version of the runtime that wrote the log, if the user says so.
     pub version: Option<String>,
     /// Requests of a load, to be joined with a capture.
     pub requests: Option<PathBuf>,
@@ -38,7 +37,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Of the recording at `path`, with as many threads as help decoding.
+    /// For the recording at `path`, with as many threads as help decoding.
     pub fn new(path: &Path) -> Options {
         Options {
             path: path.display().to_string(),
@@ -56,7 +55,7 @@ pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Resul
     watch(input, options, &mut Pauses { on_pause, lanes: None })
 }
 
-/// The same for a page, which also draws what lanes did.
+/// Like [`analyse`], but for a page, which also draws what lanes did.
 pub fn analyse_for_page(
     input: &Input,
     options: &Options,
@@ -68,7 +67,7 @@ pub fn analyse_for_page(
     Ok((results, names))
 }
 
-/// The same for an observer.
+/// Runs the analysis over `input` for an observer.
 pub fn watch(input: &Input, options: &Options, observer: &mut dyn Observer) -> Result<(Results, Names), UserError> {
     let opened = open(input, options, observer.classes())?;
     observer.start(&opened.context, opened.manifest.as_ref());
@@ -80,11 +79,11 @@ pub(crate) struct Opened {
     pub context: Context,
     pub manifest: Option<Manifest>,
     pub files: Files,
-    /// Bytes of other streams than the log.
+    /// Bytes of streams other than the log.
     other_bytes: u64,
 }
 
-/// Opens the streams of `input`: of a log the events that the analysis wants, and those of `more`.
+/// Opens the streams of `input`: of a log, the events that the analysis wants and those of `more`.
 pub(crate) fn open(input: &Input, options: &Options, more: Classes) -> Result<Opened, UserError> {
     let mut opened = match input {
         Input::Log(_) if options.requests.is_some() => {
@@ -137,13 +136,13 @@ fn open_capture(capture: &Capture, options: &Options, more: Classes) -> Result<O
         context.symbols = code.symbols().clone();
     }
     if let (Some(kernel), Some(code)) = (&mut context.kernel, &manifest.code) {
-        // One list of what could not be seen, whoever looked.
+        // One list of everything that could not be seen.
         kernel.missing.extend(code.missing.iter().cloned());
     }
     if let Some(file) = &options.requests {
         context.requests = Some(requests::load(file, &context, manifest)?);
     }
-    // A recording has the events of green threads where they were asked for.
+    // A recording contains the events of green threads if they were requested.
     context.every_green_event = log.is_some();
     let log = log.map(|log| events(log.as_ref(), &context, more, options.threads));
     let files = Files { log, sched, code, samples: capture.samples() };
@@ -178,7 +177,7 @@ fn run(opened: Opened, observer: &mut dyn Observer) -> (Results, Names) {
         tail.losses.extend(without_end(counted.losses, ended));
         tail.user_names = events.names().clone();
     }
-    // The observer has these from the start.
+    // The observer has had these from the start.
     let last = run.analysis.log_until();
     let (before, known): (usize, Vec<Loss>) = (tail.losses.len(), from_last(without_start, last).collect());
     tail.losses.extend(files.samples.as_ref().map_or(Vec::new(), Samples::losses));
@@ -198,8 +197,7 @@ fn run(opened: Opened, observer: &mut dyn Observer) -> (Results, Names) {
     (results, names.clone())
 }
 
-/// An analysis and the merge that it is fed from: of an input to its end, or of what goes on as far
-/// as it is known.
+/// An analysis and the merge that feeds it: of an input to its end, or of an ongoing one as far as it is known.
 pub(crate) struct Run {
     pub analysis: Analysis,
     merge: Merge,
@@ -233,14 +231,14 @@ impl Run {
         }
     }
 
-    /// When the next event comes; `None`: there are no more.
+    /// Time of the next event; `None`: there are no more.
     pub(crate) fn next(&mut self, streams: &mut dyn Streams) -> Option<Time> {
         self.merge.until = NEVER;
         self.merge.fill(streams);
         Some(self.merge.when(self.merge.first?).0)
     }
 
-    /// What streams that go on hold now is laid in order with what waits. Gives the last time of all.
+    /// Sorts what ongoing streams hold now into what is pending. Gives the last time of all.
     pub(crate) fn take_in(&mut self, streams: &mut dyn Streams) -> Option<Time> {
         self.merge.over = [true; 4];
         let batches = self.merge.batches.iter_mut().enumerate().filter_map(|(index, (batch, at))| {
@@ -252,7 +250,7 @@ impl Run {
         batches.max()
     }
 
-    /// Names of threads, as far as events that were taken in tell them.
+    /// Names of threads, as far as the events taken in so far give them.
     pub(crate) fn names<'a>(&'a self, streams: &'a dyn Streams) -> &'a Names {
         streams.names(&self.none).0
     }
@@ -264,19 +262,19 @@ impl Run {
         self.analysis.resolve_all(names, &mut |pause| observer.pause(pause, tables));
     }
 
-    /// Takes over what waits from an analysis that knew less of the same input.
+    /// Takes over what is pending from an analysis that knew less of the same input.
     pub(crate) fn instead_of(&mut self, before: &mut Run) {
         std::mem::swap(&mut self.merge, &mut before.merge);
     }
 }
 
-/// Buffers that were never written, of which the recorder does not know since
-/// when: only the log tells, at its end. Until then no pause is doubted for it.
+/// Buffers that were never written, and the recorder does not know since when: only the log says so, at its
+/// end. Until then they cast doubt on no pause.
 fn lacks_start(loss: &Loss) -> bool {
     loss.kind == LossKind::Unwritten && loss.from.is_none()
 }
 
-/// They begin after the last event that was seen.
+/// Makes the losses begin after the last event that was seen.
 fn from_last(losses: Vec<Loss>, last: Option<Time>) -> impl Iterator<Item = Loss> {
     losses.into_iter().map(move |mut loss| {
         if let (Some(last), Some(to)) = (last, loss.to) {
@@ -287,7 +285,7 @@ fn from_last(losses: Vec<Loss>, last: Option<Time>) -> impl Iterator<Item = Loss
     })
 }
 
-/// A log without an end mark lacks nothing after the end of the recording.
+/// A log without an end mark is missing nothing after the end of the recording.
 fn without_end(losses: Vec<Loss>, ended: Option<Time>) -> impl Iterator<Item = Loss> {
     losses.into_iter().map(move |mut loss| {
         if loss.kind == LossKind::Truncated && loss.to.is_none() {
@@ -297,10 +295,10 @@ fn without_end(losses: Vec<Loss>, ended: Option<Time>) -> impl Iterator<Item = L
     })
 }
 
-/// Streams of events, each in the order of time, by their place: samples and kernel events come first at
-/// equal times, as a pause is judged when its last event comes.
+/// Streams of events, each in time order, identified by position: samples and kernel events come first at equal
+/// times, as a pause is judged when its last event arrives.
 pub(crate) trait Streams {
-    /// The next events of a stream. Gives whether more may come after them.
+    /// Fetches the next events of a stream. Gives whether more may follow.
     fn fill(&mut self, index: usize, batch: &mut Vec<Event>) -> bool;
 
     /// Names of threads, and of what the program itself posts.
@@ -339,23 +337,23 @@ impl Streams for Files {
     }
 }
 
-/// Streams merged by time, a batch of each at once: names are only added, and a dynamic call is
-/// only made, where a batch is filled.
+/// Streams merged by time, one batch of each at a time: names are added and dynamic calls made only when a
+/// batch is filled.
 #[derive(Default)]
 struct Merge {
-    /// The events of each that come next, and how many of them were given.
+    /// The next events of each, and how many of them were consumed.
     batches: [(Vec<Event>, usize); 4],
     over: [bool; 4],
-    /// Which comes next; none where a batch has to be filled first.
+    /// Which comes next; `None` if a batch has to be filled first.
     first: Option<usize>,
-    /// When and which comes after it.
+    /// Time and stream of the event after it.
     second: (Time, usize),
-    /// From here on nothing is given.
+    /// Nothing is given from here on.
     until: (Time, usize),
 }
 
 impl Merge {
-    /// Fills what is empty; false where nothing is to be given.
+    /// Fills empty batches; false if there is nothing to give.
     fn fill(&mut self, streams: &mut dyn Streams) -> bool {
         for index in 0..self.batches.len() {
             let (batch, at) = &mut self.batches[index];
@@ -368,14 +366,14 @@ impl Merge {
         self.first.is_some()
     }
 
-    /// The next event. It stays where it is: a copy of what was just written costs more than most folds.
+    /// The next event. It stays in place: copying what was just written costs more than most folds.
     #[inline]
     fn front(&self) -> Option<&Event> {
         let (batch, at) = self.batches.get(self.first?)?;
         batch.get(*at)
     }
 
-    /// Goes on to the one after it.
+    /// Moves on to the next event.
     #[inline]
     fn advance(&mut self) {
         let Some(first) = self.first else { return };
@@ -388,7 +386,7 @@ impl Merge {
         }
     }
 
-    /// When a stream's next event comes.
+    /// Time of a stream's next event.
     #[inline]
     fn when(&self, index: usize) -> (Time, usize) {
         let (batch, at) = &self.batches[index];
@@ -403,7 +401,7 @@ impl Merge {
     }
 }
 
-/// Of a stream that is over; its number stands for none.
+/// Time of a stream that is over; its number stands for none.
 const NEVER: (Time, usize) = (Time(u64::MAX), usize::MAX);
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! `rtscope plan`: its options, what it looks at, its exit status. What follows from
-//! what is `rtscope_tune::plan`'s matter, each format's look is its own module's.
+//! `rtscope plan`: its options, its inputs, its exit status. `rtscope_tune::plan` decides what follows from
+//! what; each format has a module of its own.
 
 mod args;
 pub mod docker;
@@ -34,7 +34,7 @@ pub fn make(args: &PlanArgs) -> Result<Planned, UserError> {
     Ok(Planned::of(&program::find(args, &host)?, &host, args.pid, args.goal))
 }
 
-/// The plan as `args` want it written.
+/// The plan in the form that `args` ask for.
 pub fn written(planned: &Planned, args: &PlanArgs, style: &Style) -> String {
     match if args.json { Format::Json } else { args.format } {
         Format::Text => text::render(planned, args.explain, style),
@@ -46,7 +46,7 @@ pub fn written(planned: &Planned, args: &PlanArgs, style: &Style) -> String {
     }
 }
 
-/// What a plan that is not for people has to tell them all the same.
+/// The message to people that accompanies a plan in a format for programs.
 pub fn aside(planned: &Planned, args: &PlanArgs) -> Option<String> {
     let quiet = args.json || matches!(args.format, Format::Text | Format::Json);
     if quiet || !planned.plan.env.is_empty() {

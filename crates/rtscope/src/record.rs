@@ -1,5 +1,4 @@
-//! The command `record`: its options, its messages, its exit status. What a
-//! recording does is `rtscope_host::recording`'s matter.
+//! The command `record`: its options, its messages, its exit status. `rtscope_host::recording` does the recording.
 
 use crate::pack::pack;
 use crate::trouble::{UserError, say};
@@ -26,15 +25,16 @@ const HEAP_EVERY_MIN: Duration = Duration::from_millis(10);
     after_help = "Processes that the program leaves running when it ends are recorded until they end or Ctrl-C.\n\nThe exit status is the program's own, 128 + N after signal N; 125 to 127 are failures to record or to start it."
 )]
 pub struct RecordArgs {
-    /// Folder for the capture (default: PROGRAM.rtscope here, PROGRAM.1.rtscope where that exists); a name that ends with
-    /// .rtscope.zst packs it into one file at the end.
+    /// Folder for the capture (default: PROGRAM.rtscope here, PROGRAM.1.rtscope where that exists); a name that
+    /// ends with .rtscope.zst packs it into one file at the end.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Take a folder for the capture that other users can write to, and make it private; it must be empty and one's
-    /// own.
+    /// Take a folder for the capture that other users can write to, and make it private; it must be empty
+    /// and one's own.
     #[arg(long)]
     pub force: bool,
-    /// How much the runtime logs: `cheap` is collections, heap figures and counts of sparks, `full` also every thread switch.
+    /// How much the runtime logs: `cheap` is collections, heap figures and counts of sparks, `full` also
+    /// every thread switch.
     #[arg(long, value_enum, default_value_t = DetailArg::Cheap)]
     pub detail: DetailArg,
     /// Do not switch the program's log on: GHC's eventlog, OCaml's runtime events.
@@ -58,7 +58,8 @@ pub struct RecordArgs {
     /// Period of memory and throttle samples.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
     pub sample_every: Duration,
-    /// Take a snapshot of a GHC program's heap this often; after each, rtscope rests for ten times the CPU time that it cost.
+    /// Take a snapshot of a GHC program's heap this often; after each, rtscope rests for ten times the
+    /// CPU time that it cost.
     #[arg(long, value_name = "TIME", value_parser = every)]
     pub heap_every: Option<Duration>,
     /// Keep one when the resident memory first goes over a size ('RSS>1G'), over twice, four times... as much, and
@@ -151,13 +152,13 @@ fn pack_up(capture: &Path, file: PathBuf) -> Result<(u64, PathBuf), UserError> {
     Ok((bytes, file))
 }
 
-/// The path from here, where that is shorter.
+/// The path relative to the working directory, if that is shorter.
 fn shown(path: &Path) -> &Path {
     let here = std::env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path)
 }
 
-/// A tier by the name that manifests give it.
+/// Parses a tier by its name in manifests.
 pub(crate) fn tier(name: &str) -> Result<Tier, String> {
     let tiers = [Tier::Tracepoints, Tier::CpuWideSwitches, Tier::OwnSwitches, Tier::Polling];
     let names = tiers.map(kernel::tier_name);
@@ -198,7 +199,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// The same of any length, `500us` too: seconds, perhaps none or fewer.
+/// Parses a duration of any length, `500us` too, into seconds, which may be zero or negative.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let mut left = text.trim();
     let mut sum = 0.0;
@@ -223,13 +224,13 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A plain number, 0 or above.
+/// Parses a plain number, 0 or above.
 pub(crate) fn number(text: &str) -> Result<f64, String> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     text.parse().ok().filter(|_| plain).ok_or_else(|| format!("{text:?} is no number"))
 }
 
-/// A period of snapshots.
+/// Parses a period of snapshots.
 fn every(text: &str) -> Result<Duration, String> {
     let period = duration(text)?;
     if period < HEAP_EVERY_MIN {
@@ -263,7 +264,7 @@ pub(crate) fn binary_size(text: &str) -> Result<u64, String> {
     };
     let number = number.trim();
     let bytes = number.parse::<f64>().map_err(|_| format!("{number:?} is no number"))? * f64::from(1_u32 << power);
-    // 16 TiB and more are no real limit, and f64 is exact below.
+    // 16 TiB and more is no real limit, and f64 is exact below.
     if !((1_u64 << 20) as f64..=(1_u64 << 44) as f64).contains(&bytes) {
         return Err("it must be between 1 MiB and 16 TiB".to_owned());
     }

@@ -1,5 +1,5 @@
-//! A file of requests made ready for joining with a capture. Owns the words for what does
-//! not fit together; the format is `decode`'s, the join `analyze`'s.
+//! Prepares a file of requests for joining with a capture. Owns the messages for what does not fit together;
+//! the format is `decode`'s, the join `analyze`'s.
 
 use crate::trouble::UserError;
 use rtscope_analyze::Context;
@@ -12,9 +12,8 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-/// How far apart two readings of one machine's clocks may be, nanoseconds: `CLOCK_REALTIME`
-/// is set by steps, but seldom by so much. Another machine, or another boot, has other
-/// clocks altogether.
+/// Largest difference between two readings of one machine's clocks, nanoseconds: `CLOCK_REALTIME` is set in
+/// steps, but seldom by so much. Another machine, or another boot, has entirely different clocks.
 const CLOCKS_APART_NS: u64 = 2_000_000_000;
 
 /// Reads `file` for the recording that `context` and `manifest` describe.
@@ -49,14 +48,14 @@ pub fn load(file: &Path, context: &Context, manifest: &Manifest) -> Result<Join,
     })
 }
 
-/// Whether the two were made with different clocks; not where a file does not tell.
+/// Whether the two were made with different clocks; false if a file does not say.
 fn other_clock(started: Time, unix_ns: Option<u64>, realtime_offset_ns: i64) -> bool {
     let Some(unix_ns) = unix_ns.filter(|_| realtime_offset_ns != 0) else { return false };
     let offset = i128::from(unix_ns) - i128::from(started.0);
     offset.abs_diff(i128::from(realtime_offset_ns)) > u128::from(CLOCKS_APART_NS)
 }
 
-/// Why no request of a load over `span` lies whole in the recording.
+/// Why no request of a load over `span` is entirely within the recording.
 fn beside(span: (Time, Time), recorded: (Time, Time)) -> String {
     if span.0 >= recorded.1 {
         return format!("the load began {} after the recording ended", duration(span.0.since(recorded.1)));

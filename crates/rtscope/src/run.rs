@@ -1,5 +1,5 @@
-//! `rtscope run`: becomes the program under its plan. Owns the words, the exit status
-//! of its own failures, and that the program starts even where no plan can be made.
+//! `rtscope run`: becomes the program under its plan. Owns the messages, the exit status of its own failures,
+//! and that the program starts even if no plan can be made.
 
 use crate::plan::program::{self, as_text};
 use crate::plan::{Planned, env, goals};
@@ -44,7 +44,7 @@ pub fn run(args: &RunArgs) -> ExitCode {
     }
     let mut set = Vec::new();
     if let Some(planned) = &planned {
-        // The program gets less than the plan, and starts all the same.
+        // The program gets less than the plan, but starts anyway.
         planned.plan.unknown.iter().for_each(|why| say(why));
         if let Some(cpus) = &planned.plan.cpus
             && let Err(error) = launch::confine(cpus)
@@ -61,7 +61,7 @@ pub fn run(args: &RunArgs) -> ExitCode {
     })
 }
 
-/// `None`: there is no such program; exec has the words for it.
+/// `None`: there is no such program; exec reports that.
 fn plan(args: &RunArgs) -> Option<Planned> {
     let path = find_program(args.command.first()?).filter(|path| path.is_file())?;
     let words = as_text(&args.command);

@@ -1,6 +1,5 @@
-//! What a capture holds, opened: its manifest as the context of an analysis, the log that a
-//! report is about, the kernel's streams. Owns what of it is a loss, not a failure; refuses to
-//! merge and to analyse.
+//! What a capture holds, opened: its manifest as the context of an analysis, the log that a report is about,
+//! the kernel's streams. Owns what of it is a loss, not a failure; refuses to merge and to analyse.
 
 use crate::trouble::UserError;
 use rtscope_analyze::Context;
@@ -19,16 +18,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A recorder writes one for each CPU, and the kernel knows no more CPUs than that.
+/// A recorder writes one per CPU, and no kernel supports more CPUs than that.
 const STREAMS_MAX: usize = 1 << 13;
 const CUT: &str = "The stream ends inside a frame: the recorder was ended while it wrote.";
-/// A recorder uses a handful of tracepoints, each described on less than a page.
+/// A recorder uses a handful of tracepoints, each with a description of less than a page.
 const TRACEPOINTS_MAX: usize = 64;
 const FORMAT_MAX: u64 = 64 << 10;
-/// Larger lists of threads are not ours: a machine has four million at most, a program thousands.
+/// No recorder writes larger lists of threads: a machine has four million at most, a program thousands.
 const THREADS_MAX: u64 = 16 << 20;
 
-/// What the manifest of a recording says.
+/// The context that the manifest of a recording describes.
 pub(crate) fn of_manifest(manifest: &Manifest) -> Context {
     Context {
         program: Some(program(manifest)),
@@ -62,7 +61,7 @@ pub(crate) fn describe(context: &mut Context, facts: LogFacts) {
     if let Some(manifest) = &facts.manifest {
         let (source, clock, losses) = (context.source.clone(), context.clock, std::mem::take(&mut context.losses));
         *context = Context { source, clock, losses, program_pid: None, ..of_manifest(manifest) };
-        // Its export knew more.
+        // The export knew more.
         if let Some(kernel) = &mut context.kernel {
             kernel.missing = facts.kernel_missing;
         }
@@ -79,8 +78,7 @@ pub(crate) fn describe(context: &mut Context, facts: LogFacts) {
     context.losses.extend(facts.losses);
 }
 
-/// The log that the report is about: the one asked for, else the program's
-/// own, else the largest.
+/// The log that the report is about: the requested one, otherwise the program's own, otherwise the largest.
 pub(crate) fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Option<&manifest::Log>, UserError> {
     let logs = &capture.manifest().logs;
     if let Some(number) = number {
@@ -102,8 +100,8 @@ pub(crate) fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Opt
         .or_else(|| logs.iter().max_by_key(size)))
 }
 
-/// Opens a log of a capture, with what its program had not written. One that cannot be read is a
-/// loss, not the end: the kernel side is still worth a report.
+/// Opens a log of a capture, with what its program had not written. One that cannot be read is a loss, not a
+/// failure: the kernel side is still worth a report.
 pub(crate) fn open_log(
     capture: &Capture,
     entry: &manifest::Log,
@@ -129,8 +127,8 @@ pub(crate) fn opening<'a>(
     Ok((format.unwrap_or(formats::first()), Opening { version, ..Opening::new(file, &entry.path) }))
 }
 
-/// The clock of a capture's log: the log's own where that is the machine's, else as the recorder
-/// read it from the process, else by the log's pairing with the real-time clock.
+/// The clock of a capture's log: the log's own if that is the machine's, otherwise as the recorder read it from
+/// the process, otherwise by the log's pairing with the real-time clock.
 pub(crate) fn clock_of(
     own: ClockMap,
     pair: Option<(LogTime, u64)>,
@@ -144,7 +142,7 @@ pub(crate) fn clock_of(
         return ClockMap::LOG_OWN;
     };
     let origin = i128::from(realtime_ns) - i128::from(log.0) - i128::from(manifest.realtime_offset_ns);
-    // The runtime takes the wall clock in microseconds.
+    // The runtime reads the wall clock in microseconds.
     let error_ns = 1_000 + manifest.realtime_error_ns.unwrap_or(1_000);
     i64::try_from(origin).map_or(ClockMap::LOG_OWN, |offset_ns| ClockMap {
         offset_ns,
@@ -153,7 +151,7 @@ pub(crate) fn clock_of(
     })
 }
 
-/// Opens the kernel's records of scheduling, where there are any.
+/// Opens the kernel's records of scheduling, if there are any.
 pub(crate) fn open_sched(capture: &Capture, losses: &mut Vec<Loss>) -> Option<SchedStream> {
     let kernel = &capture.manifest().kernel;
     if kernel.tier == Tier::Polling || kernel.streams.is_empty() {
@@ -188,14 +186,14 @@ pub(crate) fn streams(
     names.iter().take(STREAMS_MAX).map(open).collect()
 }
 
-/// Texts of the formats of a capture's tracepoints, by name.
+/// Format descriptions of a capture's tracepoints, by name.
 pub(crate) fn formats(capture: &Capture) -> HashMap<String, String> {
     let points = capture.manifest().kernel.tracepoints.iter().take(TRACEPOINTS_MAX);
     let text = |format: &str| capture.folder().read(format, FORMAT_MAX).unwrap_or_default();
     points.map(|point| (point.name.clone(), String::from_utf8_lossy(&text(&point.format)).into_owned())).collect()
 }
 
-/// What the recorder wrote of threads that were there before it.
+/// What the recorder wrote about threads that existed before it.
 pub(crate) fn threads(capture: &Capture) -> Option<Vec<u8>> {
     capture.folder().read("sched/threads.json", THREADS_MAX).ok()
 }
@@ -211,10 +209,10 @@ pub(crate) fn stream_bytes(capture: &Capture) -> u64 {
     let kernel: u64 = capture.manifest().kernel.streams.iter().chain(code).map(|name| size(name)).sum();
     kernel + size("samples.jsonl") + size("stm.jsonl") + size("waits.jsonl")
 }
-/// Processes of a capture whose looks are kept apart.
+/// Most processes of a capture whose looks are kept separately.
 const LOOKED_AT_MAX: usize = 64;
 
-/// Looks at what the threads of process `pid` wait for; of the one that was looked at most, where none is given.
+/// Looks at what the threads of process `pid` wait for; without one, of the process that was looked at most.
 pub(crate) fn waits(capture: &Capture, pid: Option<Pid>, losses: &mut Vec<Loss>) -> Option<Values> {
     let mut lines = capture.waits()?;
     let mut processes: BTreeMap<u32, Waits> = BTreeMap::new();

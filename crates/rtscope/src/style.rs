@@ -1,7 +1,6 @@
-//! What the terminal can show: width, colour, characters; and text laid out for
-//! it. Owns escape codes (no other module writes one); strings that come from
-//! outside are cleaned by the model's `text`, so that a program's arguments
-//! cannot move the cursor.
+//! What the terminal can show (width, colour, characters), and text laid out for it. Owns escape codes (no
+//! other module writes one); strings that come from outside are cleaned by the model's `text`, so that a
+//! program's arguments cannot move the cursor.
 
 use clap::ColorChoice;
 pub use rtscope_model::text::clean;
@@ -14,18 +13,17 @@ use std::sync::OnceLock;
 /// Narrowest and widest text that is laid out; wider terminals keep a margin.
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=110;
 
-/// A screen that changes is cut by the terminal, so it may be as narrow as that is.
+/// A screen that changes is cut by the terminal, so it may be as narrow as the terminal.
 const WIDTH_OF_A_SCREEN: usize = 32;
-/// Width where nobody says how wide the output is.
+/// Width of an output whose width is unknown.
 const WIDTH_OF_A_PIPE: usize = 100;
 
-/// Takes the whole terminal, which then cuts lines that are too long for it; and gives it back
-/// as it was.
+/// Takes over the whole terminal, which then cuts lines that are too long; and restores it.
 pub(crate) const SCREEN_OPEN: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 pub(crate) const SCREEN_CLOSE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-/// Lines in the place of what a whole terminal of so many rows showed before: without a
-/// flicker, and never so many that it scrolls.
+/// Lines that replace what a whole terminal of so many rows showed before: without a flicker, and never so many
+/// that it scrolls.
 pub fn screen(lines: &[String], rows: usize) -> String {
     let kept = if lines.len() > rows { rows.saturating_sub(1) } else { lines.len() };
     let more = (kept < lines.len()).then_some("...");
@@ -34,32 +32,32 @@ pub fn screen(lines: &[String], rows: usize) -> String {
     format!("\x1b[H{}\x1b[J", shown.join("\r\n"))
 }
 
-/// Colour as the command line asks for it; not set: as the output and the environment say.
+/// Colour as the command line asks for it; unset: as the output and the environment say.
 static COLOUR: OnceLock<bool> = OnceLock::new();
 
-/// Takes `--color`, for what this process prints on its standard output.
+/// Applies `--color` to what this process prints on its standard output.
 pub(crate) fn choose_colour(choice: ColorChoice) {
     let asked = match choice {
         ColorChoice::Auto => None,
         ColorChoice::Always => Some(true),
         ColorChoice::Never => Some(false),
     };
-    // The command line is read once.
+    // The command line is parsed once.
     asked.into_iter().for_each(|colour| _ = COLOUR.set(colour));
 }
 
 /// What the output can show.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Style {
-    /// Columns.
+    /// Width in columns.
     pub width: usize,
-    /// Escape codes for colour are welcome.
+    /// Whether escape codes for colour may be used.
     pub colour: bool,
-    /// More than ASCII can be shown.
+    /// Whether characters beyond ASCII can be shown.
     pub unicode: bool,
 }
 
-/// An output for JSON, each write of which holds whole characters: what a terminal would obey is escaped.
+/// An output for JSON, which gets whole characters in each write: what a terminal would interpret is escaped.
 #[derive(Debug)]
 pub struct Json<W>(pub W);
 
@@ -77,15 +75,15 @@ impl<W: Write> Write for Json<W> {
     }
 }
 
-/// A document for a terminal, on one line.
+/// A JSON document for a terminal, on one line.
 ///
 /// # Errors
-/// It cannot be JSON.
+/// It cannot be represented in JSON.
 pub fn json(document: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string(document).map(|text| clean_json(&text).into_owned())
 }
 
-/// The members of three documents as one, in their order.
+/// The members of three documents in one, in their order.
 #[derive(Serialize)]
 pub(crate) struct Joined<A, B, C> {
     #[serde(flatten)]
@@ -112,7 +110,7 @@ rtscope_model::listed! {
         Warn = "33",
         /// Collecting; notes.
         Calm = "34",
-        /// Letters of a map on a ground of that colour, as the next six.
+        /// Letters of a map on a background of that colour, as the next six.
         OnRed = "97;41",
         OnGreen = "30;42",
         OnYellow = "30;43",
@@ -120,7 +118,7 @@ rtscope_model::listed! {
         OnMagenta = "97;45",
         OnCyan = "30;46",
         OnGrey = "97;100",
-        /// Nothing of these.
+        /// None of these.
         Plain = "",
     }
 }
@@ -134,7 +132,7 @@ impl Style {
         Style { colour: COLOUR.get().copied().unwrap_or(style.colour), ..style }
     }
 
-    /// The style of a screen that takes the whole terminal, which may be narrower.
+    /// The style of a screen that takes over the whole terminal, which may be narrower.
     pub fn of_screen() -> Style {
         let style = Style::of_stdout();
         let columns = terminal_size::terminal_size().map_or(style.width, |(width, _)| usize::from(width.0));
@@ -161,7 +159,7 @@ impl Style {
         Style { width, colour: false, unicode: false }
     }
 
-    /// `text` in the colour of `tone`, where colour is welcome.
+    /// `text` in the colour of `tone`, if colour is enabled.
     pub(crate) fn paint<'t>(&self, tone: Tone, text: &'t str) -> Cow<'t, str> {
         let code = tone.code();
         if !self.colour || text.is_empty() || code.is_empty() {
@@ -170,8 +168,7 @@ impl Style {
         Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))
     }
 
-    /// What goes in front of a text that stands in the place of the one before it; `None`: this is
-    /// no terminal that can do that.
+    /// What precedes a text that replaces the previous one; `None`: this is no terminal that can do that.
     pub fn again(&self) -> Option<&'static str> {
         self.colour.then_some("\x1b[H\x1b[J")
     }
@@ -182,13 +179,13 @@ impl Style {
     }
 }
 
-/// A text with a capital.
+/// A text with an initial capital.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A sentence with a capital and a full stop, which notes lack.
+/// A note as a sentence, with a capital and a full stop.
 pub(crate) fn sentence(text: &str) -> String {
     let mut out = capitalised(text);
     if !out.ends_with('.') {
@@ -197,7 +194,7 @@ pub(crate) fn sentence(text: &str) -> String {
     out
 }
 
-/// `text` cut to `width` characters, with three dots where something is missing.
+/// `text` cut to `width` characters, with three dots if something is missing.
 pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
     if text.chars().count() <= width {
         return Cow::Borrowed(text);
@@ -206,13 +203,12 @@ pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(kept + "...")
 }
 
-/// The same of a text from outside: cleaned, too.
+/// Like [`shorten`], but for a text from outside, which is also cleaned.
 pub fn short(text: &str, width: usize) -> String {
     shorten(&clean(text), width).into_owned()
 }
 
-/// `text` cut to its last `width` characters: the end of a path tells more than
-/// its beginning.
+/// `text` cut to its last `width` characters: the end of a path says more than its beginning.
 pub fn shorten_front(text: &str, width: usize) -> Cow<'_, str> {
     let length = text.chars().count();
     if length <= width {
@@ -222,8 +218,8 @@ pub fn shorten_front(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(format!("...{kept}"))
 }
 
-/// Breaks `text` at spaces into lines of at most `width` characters. A longer
-/// word stays whole: flags and paths have to be copied.
+/// Breaks `text` at spaces into lines of at most `width` characters. A longer word stays whole, as flags and
+/// paths are copied.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words(text) {
@@ -236,7 +232,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     if lines.is_empty() { vec![String::new()] } else { lines }
 }
 
-/// The words of `text`; a figure and its unit are one.
+/// The words of `text`; a figure and its unit count as one.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     const UNITS: [&str; 10] = ["%", "s", "ms", "us", "ns", "B", "KiB", "MiB", "GiB", "CPUs"];
     let mut rest = text.trim_start();

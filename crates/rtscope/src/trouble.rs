@@ -1,6 +1,5 @@
-//! How the program says that something went wrong: what happened, why, and what
-//! to run next, on one line. Owns the form of the sentence; the words are the
-//! caller's.
+//! How the program reports that something went wrong: what happened, why, and what to run next, on one line.
+//! Owns the form of the sentence; the words are the caller's.
 
 use rtscope_host::privileges::NoOpener;
 use rtscope_model::text::clean_json;
@@ -18,7 +17,7 @@ pub struct UserError {
     happened: String,
     why: Option<String>,
     next: Option<String>,
-    /// The exit status that says it.
+    /// Exit status of the program for this failure.
     pub status: u8,
 }
 
@@ -50,14 +49,14 @@ impl UserError {
         self
     }
 
-    /// The same with this exit status; it is 1 otherwise.
+    /// Sets the exit status, which is 1 by default.
     pub fn ends_with(mut self, status: u8) -> UserError {
         self.status = status;
         self
     }
 }
 
-/// What printing came to: a reader that goes away (`| head`) is no failure.
+/// Result of printing: a reader that goes away (`| head`) is no failure.
 pub fn printed(done: io::Result<()>) -> io::Result<()> {
     done.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
@@ -69,12 +68,12 @@ pub(crate) fn document(document: &impl Serialize, pretty: bool) -> Result<String
     Ok(json.map_err(|error| UserError::new("cannot write the document").because(error))? + "\n")
 }
 
-/// Says something on standard error, which may be closed: that is no reason to fail.
+/// Prints a message on standard error, which may be closed: that is no reason to fail.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "rtscope: {}", without_numbers(text));
 }
 
-/// `text` cleaned, without the number that the standard library puts after the words of an error of the system.
+/// `text` cleaned, without the number that the standard library appends to an error of the system.
 fn without_numbers(text: &str) -> String {
     let cleaned = crate::style::clean(text);
     let mut parts = cleaned.split(" (os error ");
@@ -114,7 +113,7 @@ impl From<NoOpener> for UserError {
 /// Writes a file that `option` asked for.
 ///
 /// # Errors
-/// It cannot be written; says so with the option that takes another path.
+/// It cannot be written; the message names the option that takes another path.
 pub fn write_to(path: &Path, text: &str, option: &str) -> Result<(), UserError> {
     let next = || format!("give another path with {option}");
     std::fs::write(path, text).map_err(|error| UserError::unwritable(path, error).next(next()))

@@ -1,6 +1,6 @@
-//! A command in one text. Owns how it is cut into words; refuses everything else that shells do.
+//! A command in one text. Owns how it is split into words; refuses everything else that shells do.
 
-/// Cuts at spaces; single and double quotes keep what is between them.
+/// Splits at spaces; single and double quotes keep what is between them.
 ///
 /// # Errors
 /// A quote is not closed.

@@ -1,40 +1,39 @@
-//! Why a study cannot be kept or read. Owns what SQLite's codes mean here; the path is the
-//! caller's to say.
+//! Why a study cannot be stored or read. Owns the meaning of SQLite's codes here; the caller adds the path.
 
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-/// Why not, without the path.
+/// The reason, without the path.
 #[derive(Clone, Eq, PartialEq, Debug, Error)]
 pub enum StoreError {
-    /// Nothing is there.
+    /// The file does not exist.
     #[error("there is no such file")]
     Missing,
-    /// A study is there already.
+    /// The file already holds a study.
     #[error("it holds a study already")]
     Taken,
-    /// Something else is there.
+    /// The file holds something else.
     #[error("it is no study of rtscope")]
     NotAStudy,
-    /// Made by a later rtscope.
+    /// Made by a later version of rtscope.
     #[error("it is of version {0} of the format, this rtscope knows version {known}", known = crate::VERSION)]
     Newer(i64),
-    /// Another process writes it.
+    /// Another process has it open.
     #[error("another process has it open")]
     InUse,
-    /// It may not be written.
+    /// It cannot be written.
     #[error("it cannot be written: the file, its folder or the file system is read-only")]
     ReadOnly,
-    /// No room.
+    /// The disk is full.
     #[error("the disk is full; every trial before this one is kept")]
     Full,
-    /// Read, but not as it was written.
+    /// Its content is not valid.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// A study of something else.
+    /// It is a study of something else.
     #[error("it holds another study: not the same {0}")]
     Differs(&'static str),
-    /// Anything else.
+    /// Any other error.
     #[error("{0}")]
     Other(String),
 }
@@ -47,10 +46,10 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly,
             Some(ErrorCode::DiskFull) => StoreError::Full,
             Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged(error.to_string()),
-            // A journal beside it cannot be made: all that is needed of a folder.
+            // SQLite cannot create a journal next to the file; the folder is needed for nothing else.
             Some(ErrorCode::CannotOpen) => StoreError::Other("it cannot be opened".to_owned()),
             Some(_) => StoreError::Other(error.to_string()),
-            // What SQLite has no code for is a value that is not what it should be.
+            // Errors without a SQLite code are values of the wrong type.
             None => StoreError::Damaged(error.to_string()),
         }
     }

@@ -1,7 +1,6 @@
-//! Studies that are kept: one SQLite file each, appended to while trials run, taken together
-//! where a study was spread over machines, and as a table that other tools read. Owns files
-//! and their formats (`docs/formats/study.md`); refuses to run a trial and to conclude
-//! anything, which is `rtscope_tune`'s matter.
+//! Stored studies: one SQLite file each, appended to while trials run; merged if a study was spread over machines;
+//! and exported as a table for other tools. Owns files and their formats (`docs/formats/study.md`); refuses to run a
+//! trial and to draw conclusions: that is `rtscope_tune`'s task.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -17,5 +16,5 @@ pub use error::StoreError;
 pub use merge::{Merged, merge};
 pub use study::Store;
 
-/// Of the format of a study, as in `PRAGMA user_version`.
+/// Version of the format of a study, as in `PRAGMA user_version`.
 pub const VERSION: i64 = 1;

@@ -1,5 +1,5 @@
-//! Blocks from many machines as one study. Owns which files belong together; refuses files of
-//! another study, two different files of one block, and rows that are none of their block.
+//! Merges blocks from many machines into one study. Owns which files belong together; refuses files of another study,
+//! two different files of one block, and rows that do not belong to their block.
 
 use crate::{StoreError, study};
 use rtscope_tune::jobs;
@@ -7,21 +7,21 @@ use rtscope_tune::study::{Description, Kind, Row};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// How shards are called: `shard-0.sqlite`. Any other name with this ending does as well.
+/// Extension of shards, such as `shard-0.sqlite`; any name with it is accepted.
 pub const ENDING: &str = "sqlite";
 
-/// What was taken together.
+/// The result of a merge.
 #[derive(Debug)]
 pub struct Merged {
-    /// Of the blocks, as of a study by itself.
+    /// Description of the merged study.
     pub description: Description,
     /// Their rows, block by block.
     pub rows: Vec<Row>,
-    /// Numbers of the blocks that are there.
+    /// Numbers of the blocks that were found.
     pub blocks: Vec<u32>,
-    /// Numbers of those that are not.
+    /// Numbers of the blocks that are missing.
     pub missing: Vec<u32>,
-    /// Files that were left out, and why.
+    /// Files that were skipped, and why.
     pub left_out: Vec<(PathBuf, String)>,
 }
 
@@ -33,11 +33,11 @@ struct Shard {
     rows: Vec<Row>,
 }
 
-/// Takes the blocks of `dir` together and keeps them in `out`, where an earlier result of the
-/// same job is replaced. A file that cannot be read is left out.
+/// Merges the blocks of `dir` and stores them in `out`, where an earlier result of the same job is replaced.
+/// Unreadable files are skipped.
 ///
 /// # Errors
-/// The blocks do not belong together, or nothing can be read or kept: in words.
+/// The blocks do not belong together, or nothing can be read or stored; the text says why.
 pub fn merge(dir: &Path, out: &Path) -> Result<Merged, String> {
     let merged = take(dir, out)?;
     keep(&merged, out).map_err(|why| format!("cannot keep the result in {}: {why}", out.display()))?;
@@ -102,7 +102,7 @@ fn of(description: &Description) -> u32 {
     }
 }
 
-/// Studies in a folder, in the order of their names.
+/// The studies in a folder, by name.
 fn files(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let folder = |error: std::io::Error| format!("cannot read {}: {error}", dir.display());
     let mut files = Vec::new();
@@ -116,7 +116,7 @@ fn files(dir: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// The block of a file; `None`: an earlier result.
+/// The block in a file; `None`: the file is an earlier result.
 fn read(path: &Path) -> Result<Option<Shard>, String> {
     let (description, rows) = study::read(path).map_err(|error| error.to_string())?;
     let index = match description.kind {
@@ -132,7 +132,7 @@ fn read(path: &Path) -> Result<Option<Shard>, String> {
     }
 }
 
-/// Whole or not at all: made beside it and moved there.
+/// Stored atomically: written to a new file, which is then renamed.
 fn keep(merged: &Merged, out: &Path) -> Result<(), StoreError> {
     match study::read(out) {
         Err(StoreError::Missing) => (),
@@ -143,7 +143,7 @@ fn keep(merged: &Merged, out: &Path) -> Result<(), StoreError> {
     let mut name = out.as_os_str().to_owned();
     name.push(".part");
     let part = PathBuf::from(name);
-    // Of a merge that was killed.
+    // Left over from a merge that was killed.
     let _ = std::fs::remove_file(&part);
     let made = study::Store::create(&part, &merged.description)
         .and_then(|mut store| store.append_all(&merged.rows))
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!((&kept.machine[..], kept.kind, rows.len()), ("node 0; node 1", Kind::Merged { of: 8 }, 24));
         let found = jobs::answer(&kept.space().unwrap(), &kept.design, &rows);
         assert_eq!((found.verdict, found.candidates[0].pairs), (Verdict::Better(2), 6));
-        // Later, with one more.
+        // Later, with one more block.
         shard(dir, "shard-7.sqlite", 7, |_, _| ());
         assert_eq!(merge(dir, &out).unwrap().missing, [4]);
         assert_eq!(study::read(&out).unwrap().1.len(), 28);

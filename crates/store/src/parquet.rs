@@ -1,6 +1,5 @@
-//! Trials as a Parquet table: a row each, figures as columns. Owns the schema of
-//! `docs/formats/study.md`; nothing is compressed, as a study is small and every reader can
-//! read that.
+//! Trials as a Parquet table: one row per trial, figures as columns. Owns the schema of `docs/formats/study.md`;
+//! nothing is compressed, since a study is small and every reader can read that.
 
 use crate::rows::{outcome_words, stage_word};
 use rtscope_table::{FULL, Kind, NULL, Shape, Table, Words};
@@ -8,10 +7,10 @@ use rtscope_tune::study::{Description, Row};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// Name and version of the schema, in the file's metadata as `rtscope.schema`.
+/// Name and version of the schema; stored as `rtscope.schema` in the file's metadata.
 pub const SCHEMA: &str = "rtscope/trials/1";
 
-/// Before the name of a figure in its column's name, so that it is no other column's.
+/// Prefix of figures' column names, which distinguishes them from other columns.
 pub const FIGURE: &str = "figure_";
 
 const COLUMNS: [Shape<'_>; 13] = [

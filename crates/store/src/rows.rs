@@ -1,5 +1,5 @@
-//! Rows of a study in SQLite's words: columns and back. Owns what a number or an absence in a
-//! column means; refuses a value that does not fit.
+//! Converts rows of a study to SQLite columns and back. Owns the meaning of numbers and nulls in columns; refuses
+//! values that do not fit.
 
 use crate::StoreError;
 use rtscope_tune::study::{Ask, Outcome, Row, Stage, Taken};
@@ -7,7 +7,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 use std::collections::BTreeMap;
 
-/// The tables. A trial's `value` is absent where nothing was measured, `why` where it was.
+/// The tables. A trial's `value` is null where nothing was measured, `why` where something was.
 pub const TABLES: &str = "
     CREATE TABLE study (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -36,11 +36,11 @@ pub const TABLES: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
-/// The columns of a trial in the order in which they are written and read.
+/// The columns of a trial, in the order of writing and reading.
 const COLUMNS: &str =
     "number, stage, block, configuration, again, attempt, outcome, value, why, dirty, started_unix_ns, note";
 
-/// Writes one row; whole, where the caller's transaction is.
+/// Writes one row; atomic within the caller's transaction.
 pub fn insert(to: &Connection, row: &Row) -> Result<(), StoreError> {
     let Row { taken: Taken { ask, outcome }, .. } = row;
     let (outcome, value, why) = outcome_words(outcome);
@@ -62,14 +62,14 @@ pub fn insert(to: &Connection, row: &Row) -> Result<(), StoreError> {
     ])?;
     let trial = to.last_insert_rowid();
     let mut insert = to.prepare("INSERT INTO figure (trial, name, value) VALUES (?, ?, ?)")?;
-    // A figure that is no finite number is none: SQLite has no word for it.
+    // A figure that is not finite is left out: SQLite cannot represent it.
     for (name, value) in row.figures.iter().filter(|(_, value)| value.is_finite()) {
         insert.execute(params![trial, name, value])?;
     }
     Ok(())
 }
 
-/// All rows in the order in which they were written.
+/// All rows, in the order of writing.
 pub fn read(from: &Connection) -> Result<Vec<Row>, StoreError> {
     let mut figures: BTreeMap<i64, BTreeMap<String, f64>> = BTreeMap::new();
     let mut select = from.prepare("SELECT trial, name, value FROM figure")?;
@@ -101,7 +101,7 @@ fn trial(row: &rusqlite::Row<'_>, figures: BTreeMap<String, f64>) -> Result<Row,
     };
     let why = || row.get(9);
     let outcome = match row.get::<_, String>(7)?.as_str() {
-        // What is no number has no word in SQLite, and was kept as an absence.
+        // SQLite cannot represent NaN, which was stored as null.
         "measured" => Outcome::Measured(row.get::<_, Option<f64>>(8)?.unwrap_or(f64::NAN)),
         "failed" => Outcome::Failed(why()?),
         "stopped" => Outcome::Stopped(why()?),
@@ -117,7 +117,7 @@ fn trial(row: &rusqlite::Row<'_>, figures: BTreeMap<String, f64>) -> Result<Row,
     })
 }
 
-/// The word of an outcome, what was measured, and why nothing was.
+/// An outcome as a word, with the measured value, or why there is none.
 pub fn outcome_words(outcome: &Outcome) -> (&'static str, Option<f64>, Option<&String>) {
     match outcome {
         Outcome::Measured(value) => ("measured", Some(*value), None),
@@ -126,7 +126,7 @@ pub fn outcome_words(outcome: &Outcome) -> (&'static str, Option<f64>, Option<&S
     }
 }
 
-/// The word of a stage, as in JSON.
+/// A stage as a word, as in JSON.
 pub fn stage_word(stage: Stage) -> &'static str {
     match stage {
         Stage::Check => "check",
@@ -145,7 +145,7 @@ fn unknown(column: usize, what: &str, word: &str) -> StoreError {
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, format!("{word:?} is not {what}").into()).into()
 }
 
-/// SQLite's integers have a sign.
+/// Converts to a signed integer, as SQLite has no others.
 fn signed<T: TryInto<i64>>(value: T) -> Result<i64, StoreError> {
     value.try_into().map_err(|_| StoreError::Other("a number is too large to be kept".to_owned()))
 }

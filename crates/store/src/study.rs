@@ -1,13 +1,12 @@
-//! A study in its file. Owns when a row is kept for good and who may write; refuses rows of
-//! another study only by its description, as which trial is next is `rtscope_tune`'s matter.
+//! A study in its file. Owns when a row is durable, and which process may write; refuses rows of another study only
+//! by its description, since the order of trials is `rtscope_tune`'s task.
 //!
-//! Each row is a transaction with a rollback journal and `synchronous=FULL`: when
-//! [`Store::append`] returns, the row outlives a kill and a power cut. A write-ahead log would
-//! be quicker, but a study is to be one file, and shards of a job lie on volumes of other
-//! machines, where such a log does not work. A trial takes longer than any disk.
+//! Each row is a transaction with a rollback journal and `synchronous=FULL`: when [`Store::append`] returns, the row
+//! survives a kill and a power cut. A write-ahead log would be faster, but a study should be one file, and shards of
+//! a job are on volumes of other machines, where such a log does not work. A trial takes longer than any disk.
 //!
-//! Who writes has the file locked as long as it is open, also against readers: whoever sees
-//! rows sees the rows of a study that nobody goes on with. The lock ends with the process.
+//! The writer keeps the file locked while it is open, also against readers: a reader that gets rows knows that no
+//! process is continuing the study. The lock ends with the process.
 
 use crate::{StoreError, VERSION, rows};
 use rtscope_tune::study::{Description, Row};
@@ -15,13 +14,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::Path;
 use std::time::Duration;
 
-/// Says what the file is, as in `PRAGMA application_id`: "rtst".
+/// Identifies the file format, as in `PRAGMA application_id`: "rtst".
 const APPLICATION: i64 = 0x7274_7374;
 
-/// How long a lock is waited for: another process may just be closing.
+/// How long to wait for a lock: another process may be about to close the file.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A study that is written.
+/// A study that can be written.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
@@ -29,10 +28,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// A new study in a file that is not there yet, or empty.
+    /// Creates a study in a file that does not exist yet, or is empty.
     ///
     /// # Errors
-    /// A study is there, or the file cannot be made.
+    /// The file already holds a study, or cannot be created.
     pub fn create(path: &Path, description: &Description) -> Result<Store, StoreError> {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         lock(&connection)?;
@@ -40,7 +39,7 @@ impl Store {
             check(&connection)?;
             return Err(StoreError::Taken);
         }
-        // All or nothing: a kill here leaves an empty file, which is no study yet.
+        // Atomic: a kill here leaves an empty file, which is not a study yet.
         let begun = connection.unchecked_transaction()?;
         begun.execute_batch(rows::TABLES)?;
         begun.execute("INSERT INTO study (id, description) VALUES (1, ?)", [serde_json::to_string(description)?])?;
@@ -50,10 +49,10 @@ impl Store {
         Ok(Store { connection, description: description.clone() })
     }
 
-    /// The study of a file, to go on with.
+    /// Opens the study in a file, to continue it.
     ///
     /// # Errors
-    /// There is none, it may not be written, or another process writes it.
+    /// There is none, it cannot be written, or another process has it open.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         lock(&connection)?;
@@ -61,10 +60,10 @@ impl Store {
         Ok(Store { description: description(&connection)?, connection })
     }
 
-    /// The study of a file if it is this one, or a new one where nothing is.
+    /// Opens the study in a file if it is this one, or creates it if there is none.
     ///
     /// # Errors
-    /// It is another study, or it cannot be opened or made.
+    /// It is another study, or it cannot be opened or created.
     pub fn resume(path: &Path, description: &Description) -> Result<Store, StoreError> {
         match Store::create(path, description) {
             Err(StoreError::Taken) => (),
@@ -77,7 +76,7 @@ impl Store {
         }
     }
 
-    /// Keeps a row for good; of one that cannot be kept, nothing is.
+    /// Stores a row durably and atomically.
     ///
     /// # Errors
     /// The disk is full or fails.
@@ -85,7 +84,7 @@ impl Store {
         self.append_all(std::slice::from_ref(row))
     }
 
-    /// Keeps all of `rows`, or none.
+    /// Stores all of `rows`, or none.
     ///
     /// # Errors
     /// The disk is full or fails.
@@ -95,19 +94,19 @@ impl Store {
         Ok(begun.commit()?)
     }
 
-    /// All rows in the order in which they were kept.
+    /// All rows, in the order in which they were stored.
     ///
     /// # Errors
-    /// A value is not what it should be.
+    /// A value is not valid.
     pub fn rows(&self) -> Result<Vec<Row>, StoreError> {
         rows::read(&self.connection)
     }
 }
 
-/// A study that nobody writes: its description and its rows. The file may be read-only.
+/// Reads a study that no process writes: its description and its rows. The file may be read-only.
 ///
 /// # Errors
-/// There is none, or a process writes it.
+/// There is none, or a process has it open.
 pub fn read(path: &Path) -> Result<(Description, Vec<Row>), StoreError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     check(&connection)?;
@@ -115,20 +114,20 @@ pub fn read(path: &Path) -> Result<(Description, Vec<Row>), StoreError> {
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
-    // Some names have a meaning of their own to SQLite: no absolute path has.
+    // Some names have a special meaning in SQLite, but no absolute path has.
     let path = std::path::absolute(path).map_err(|error| StoreError::Other(error.to_string()))?;
     let connection = match Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX) {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => return Err(closed(&path, flags)),
         opened => opened?,
     };
     connection.busy_timeout(PATIENCE)?;
-    // What stands in a file from elsewhere is data, and runs nothing.
+    // The content of a foreign file is data; this keeps SQLite from executing any of it.
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(connection)
 }
 
-/// SQLite says only that it could not open it.
+/// Finds the reason for an open error, which SQLite does not give.
 fn closed(path: &Path, flags: OpenFlags) -> StoreError {
     let makes = flags.contains(OpenFlags::SQLITE_OPEN_CREATE);
     match std::fs::OpenOptions::new().read(true).write(makes).create(makes).open(path) {
@@ -139,7 +138,7 @@ fn closed(path: &Path, flags: OpenFlags) -> StoreError {
     }
 }
 
-/// Takes the lock and keeps it.
+/// Takes the lock, which is held until the connection is closed.
 fn lock(connection: &Connection) -> Result<(), StoreError> {
     if connection.is_readonly("main")? {
         return Err(StoreError::ReadOnly);

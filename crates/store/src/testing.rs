@@ -1,4 +1,4 @@
-//! Small studies for tests. Owns nothing else.
+//! Small studies for tests.
 
 use rtscope_tune::study::{Ask, Description, Design, Kind, Outcome, Row, Stage, Taken};
 

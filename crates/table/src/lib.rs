@@ -1,9 +1,8 @@
-//! One Parquet file that is written row by row. Owns columns, row groups and their
-//! encodings; refuses to know what a table is about, and opens no files.
+//! Writes one Parquet file row by row. Owns columns, row groups and their encodings; refuses to know the content of a
+//! table, and opens no files.
 //!
-//! Rows are gathered and written in groups, so memory is bounded. Nothing is compressed:
-//! times are kept as differences and words as numbers, which every reader can read and
-//! which leaves little to compress.
+//! Rows are collected and written in groups, so memory is bounded. Nothing is compressed: times are stored as
+//! differences and words as numbers, which every reader can read and which leaves little to compress.
 #![forbid(unsafe_code)]
 
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical};
@@ -17,34 +16,34 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Rows of a group.
+/// Number of rows in a group.
 pub const GROUP: usize = 1 << 15;
-/// Words that are kept; what is forgotten is made again.
+/// Limit of remembered words; evicted ones are allocated again.
 const WORDS_MAX: usize = 1 << 16;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Kind {
-    /// Nanoseconds that mostly rise.
+    /// Nanoseconds that usually increase.
     Time,
     /// Any whole number.
     Number,
     /// Any real number.
     Real,
-    /// A moment, in nanoseconds since 1970.
+    /// A time, in nanoseconds since 1970.
     Stamp,
-    /// A text, often the same.
+    /// A text that often repeats.
     Word,
     /// True or false.
     Flag,
 }
 
-/// Name, kind, whether it may be null.
+/// A column: its name, its kind, and whether it may be null.
 pub type Shape<'a> = (&'a str, Kind, bool);
 
-/// For columns that may be null.
+/// The column may be null.
 pub const NULL: bool = true;
-/// For columns that have a value in each row.
+/// The column has a value in each row.
 pub const FULL: bool = false;
 
 /// A text of a cell, made by [`Words`].
@@ -57,18 +56,18 @@ struct Column {
     reals: Vec<f64>,
     words: Vec<ByteArray>,
     flags: Vec<bool>,
-    /// 1 where there is a value.
+    /// 1 where there is a value, else 0.
     there: Vec<i16>,
 }
 
-/// A table.
+/// A Parquet table that is being written.
 pub struct Table<W: Write + Send> {
     columns: Vec<Column>,
     rows: usize,
     file: Option<SerializedFileWriter<W>>,
 }
 
-/// The row that is being made: a value for each column, in their order.
+/// A row being filled: one value per column, in their order.
 pub struct Row<'t> {
     columns: std::slice::IterMut<'t, Column>,
 }
@@ -83,31 +82,31 @@ impl Row<'_> {
         }
     }
 
-    /// A whole number, or a moment.
+    /// Adds a whole number, or a time.
     pub fn number(&mut self, value: impl TryInto<i64>) -> &mut Self {
         self.maybe(Some(value))
     }
 
-    /// A whole number or null.
+    /// Adds a whole number or null.
     pub fn maybe(&mut self, value: Option<impl TryInto<i64>>) -> &mut Self {
         let value = value.map(|value| value.try_into().unwrap_or(i64::MAX));
         self.put(value.is_some(), |column| column.numbers.extend(value));
         self
     }
 
-    /// A real number or null.
+    /// Adds a real number or null.
     pub fn real(&mut self, value: Option<f64>) -> &mut Self {
         self.put(value.is_some(), |column| column.reals.extend(value));
         self
     }
 
-    /// A text or null.
+    /// Adds a text or null.
     pub fn word(&mut self, value: Option<Word>) -> &mut Self {
         self.put(value.is_some(), |column| column.words.extend(value));
         self
     }
 
-    /// True or false.
+    /// Adds a boolean.
     pub fn flag(&mut self, value: bool) -> &mut Self {
         self.put(true, |column| column.flags.push(value));
         self
@@ -115,7 +114,7 @@ impl Row<'_> {
 }
 
 impl<W: Write + Send> Table<W> {
-    /// Begins a table of these columns, whose rows are called `row`; `metadata` goes into the file.
+    /// Begins a table with these columns and rows named `row`; `metadata` goes into the file.
     pub fn new(out: W, row: &str, shapes: &[Shape<'_>], metadata: &[(&str, String)]) -> io::Result<Table<W>> {
         let columns = shapes.iter().map(Column::new).collect();
         let fields = shapes.iter().map(|shape| Ok(Arc::new(field(shape)?)));
@@ -152,7 +151,7 @@ impl<W: Write + Send> Table<W> {
         Ok(())
     }
 
-    /// Writes the rest and the end of the file.
+    /// Writes the remaining rows and the end of the file.
     pub fn finish(&mut self) -> io::Result<()> {
         self.write()?;
         match self.file.take() {
@@ -206,7 +205,7 @@ fn put<T: DataType, W: Write + Send>(
     column.close()
 }
 
-/// The error of writing, as what it was where writing gave it.
+/// Converts an error of the library; one that comes from the output is unwrapped.
 fn failed(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
@@ -217,7 +216,7 @@ fn failed(error: ParquetError) -> io::Error {
     }
 }
 
-/// Texts of cells; the same text is kept once.
+/// Texts of cells; equal texts are stored once.
 #[derive(Default)]
 pub struct Words {
     known: HashMap<Box<str>, Word>,
@@ -237,7 +236,7 @@ impl Words {
         word
     }
 
-    /// The cell for `text`, null where that is empty.
+    /// The cell for `text`; null if it is empty.
     pub fn some(&mut self, text: &str) -> Option<Word> {
         (!text.is_empty()).then(|| self.get(text))
     }

@@ -1,10 +1,10 @@
-//! What holds of every account, whatever was recorded: its parts sum up, to the nanosecond.
+//! A property of every account, whatever was recorded: its parts sum up, to the nanosecond.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Asserts that the accounts of a `report --json` sum up on every level, lane by lane and as a whole, and gives the
-/// share of lane time that is not known.
+/// Asserts that the accounts of a `report --json` sum up on every level, per lane and in total, and
+/// returns the unknown share of lane time.
 pub fn sums_up(report: &Value) -> f64 {
     let slowest = &report["slowest_pauses"]["account"];
     if !slowest.is_null() {
@@ -36,7 +36,7 @@ fn ns(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("no nanoseconds: {value}"))
 }
 
-/// The parts are as long as the whole, each has an id of its own, and each that is divided is as long as its own.
+/// Asserts that the parts sum up to the whole, that each has its own id, and the same of subdivided parts.
 fn divided(parts: &Value, whole: u64, what: &str) {
     let parts = parts.as_array().unwrap_or_else(|| panic!("no parts of {what}"));
     assert_eq!(parts.iter().map(|part| ns(&part["ns"])).sum::<u64>(), whole, "parts of {what}: {parts:#?}");

@@ -1,4 +1,4 @@
-//! Text against the files of `tests/golden`; `RTSCOPE_BLESS=1 cargo test -p rtscope` writes them anew.
+//! Compares text with the files in `tests/golden`; `RTSCOPE_BLESS=1 cargo test -p rtscope` rewrites them.
 
 pub fn check(name: &str, shown: &str) {
     let path = crate::tests().join("golden").join(name);

@@ -1,21 +1,21 @@
-//! Files that a test starts. Owns that none of them is ever open for writing in the test's own
-//! process: whatever another thread starts at that moment would inherit the descriptor until its
-//! `exec`, and the kernel refuses to run a file that anybody may write ("Text file busy"). So a
-//! process of its own writes them and has ended, with its descriptor, before they are started.
+//! Executable files that a test starts. Owns that none of them is ever open for writing in the test
+//! process: a process that another thread starts at that moment would inherit the descriptor until
+//! its `exec`, and the kernel refuses to run a file that is open for writing ("Text file busy").
+//! A separate process therefore writes each file, and has ended before the file is started.
 
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Copies an executable, so that it can be started at once. Its mode is that of `from`.
+/// Copies an executable, with its mode, so that it can be started at once.
 pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let (from, to) = (from.as_ref(), to.as_ref());
     let done = Command::new("cp").arg("--").args([from, to]).stdin(Stdio::null()).status().expect("cp");
     assert!(done.success(), "{} could not be copied to {}", from.display(), to.display());
 }
 
-/// Writes an executable for everybody, so that it can be started at once.
+/// Writes an executable that all users may run, so that it can be started at once.
 pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
     let path = path.as_ref();
     let script = r#"cat > "$0" && chmod 755 "$0""#;
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// While threads start programs all the time.
+    /// Other threads start programs all the time.
     #[test]
     fn what_was_written_or_copied_starts_at_once() {
         let folder = tempfile::tempdir().expect("a folder");

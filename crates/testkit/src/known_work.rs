@@ -1,18 +1,18 @@
-//! Programs of which it is known what the runtime works for: samples say it (`docs/purposes.md`). Owns how many misses are
-//! forgiven.
+//! Checks programs whose runtime work is known against the samples (`docs/purposes.md`). Owns the number
+//! of allowed misses.
 
 use crate::truth::ground;
 use xtask::purposes::{Claim, Pair, WITH_MIN, claims};
 use xtask::workload::Language;
 
-/// As with workloads of known truth, one run may miss: so many that follow have to hit then.
+/// As with workloads of known truth, one run may miss: then this many further runs have to hit.
 const NEXT: usize = 2;
 
-/// Asserts that each kind of the language's known work has its purpose, of those that `judges` takes.
+/// Asserts that each kind of the language's known work that `judges` selects gets its purpose.
 pub fn has_its_purpose(toolchain: &str, language: Language, judges: impl Fn(&str) -> bool) {
     let Some((runner, toolchain)) = ground(toolchain) else { return };
     for claim in claims(language).unwrap().into_iter().filter(|claim| judges(&claim.kind)) {
-        // A quarter of what is measured elsewhere, and then what that lacks on a machine that is fast.
+        // A quarter of the turns measured elsewhere, then more if a fast machine finishes too soon.
         let claim = Claim { turns: claim.turns.div_ceil(4), ..claim.drawn(1) };
         let holds = || {
             let pair = Pair { runner: &runner, toolchain: &toolchain, language, claim: &claim };

@@ -1,5 +1,5 @@
-//! What tests share: how the program is run, programs that it looks at, what it is expected to
-//! show. Owns no assertion about a result of its own; refuses to be used outside tests.
+//! Shared by tests: how rtscope is run, programs that it looks at, and what it should show. Owns no
+//! assertion about a specific result; refuses to be used outside tests.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +22,7 @@ pub mod tree;
 pub mod truth;
 pub mod tuning;
 
-/// The text of a file below `workloads/`.
+/// The text of a file in `workloads/`.
 #[macro_export]
 macro_rules! source {
     ($path:literal) => {
@@ -33,7 +33,7 @@ macro_rules! source {
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The folder of what Cargo built beside the running test: `target/tests`.
+/// The `target/tests` folder that Cargo built along with the running test.
 fn built() -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     test.ancestors().nth(2).expect("tests lie in a folder of the build").to_owned()
@@ -49,19 +49,19 @@ pub fn rtscope() -> &'static str {
     })
 }
 
-/// A folder for what tests make, below the build's own.
+/// A folder for files that tests make, inside the build's folder.
 pub fn made() -> PathBuf {
     built().parent().expect("a profile lies in the target folder").join("tmp")
 }
 
-/// What the running executable of tests is called: `unit`, `live`.
+/// Name of the running test executable: `unit`, `live`.
 pub fn tier() -> String {
     let test = std::env::current_exe().expect("the path of this test");
     let name = test.file_name().unwrap_or_default().to_string_lossy().into_owned();
     name.split('-').next().unwrap_or_default().to_owned()
 }
 
-/// The tests of the program.
+/// The source folder of the program's tests.
 pub fn tests() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../rtscope/tests")
 }

@@ -1,7 +1,7 @@
-//! What a plan or a job is written as, read by those whom it is for: Kubernetes' own types, the
-//! compose specification's. Owns that such text is valid and knows no key that its reader does not.
+//! Reads a written plan or job with the types of its consumers: Kubernetes' own, and the compose
+//! specification's. Owns that the text is valid and contains no unknown key.
 //!
-//! These types are large, so they are read here, in a crate that is compiled without optimising.
+//! These types are large, so this crate, which is compiled without optimization, reads them.
 
 use compose_spec::Compose;
 use k8s_openapi::api::batch::v1::Job;
@@ -9,14 +9,14 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// What is left out of a type is what it did not know.
+/// Serializing again shows what the type did not know: it is missing then.
 fn typed<T: DeserializeOwned + Serialize>(text: &str) -> T {
     let typed: T = serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(serde_json::to_value(&typed).expect("JSON"), read(text), "{text}");
     typed
 }
 
-/// Any YAML.
+/// Parses any YAML.
 pub fn read(text: &str) -> Value {
     serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }

@@ -1,6 +1,6 @@
-//! Recordings that many tests of an executable judge: each workload is recorded once on each
-//! compiler, by whoever asks first. Owns the folder that they lie in; refuses to choose among them:
-//! the first is kept, whatever it shows.
+//! Recordings that many tests of an executable judge: each workload is recorded once per compiler, by
+//! the first test that asks. Owns the folder of the recordings. The first recording always counts,
+//! whatever it shows.
 
 use crate::made;
 use std::collections::HashMap;
@@ -55,7 +55,7 @@ pub fn first<T>(workload: &Workload, toolchain: &Toolchain, judge: impl FnOnce(&
     shared(|| judge(outcome))
 }
 
-/// Of this process; what processes left that have ended is removed.
+/// The folder of this process; folders of processes that have ended are removed.
 fn folder() -> &'static PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {

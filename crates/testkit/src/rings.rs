@@ -1,6 +1,5 @@
-//! What tests of OCaml recordings share: programs compiled by each OCaml that rtscope is
-//! tested with and run in its own tree, and a reader of `rings/N.ring` that knows the
-//! format's page and nothing else.
+//! Shared by tests of OCaml recordings: programs compiled by each OCaml that rtscope is tested with and
+//! run in its own tree, and a reader of `rings/N.ring` that follows only the format's documentation.
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -14,24 +13,24 @@ use xtask::missing;
 use xtask::toolchain::{Spec, Toolchain};
 use xtask::workload::Language;
 
-/// Allocates in so many domains for so many seconds; starts others of itself.
+/// Allocates in a number of domains for some seconds; starts other processes of itself.
 const PROGRAM: &str = crate::source!("ocaml/ring-programs/main.ml");
 
-/// Programs of one OCaml, and a folder that they and the captures lie in.
+/// Programs of one OCaml release, in a folder together with the captures.
 pub struct Ground {
     toolchain: Toolchain,
-    /// The release, as its programs say it.
+    /// The release as its programs print it.
     pub version: &'static str,
     folder: tempfile::TempDir,
 }
 
-/// The ground of each release; none (said by then) where it is not installed.
+/// The ground for each release that is installed (a message is printed for the others).
 pub fn grounds() -> Vec<Ground> {
     ["ghc-9.6", "ghc-9.10"].into_iter().filter_map(Ground::of).collect()
 }
 
 impl Ground {
-    /// The ground of the toolchain called so.
+    /// The ground for toolchain `name`.
     pub fn of(name: &str) -> Option<Ground> {
         let spec = Spec::find(name).unwrap();
         let Some(toolchain) = spec.installed(&cache()) else {
@@ -47,7 +46,7 @@ impl Ground {
         Some(ground)
     }
 
-    /// A place in the folder.
+    /// A path in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -59,15 +58,14 @@ impl Ground {
         self.run(compiler, &words);
     }
 
-    /// Runs something of the tree in the folder.
+    /// Runs a program of the tree in the folder.
     pub fn run(&self, program: &str, words: &[&str]) {
         let mut command = self.toolchain.command(program.as_ref(), self.folder.path(), &[self.folder.path()]);
         let done = command.args(words).output().unwrap();
         assert!(done.status.success(), "{program}: {}", String::from_utf8_lossy(&done.stderr));
     }
 
-    /// The command line of the program, which needs the tree's libraries; to be run in
-    /// the folder.
+    /// The command line of the program, which needs the tree's libraries; to be run in the folder.
     pub fn line(&self, words: &[&str]) -> Vec<OsString> {
         let mut line = self.toolchain.enter(&[self.folder.path()]);
         line.push(self.path("program").into());
@@ -75,7 +73,7 @@ impl Ground {
         line
     }
 
-    /// `rtscope record` of the program into the capture `name`.
+    /// `rtscope record` of the program, into the capture `name`.
     pub fn recorder(&self, name: &str, options: &[&str], words: &[&str]) -> Command {
         let mut command = clean(crate::rtscope().as_ref());
         command.arg("record").arg("-o").arg(self.path(name)).args(options).arg("--").args(self.line(words));
@@ -83,7 +81,7 @@ impl Ground {
         command
     }
 
-    /// The same, to its end.
+    /// Runs such a recording to its end.
     pub fn record(&self, name: &str, options: &[&str], words: &[&str]) -> Output {
         self.recorder(name, options, words).output().unwrap()
     }
@@ -99,7 +97,7 @@ impl Ground {
     }
 }
 
-/// A command whose environment says nothing of rings.
+/// A command without ring variables in its environment.
 pub fn clean(program: &OsStr) -> Command {
     let mut command = Command::new(program);
     for name in ["START", "DIR", "PRESERVE"] {
@@ -109,7 +107,7 @@ pub fn clean(program: &OsStr) -> Command {
     command
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub fn wait_for(what: &str, mut until: impl FnMut() -> bool) {
     let start = Instant::now();
     while !until() {
@@ -123,38 +121,37 @@ pub fn kill(signal: &str, pid: u32) {
     assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
 }
 
-/// What a stream holds, by slot.
+/// The content of a stream, by slot.
 #[derive(Debug, Default)]
 pub struct Stream {
-    /// Words in a ring.
+    /// Words in each ring.
     pub ring_words: u64,
-    /// The process, in its own namespace.
+    /// Id of the process, in its own namespace.
     pub pid: u64,
     pub slots: BTreeMap<u64, Slot>,
-    /// Frames that say the process has ended.
+    /// Number of frames that say that the process has ended.
     pub ends: u32,
 }
 
-/// What a stream holds of one ring.
+/// The content of a stream for one ring.
 #[derive(Debug, Default)]
 pub struct Slot {
-    /// Where the last frame ends.
+    /// End of the last frame.
     pub position: u64,
-    /// Words that are there.
+    /// Words that were copied.
     pub copied: u64,
-    /// Words between frames.
+    /// Words missing between frames.
     pub lost: u64,
     /// (runtime or user, type, id, stamp) of each event.
     pub events: Vec<(u64, u64, u64, u64)>,
 }
 
-/// Type and id of the events that a process begins and ends with.
+/// Type and id of the first event of a process, and of the last.
 pub const RING_START: (u64, u64) = (1, 0);
 pub const RING_STOP: (u64, u64) = (1, 1);
 
 impl Stream {
-    /// Reads one; a frame at its end may be cut, everything else has to be as the
-    /// format says.
+    /// Reads a stream; its last frame may be cut, everything else must match the format.
     pub fn read(path: &Path) -> Stream {
         let bytes = fs::read(path).unwrap();
         let words: Vec<u64> = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
@@ -175,12 +172,12 @@ impl Stream {
         stream
     }
 
-    /// Words that were lost in all rings.
+    /// Words lost in all rings.
     pub fn lost(&self) -> u64 {
         self.slots.values().map(|slot| slot.lost).sum()
     }
 
-    /// Whether some ring holds such an event of the runtime's.
+    /// Whether a ring contains this runtime event.
     pub fn has(&self, wanted: (u64, u64)) -> bool {
         self.slots
             .values()
@@ -211,7 +208,7 @@ impl Slot {
     }
 }
 
-/// The words of a packed frame, read as the format's page says and by nothing of rtscope's.
+/// Unpacks the words of a frame, written from the format's documentation, without rtscope's code.
 fn unpacked(body: &[u64]) -> Vec<u64> {
     let bytes: Vec<u8> = body[1..].iter().flat_map(|word| word.to_le_bytes()).collect();
     let (mut at, mut last, mut headers, mut words) = (0, 0, Vec::new(), Vec::new());

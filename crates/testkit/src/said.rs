@@ -1,5 +1,5 @@
-//! What a program said: its standard error, and what `report` prints of a recording. Owns no
-//! assertion but that the program printed what it was asked for.
+//! The output of a program: its standard error, and what `report` prints about a recording. Asserts
+//! only that the program printed what was asked of it.
 
 use serde_json::Value;
 use std::path::Path;
@@ -10,14 +10,14 @@ pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// `report --pauses`, a document each.
+/// The documents of `report --pauses`.
 pub fn pauses(file: &Path) -> Vec<Value> {
     let done = Command::new(crate::rtscope()).args(["report", "--pauses"]).arg(file).output().unwrap();
     let text = String::from_utf8(done.stdout).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A path for a script or an argument.
+/// A path as text, for a script or an argument.
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }

@@ -1,13 +1,13 @@
-//! C code of the link-in libraries compiled with sanitizers: any warning, any access out of bounds
-//! and any undefined operation ends a test. Owns how it is compiled.
+//! C code of the link-in libraries, compiled with sanitizers: any warning, out-of-bounds access or
+//! undefined operation fails a test. Owns how it is compiled.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use xtask::missing;
 
-/// Compiles these sources into a program; `None` where nothing compiles them (said by then). It
-/// lies below the build's own folder and is made anew.
+/// Compiles `sources` into a program in the build's folder; `None` without a compiler (a message was
+/// printed). Each call compiles again.
 pub fn compiled(program: &str, sources: &[PathBuf]) -> Option<PathBuf> {
     let folder = crate::made().join("sanitized");
     fs::create_dir_all(&folder).unwrap();

@@ -1,5 +1,5 @@
-//! What tests of very many starts and threads share: a program that ends as soon as it is asked
-//! to, and one of very many threads. Owns no assertion.
+//! Shared by tests with very many starts or threads: a program that ends when it is asked to, and one
+//! with very many threads. Owns no assertion.
 
 use crate::said::text;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::OnceLock;
 
-/// Does nothing, works for a time, or fills its log for a time.
+/// Does nothing, works for a while, or fills its log for a while.
 const PROGRAM: &str = crate::source!("haskell/short-run/Main.hs");
 
 const MANY_THREADS: &str = r#"
@@ -33,13 +33,13 @@ int main(int count, char **words) {
 /// Both programs.
 pub struct Ground {
     _folder: tempfile::TempDir,
-    /// `short-run`.
+    /// Path of `short-run`.
     pub program: PathBuf,
-    /// `COUNT`: says `ready` when it has so many threads, and works in one of them.
+    /// Program that takes `COUNT`: prints `ready` once it has that many threads, and works in one of them.
     pub threads: PathBuf,
 }
 
-/// The programs; nothing where no GHC is there.
+/// The programs; `None` without GHC.
 pub fn ground() -> Option<&'static Ground> {
     static GROUND: OnceLock<Option<Ground>> = OnceLock::new();
     let made = GROUND.get_or_init(|| {
@@ -63,14 +63,14 @@ fn run_in(folder: &Path, words: &[&str]) {
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
 }
 
-/// `rtscope record`, to be told what.
+/// `rtscope record` with `options`; the caller adds the command.
 pub fn rtscope(capture: &Path, options: &[&str]) -> Command {
     let mut command = Command::new(crate::rtscope());
     command.args(["record", "-o", text(capture)]).args(options).env_remove("GHCRTS");
     command
 }
 
-/// Ends it, whatever becomes of the test.
+/// A child that is ended even if the test fails.
 pub struct Ending(pub Child);
 
 impl Drop for Ending {

@@ -1,18 +1,18 @@
-//! Makes trees of `/proc` and `/sys` for tests: processors, groups, limits, in the
-//! form in which a kernel shows them. Refuses to judge what is read from them.
+//! Builds trees of `/proc` and `/sys` for tests: processors, groups, limits, in the kernel's format.
+//! Refuses to judge what is read from them.
 use rtscope_host::procfs::Host;
 use rtscope_host::resources;
 use rtscope_model::resources::Resources;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The line of a v2 hierarchy that is mounted whole.
+/// The `mountinfo` line of a v2 hierarchy that is mounted as a whole.
 pub const V2: &str = "30 25 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n";
 
-/// One core: its package, its id there, its CPUs.
+/// A core: its package, its id there, its CPUs.
 pub type Core<'c> = (u32, u32, &'c [u32]);
 
-/// A tree that goes when it is dropped.
+/// A tree that is removed when it is dropped.
 pub struct Tree(tempfile::TempDir);
 
 impl Tree {
@@ -43,7 +43,7 @@ impl Tree {
         Tree::of(&[(0, 0, &[0, 1]), (0, 1, &[2, 3]), (0, 2, &[4, 5]), (0, 3, &[6, 7])])
     }
 
-    /// Two CPUs on two cores, no threads.
+    /// Two CPUs on two cores, without hardware threads.
     pub fn small() -> Tree {
         Tree::of(&[(0, 0, &[0]), (0, 1, &[1])])
     }
@@ -56,7 +56,7 @@ impl Tree {
         self.0.path().join(path)
     }
 
-    /// Writes a file as the kernel would: with a line feed at its end.
+    /// Writes a file like the kernel: with a final newline.
     pub fn write(&self, path: &str, text: &str) -> &Tree {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a file in a tree")).expect("folders of a tree");
@@ -76,7 +76,7 @@ impl Tree {
         self.write(&format!("sys/devices/system/cpu/cpu{cpu}/{name}"), text)
     }
 
-    /// A cache of a processor: index, level, type, size, who shares it.
+    /// Adds a cache of a processor: index, level, type, size, which CPUs share it.
     pub fn cache(&self, cpu: u32, index: u32, (level, kind, size, shared): (u32, &str, &str, &str)) -> &Tree {
         let write = |name: &str, text: &str| self.cpu(cpu, &format!("cache/index{index}/{name}"), text);
         write("level", &level.to_string());
@@ -85,17 +85,17 @@ impl Tree {
         write("shared_cpu_list", shared)
     }
 
-    /// The affinity mask of the process.
+    /// Sets the affinity mask of the process.
     pub fn allow(&self, list: &str) -> &Tree {
         self.write("proc/self/status", &format!("Name:\tcat\nPid:\t77\nCpus_allowed_list:\t{list}"))
     }
 
-    /// The groups of the process, and what is mounted.
+    /// Sets the groups of the process and the mounts.
     pub fn groups(&self, cgroup: &str, mountinfo: &str) -> &Tree {
         self.write("proc/self/cgroup", cgroup.trim_end()).write("proc/self/mountinfo", mountinfo.trim_end())
     }
 
-    /// A file below `/sys/fs/cgroup`.
+    /// Writes a file in `/sys/fs/cgroup`.
     pub fn group(&self, path: &str, text: &str) -> &Tree {
         self.write(&format!("sys/fs/cgroup/{path}"), text)
     }
@@ -105,17 +105,17 @@ impl Tree {
     }
 }
 
-/// CPUs as a list that names each.
+/// A kernel list that names each CPU.
 pub fn list(cpus: &[u32]) -> String {
     cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Whether a note has all of `words`.
+/// Whether some note contains all of `words`.
 pub fn noted(resources: &Resources, words: &[&str]) -> bool {
     resources.notes.iter().any(|note| words.iter().all(|word| note.contains(word)))
 }
 
-/// What a source said.
+/// The value and file of a source.
 pub fn source<'r>(resources: &'r Resources, what: &str) -> Option<(&'r str, &'r str)> {
     let found = resources.sources.iter().find(|source| source.what == what)?;
     Some((found.path.as_str(), found.text.as_str()))

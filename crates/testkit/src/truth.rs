@@ -1,5 +1,5 @@
-//! The workloads with known truth: one is recorded and reported, and the finding that is true of it
-//! has to come first. Owns how many misses are forgiven.
+//! Workloads with known truth: one is recorded and reported, and its true finding must come first. Owns
+//! the number of allowed misses.
 
 use crate::{account, recordings};
 use std::path::Path;
@@ -11,7 +11,7 @@ use xtask::toolchain::{Spec, Toolchain, is_root};
 use xtask::truth::off;
 use xtask::workload::{self, NOTHING, Workload};
 
-/// What records, and the toolchain called so; `None` where it is not installed (said by then).
+/// A runner and the named toolchain; `None` if it is not installed (a message was printed).
 pub fn ground(ghc: &str) -> Option<(Runner, Toolchain)> {
     let Some(toolchain) = Spec::find(ghc).unwrap().installed(&cache()) else {
         missing(&format!("{ghc}: `cargo xtask toolchains --only {ghc}`"));
@@ -20,20 +20,21 @@ pub fn ground(ghc: &str) -> Option<(Runner, Toolchain)> {
     Some((Runner::new(Path::new(crate::rtscope())).unwrap(), toolchain))
 }
 
-/// From this share of all CPUs taken by others a run is dirty, as in the truth suite.
+/// If other processes take this share of all CPUs, a run is dirty, as in the truth suite.
 const NOISE_MAX: f64 = 0.05;
-/// So many dirty misses are forgiven.
+/// Number of dirty misses that are ignored.
 const DIRTY_MAX: usize = 3;
 
-/// Of which nothing else is found without its rule: with sparks that no lane runs, one lane at a time has work, as in a program
-/// that is sequential on purpose; and where none has work for long, only who has the lock tells that this is no rest.
+/// Workloads in which nothing else is found without their rule: if no lane runs the sparks, one lane at
+/// a time has work, as in a deliberately sequential program; and if no lane has work for long, only the
+/// lock's holder distinguishes this from an idle program.
 const UNNAMED: [&str; 3] = ["sparks-lazy", "sparks-fizzle", "lock-asleep"];
 
-/// Others' work and a host's come in spells: so long before a dirty run is repeated.
+/// Other load and the host's come in spells: wait this long before a dirty run is repeated.
 const SPELL: Duration = Duration::from_secs(5);
 
-/// Id of the first finding, but for the host's theft where this machine's own counters confirm it: that is
-/// true of any workload on a host that shares its CPUs; and of a healthy one, but for what is known to be true.
+/// Id of the first finding, ignoring steal time that this machine's counters confirm, which is true of
+/// any workload on a shared host; in a healthy workload, also ignoring what is known to be true.
 fn first_of_the_workload<'o>(outcome: &'o Outcome, workload: &Workload) -> &'o str {
     let noise = &outcome.noise;
     let span = outcome.report["span_ns"].as_f64().unwrap_or(f64::INFINITY) / 1e9;
@@ -43,8 +44,7 @@ fn first_of_the_workload<'o>(outcome: &'o Outcome, workload: &Workload) -> &'o s
     outcome.findings().into_iter().find(of_the_workload).unwrap_or(NOTHING)
 }
 
-/// The truth suite asks for 19 hits in 20 runs, so one run may miss: then the next
-/// two have to hit.
+/// The truth suite requires 19 hits in 20 runs, so one run may miss: then the next two must hit.
 pub fn comes_first(ghc: &str, name: &str) {
     let Some((runner, toolchain)) = ground(ghc) else { return };
     let workload = workload::load(name).unwrap();
@@ -62,7 +62,7 @@ pub fn comes_first(ghc: &str, name: &str) {
         let first = first_of_the_workload(outcome, &workload);
         let hit = first == workload.expect && named && both;
         if !hit {
-            // Other work on the machine is a neighbour that the report rightly finds.
+            // Other load on the machine is a neighbour, which the report rightly finds.
             let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
             let (found, noise) = (outcome.findings(), &outcome.noise);
             let (others, host) = (noise.foreign * 100.0, noise.steal * 100.0);
@@ -84,7 +84,7 @@ pub fn comes_first(ghc: &str, name: &str) {
                 "{name} on {ghc}: nothing is found without {first}"
             );
         }
-        // As in the truth suite, a run beside which others worked decides nothing.
+        // As in the truth suite, a run during which other load was present decides nothing.
         (hit, hit || outcome.noise.taken() <= NOISE_MAX)
     };
     let (mut runs, mut dirty_left) = (0, DIRTY_MAX);
@@ -114,7 +114,7 @@ pub fn recorded<T>(ghc: &str, name: &str, judge: impl FnOnce(&Path) -> T) -> Opt
     Some(recordings::first(&workload, &toolchain, |outcome| judge(&outcome.capture)))
 }
 
-/// Tests by compiler: a name, and the workload whose truth it holds. `TOLD` has all of them.
+/// Tests by compiler: a name, and the workload whose truth it checks. `TOLD` lists all of them.
 #[macro_export]
 macro_rules! truths {
     ($told:ident; $($ghc:literal: $($test:ident $name:literal),+;)+) => {

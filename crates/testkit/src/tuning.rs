@@ -1,5 +1,5 @@
-//! What tests of `rtscope tune -- PROG` share: one study at a time, as they would disturb each
-//! other, and what is true of every study however noisy the machine is.
+//! Shared by tests of `rtscope tune -- PROG`: only one study runs at a time, as parallel ones would
+//! disturb each other; and what holds for every study, however noisy the machine.
 use crate::ground::scratch;
 use rtscope_store::study;
 use rtscope_tune::study::{Outcome, Row};
@@ -15,21 +15,21 @@ use tempfile::TempDir;
 use xtask::missing;
 use xtask::toolchain::Toolchain;
 
-/// A place for studies, and the right to run trials.
+/// A folder for studies, and the right to run trials.
 pub struct Place {
-    /// Where everything is.
+    /// The folder of all files.
     pub folder: TempDir,
     _alone: MutexGuard<'static, ()>,
 }
 
-/// Waits for the others of this binary.
+/// Waits for the other tests of this binary.
 pub fn place() -> Place {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     Place { folder: scratch(), _alone: alone }
 }
 
-/// Whether there was no trial because others had the machine, which is no fault of rtscope's.
+/// Whether no trial ran because other load kept the machine busy, which is no fault of rtscope.
 pub fn is_loud(done: &Output) -> bool {
     let said = String::from_utf8_lossy(&done.stderr);
     let loud = done.status.code() == Some(3) && said.contains("the machine is never quiet");
@@ -39,18 +39,18 @@ pub fn is_loud(done: &Output) -> bool {
     loud
 }
 
-/// Words as a command's.
+/// `words` as a command.
 pub fn words(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
 }
 
-/// A program that takes so long and does nothing: its time is the same on any machine.
+/// A program that only sleeps for this long: its time is the same on any machine.
 pub fn sleeper(seconds: &str) -> Vec<OsString> {
     words(&["sleep", seconds])
 }
 
 impl Place {
-    /// `rtscope tune OPTIONS -- PROGRAM`, to be run here.
+    /// `rtscope tune OPTIONS -- PROGRAM`, to be run in the folder.
     pub fn tune(&self, options: &[&str], program: &[OsString]) -> Command {
         let mut command = Command::new(crate::rtscope());
         command.arg("tune").args(options);
@@ -63,14 +63,14 @@ impl Place {
         command
     }
 
-    /// A study to its end, kept in `study`, with a document; `None`: the machine was not quiet
-    /// for a single run.
+    /// Runs a study to its end, stored in `study`, with a document; `None`: the machine was not quiet for a
+    /// single run.
     pub fn study(&self, options: &[&str], program: &[OsString]) -> Option<Studied> {
         let done = self.tune(&[&["--json", "-o", "study"], options].concat(), program).output().unwrap();
         self.studied(&done)
     }
 
-    /// The same of one that has ended.
+    /// The study of a run that has ended.
     pub fn studied(&self, done: &Output) -> Option<Studied> {
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         let status = done.status.code();
@@ -84,7 +84,7 @@ impl Place {
         Some(studied)
     }
 
-    /// Here.
+    /// A path in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -94,41 +94,41 @@ impl Place {
 pub struct Studied {
     /// Its exit status.
     pub status: Option<i32>,
-    /// What it printed.
+    /// The document that it printed.
     pub document: Value,
-    /// What it said meanwhile.
+    /// Its standard error.
     pub said: String,
-    /// What it is kept in.
+    /// The folder of its recorded rows.
     pub folder: PathBuf,
 }
 
 impl Studied {
-    /// The verdict.
+    /// The document's verdict.
     pub fn verdict(&self) -> &str {
         self.document["verdict"].as_str().unwrap()
     }
 
-    /// A number of trials.
+    /// A count of trials from the document.
     pub fn trials(&self, which: &str) -> usize {
         self.document["trials"][which].as_u64().unwrap() as usize
     }
 
-    /// Whether there is an answer, on a machine that was steady enough.
+    /// Whether it has an answer: the machine was steady enough.
     pub fn answered(&self) -> bool {
         self.status == Some(0)
     }
 
-    /// Whether others ended it.
+    /// Whether other load ended it.
     pub fn is_cut(&self) -> bool {
         self.verdict() == "stopped"
     }
 
-    /// The rows that are kept.
+    /// The recorded rows.
     pub fn rows(&self) -> Vec<Row> {
         rows(&self.folder.join(if self.document["kind"] == "search" { "study.sqlite" } else { "blocks.sqlite" }))
     }
 
-    /// What holds of every study.
+    /// Asserts what holds for every study.
     fn is_sound(&self) {
         let Studied { status, document, said, folder } = self;
         let expected = match self.verdict() {
@@ -173,7 +173,7 @@ impl Studied {
         assert!(told.len() <= self.trials("budget"));
         assert!(told.iter().enumerate().all(|(place, row)| row.taken.ask.number == place), "{rows:?}");
         assert!(dirty.iter().all(|row| row.note.is_some() && row.figures.contains_key("foreign")));
-        // What is drawn is of blocks that measured both it and the default.
+        // Points are based on blocks that measured both it and the default.
         let measured = |configuration: u64| -> BTreeSet<_> {
             let of = |row: &&&Row| {
                 row.taken.ask.configuration as u64 == configuration && matches!(row.taken.outcome, Outcome::Measured(_))
@@ -190,17 +190,17 @@ impl Studied {
     }
 }
 
-/// The rows of a study.
+/// The recorded rows of a study.
 pub fn rows(store: &Path) -> Vec<Row> {
     study::read(store).unwrap().1
 }
 
-/// Nobody listens there.
+/// A port that no process listens on.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// `programs/trial`, of this machine's own GHC.
+/// `programs/trial`, compiled by this machine's own GHC.
 pub fn trial() -> Option<&'static Path> {
     static BUILT: OnceLock<Option<(TempDir, PathBuf)>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
@@ -216,7 +216,7 @@ pub fn trial() -> Option<&'static Path> {
     built.as_ref().map(|(_, program)| program.as_path())
 }
 
-/// The same of any GHC, with an option for its linker.
+/// Compiles the program with any GHC, with an option for its linker.
 pub fn compile(toolchain: &Toolchain, program: &Path, link: Option<&str>) {
     const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/haskell/trial");
     let sources = program.with_extension("source");
@@ -228,12 +228,12 @@ pub fn compile(toolchain: &Toolchain, program: &Path, link: Option<&str>) {
     toolchain.compile(&[&sources], &flags, program).unwrap();
 }
 
-/// A command of it.
+/// A command that runs the program.
 pub fn command(program: &Path, arguments: &[&str]) -> Vec<OsString> {
     std::iter::once(program.into()).chain(arguments.iter().map(OsString::from)).collect()
 }
 
-/// Processes with this among their words, but not `rtscope` itself.
+/// Processes with `word` among their arguments, except `rtscope` itself.
 pub fn running(word: &str) -> Vec<u32> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let has = |pid: &u32| {

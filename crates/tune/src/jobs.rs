@@ -1,11 +1,11 @@
-//! A study of a fixed list, spread over machines: the unit is a block, all of the list on one
-//! machine. Owns what a block holds and what follows from blocks; refuses to halve the list,
-//! for which machines would have to wait for each other.
+//! A study of a fixed list, distributed over machines: the unit is a block, the whole list on one
+//! machine. Owns the content of a block and the conclusions from blocks; refuses to halve the list,
+//! because machines would have to wait for each other.
 //!
-//! A configuration is compared with the default of its own block, so that what differs from
-//! machine to machine falls on both. The default stands in a block twice: how much it differs
-//! from itself is the check. The best is chosen by the same blocks that say what it gains, so
-//! the intervals of all configurations share what one may err.
+//! A configuration is compared with the default of its own block, so that differences between
+//! machines affect both. The default appears twice in a block: its difference from itself is the
+//! check. The blocks that choose the best configuration also measure its gain, so the intervals of
+//! all configurations share the allowed error.
 
 use crate::study::belief::Belief;
 use crate::study::design::FRESH_FROM;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 const BLOCK: u64 = 7;
 
-/// The trials of block `index`, in their order: the whole space, the default twice.
+/// The trials of block `index`, in order: the whole space, with the default twice.
 pub fn block(space: &Space, design: &Design, index: u32) -> Vec<Ask> {
     let mut order: Vec<usize> = (0..space.len()).chain([space.default()]).collect();
     seed::at(design.seed, &[BLOCK, u64::from(index)]).shuffle(&mut order);
@@ -31,16 +31,15 @@ pub fn block(space: &Space, design: &Design, index: u32) -> Vec<Ask> {
     order.iter().enumerate().map(ask).collect()
 }
 
-/// Those of `asks` that are not done: what is to be run after a kill. A trial that was stopped
-/// is not done.
+/// The trials of `asks` that still have to run after a kill; a stopped trial counts as not run.
 pub fn left(asks: &[Ask], rows: &[Row]) -> Vec<Ask> {
     let taken = told(rows);
     let done = |ask: &&Ask| taken.iter().any(|one| one.ask == **ask && !matches!(one.outcome, Outcome::Stopped(_)));
     asks.iter().filter(|ask| !done(ask)).copied().collect()
 }
 
-/// A list for blocks: the default, then `keep`, then what is spread evenly over the space, up
-/// to `count` in all. Numbers of `space`; the same on every machine.
+/// A list for blocks, as numbers of `space`: the default, then `keep`, then configurations spread
+/// evenly over the space, up to `count` in all. It is the same on every machine.
 pub fn list(space: &Space, keep: &[usize], count: usize, seed: u64) -> Vec<usize> {
     let mut listed = vec![space.default()];
     let mut open = space.others();
@@ -60,7 +59,7 @@ pub fn list(space: &Space, keep: &[usize], count: usize, seed: u64) -> Vec<usize
     listed
 }
 
-/// What follows from the rows of blocks, whichever there are.
+/// The answer from the blocks that `rows` contains.
 pub fn answer(space: &Space, design: &Design, rows: &[Row]) -> Answer {
     let taken = told(rows);
     let (failed, fails) = failures(space, &taken);
@@ -95,7 +94,7 @@ pub fn answer(space: &Space, design: &Design, rows: &[Row]) -> Answer {
     }
 }
 
-/// Logarithms that were measured in each block, in their order, by configuration.
+/// Measured logarithms with their configurations, by block and in order.
 type Blocks = BTreeMap<usize, Vec<(usize, f64)>>;
 
 fn blocks(taken: &[Taken]) -> Blocks {
@@ -108,7 +107,7 @@ fn blocks(taken: &[Taken]) -> Blocks {
     blocks
 }
 
-/// The default's first trial in a block over its second.
+/// Log ratio of the default's first trial in a block to its second.
 fn twice(block: &[(usize, f64)], default: usize) -> Option<f64> {
     let mut values = block.iter().filter(|(other, _)| *other == default).map(|(_, value)| value);
     Some(values.next()? - values.next()?)
@@ -119,8 +118,8 @@ fn gains(space: &Space, blocks: &Blocks, configuration: usize) -> Vec<f64> {
     blocks.values().filter_map(gain).collect()
 }
 
-/// Configurations that failed anywhere, with the first reason, and why the default did: a
-/// machine on which it fails gives no pairs, no more.
+/// Configurations that failed anywhere, with the first reason, and why the default failed: a machine
+/// on which the default fails only yields no pairs.
 fn failures(space: &Space, taken: &[Taken]) -> (Vec<(usize, String)>, Option<String>) {
     let mut failed: BTreeMap<usize, String> = BTreeMap::new();
     for Taken { ask, outcome } in taken {
@@ -140,7 +139,7 @@ mod tests {
         Space::new((0..count).map(|i| format!("-A{}m", 1 << i)).collect(), 0).unwrap()
     }
 
-    /// Blocks of machines that differ twofold; configuration `i` gains `i` steps.
+    /// Blocks of machines that differ by a factor of two; configuration `i` gains `i` steps.
     fn rows(space: &Space, design: &Design, blocks: u32, step: f64) -> Vec<Row> {
         let run = |ask: Ask| {
             let noise = seed::at(5, &[ask.number as u64]).below(1_000) as f64 / 1e5;
@@ -214,7 +213,7 @@ mod tests {
         assert_eq!(answer(&space, &design, &some).verdict, Verdict::DefaultFails("it ends with 2".to_owned()));
     }
 
-    /// The best of many that are all the same is no gain.
+    /// Choosing the best of many equal configurations is no gain.
     #[test]
     fn the_luckiest_of_many_is_not_recommended() {
         let (space, blocks) = (space(12), 8);

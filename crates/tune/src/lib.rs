@@ -1,6 +1,6 @@
-//! From what a machine gives a process to the flags of its runtime, each with a
-//! reason; what can be tried of them; and what is drawn from trials: their order, medians with
-//! intervals, a search by them. Owns the rules; refuses to read files and to run programs.
+//! Derives a runtime's flags, each with a reason, from what a machine gives a process; lists what can
+//! be tried; and draws conclusions from trials: their order, medians with intervals, a search. Owns
+//! the rules; refuses to read files and to run programs.
 #![forbid(unsafe_code)]
 
 mod dialect;

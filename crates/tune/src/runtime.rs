@@ -1,5 +1,5 @@
-//! A program as plans and trials see it: its runtime as far as its link tells, what it was given
-//! already. Owns what a runtime answers for its programs; refuses to find any of it out.
+//! A program as plans and trials see it: its runtime, as far as its link shows, and the options it
+//! already has. Owns what a runtime must provide for its programs; refuses to inspect any program.
 
 use crate::dialect::{self, Dialect, OF_STARTS, What};
 use crate::options::part::{Bounds, Broken, Part, View};
@@ -14,11 +14,11 @@ use std::sync::Arc;
 /// A program to plan for.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// As the user calls it; `None`: a plan for any program.
+    /// The user's name for it; `None`: the plan is for any program.
     pub name: Option<String>,
-    /// What its link says; `Err`: its runtime is not known, a sentence says why.
+    /// What its link shows; `Err`: its runtime is not known, with a sentence that says why.
     pub link: Result<Arc<dyn Linked>, String>,
-    /// What it was given already.
+    /// The options that it already has.
     pub given: Given,
 }
 
@@ -28,69 +28,69 @@ impl Program {
         self.link.as_ref().ok().map(|link| link.dialect())
     }
 
-    /// Of what `word` is; `None`: nothing that is tried.
+    /// The knob that `word` sets; `None`: nothing that can be tried.
     pub fn what(&self, word: &str) -> Option<What> {
         let own = self.dialect().map_or(&[][..], |dialect| dialect.knobs);
         dialect::of(own.iter().chain(&OF_STARTS).copied(), word)
     }
 }
 
-/// What a program is told by its user.
+/// The runtime options that the user gives a program.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Given {
-    /// Variables of runtimes by their first name.
+    /// Values of runtimes' environment variables, by each runtime's first variable name.
     pub variables: BTreeMap<&'static str, String>,
-    /// Runtime options of its command line.
+    /// Runtime options on its command line.
     pub arguments: Vec<String>,
 }
 
 impl Given {
-    /// What the runtime's variable holds.
+    /// The value of the runtime's variable.
     pub fn variable(&self, dialect: &Dialect) -> &str {
         self.variables.get(dialect.variable()).map_or("", String::as_str)
     }
 }
 
-/// What a space is made from.
+/// What a space is built from.
 #[derive(Copy, Clone, Debug)]
 pub struct Wish<'a> {
-    /// The machine.
+    /// The resources of the machine.
     pub resources: &'a Resources,
-    /// The program.
+    /// The program to tune.
     pub program: &'a Program,
-    /// The plan for it.
+    /// The plan for the program.
     pub plan: &'a Plan,
-    /// The command; an argument that holds `{domains}` or `{domains:4}` is a template.
+    /// The command; an argument with `{domains}` or `{domains:4}` is a template.
     pub command: &'a [OsString],
-    /// What the user gave in the environment or at the link is varied too.
+    /// Whether to vary options that the user gave in the environment or at link time, too.
     pub vary_given: bool,
 }
 
-/// What the link of a program says, and so what its runtime takes.
+/// What a program's link shows, and which options its runtime therefore accepts.
 pub trait Linked: Debug + Send + Sync {
     /// How its flags are spelled.
     fn dialect(&self) -> &'static Dialect;
 
-    /// A few words: `GHC 9.0.2, threaded, -rtsopts=all`.
+    /// A short description: `GHC 9.0.2, threaded, -rtsopts=all`.
     fn about(&self) -> String;
 
-    /// Fills `plan`.
+    /// Fills in `plan`.
     fn plan(&self, plan: &mut Plan, resources: &Resources, room: &Room, given: &Given);
 
     /// What can be tried; `template`: the command says where the number of domains goes.
     fn part(&self, wish: &Wish<'_>, room: &Room, template: bool) -> Part;
 
-    /// Words of a configuration that do not go together: what the runtime refuses, what it drops
-    /// without effect, what does not fit the machine.
+    /// Conflicting words of a configuration: what the runtime refuses, what it ignores, what does not fit
+    /// the machine.
     fn broken(&self, view: &View<'_>, bounds: &Bounds) -> Option<Broken>;
 
-    /// The compiler's option that links `words` in, in the place of the variable.
+    /// The compiler option that links `words` in, as an alternative to the variable.
     fn linked_in(&self, words: &[&str]) -> Option<String> {
         let _ = words;
         None
     }
 
-    /// Whether it takes every flag from its variable.
+    /// Whether it accepts every flag from its variable.
     fn takes_all(&self) -> bool;
 }
 
@@ -99,16 +99,16 @@ pub trait Linked: Debug + Send + Sync {
 pub struct Runtime {
     /// How its flags are spelled.
     pub dialect: &'static Dialect,
-    /// A program that takes every flag.
+    /// Creates a program that accepts every flag.
     pub any: fn() -> Arc<dyn Linked>,
-    /// What that is a program of.
+    /// The language implementation of such a program, for users.
     pub any_of: &'static str,
-    /// A word on the runtime, for people.
+    /// A short description of the runtime, for users.
     pub about: &'static str,
 }
 
 impl Runtime {
-    /// Any program.
+    /// A program of this runtime that is not known any further.
     pub fn program(&self, given: Given) -> Program {
         Program { name: None, link: Ok((self.any)()), given }
     }

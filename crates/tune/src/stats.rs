@@ -1,26 +1,26 @@
-//! Medians with intervals, of few measurements. Owns the arithmetic; refuses an
-//! interval where there are too few runs for one.
+//! Medians of few measurements, with intervals. Owns the arithmetic; refuses an interval if there are
+//! too few runs for one.
 
 use rtscope_model::chance::Chance;
 use serde::Serialize;
 
-/// Fewest values of which a median has an interval: between the least and the greatest
-/// of six values the median lies in 1 - 2 * 0.5^6 = 97 of 100 cases, of five in 94.
+/// Fewest values for which a median has an interval: the median lies between the smallest and the
+/// largest of six values in 1 - 2 * 0.5^6 = 97 of 100 cases, of five in 94.
 pub const INTERVAL_FROM: usize = 6;
 
-/// Resampled medians.
+/// Number of resampled medians.
 const RESAMPLES: usize = 4_000;
 
-/// A median and where it lies.
+/// A median and its interval.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Median {
-    /// The median of what was measured.
+    /// The median of the measured values.
     pub median: f64,
-    /// The 95 % interval, lower and upper end; `None`: fewer than [`INTERVAL_FROM`] values.
+    /// The ends of the 95 % interval; `None`: fewer than [`INTERVAL_FROM`] values.
     pub interval: Option<(f64, f64)>,
 }
 
-/// The median; `None` of nothing and where a value is no number.
+/// The median; `None` for no values, or if a value is not a number.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     of(&mut sorted)
@@ -35,8 +35,7 @@ fn of(values: &mut [f64]) -> Option<f64> {
     Some(low + (high - low) / 2.0)
 }
 
-/// The median with its percentile bootstrap (Efron 1979); the same `seed` gives the
-/// same interval.
+/// The median with its percentile bootstrap interval (Efron 1979), which `seed` determines.
 pub fn bootstrap(values: &[f64], seed: u64) -> Option<Median> {
     let median = median(values)?;
     if values.len() < INTERVAL_FROM {
@@ -55,10 +54,10 @@ pub fn bootstrap(values: &[f64], seed: u64) -> Option<Median> {
     Some(Median { median, interval: at(0.025).zip(at(0.975)) })
 }
 
-/// The centre of differences that lie alike on both sides of it: lower end, the median of the means
-/// of all pairs of them, upper end (Hodges and Lehmann 1963; the ends are those that Wilcoxon's test
-/// does not refuse in 95 of 100 cases). Where one of thirty measurements is far off it is as good as where
-/// none is. `None` of fewer than [`INTERVAL_FROM`] values and where one is no number.
+/// The centre of differences with a symmetric distribution: lower end, the median of the means of all
+/// pairs, upper end (Hodges and Lehmann 1963; the ends are those that Wilcoxon's test does not reject
+/// in 95 of 100 cases). One outlier in thirty measurements does not harm it. `None` for fewer than
+/// [`INTERVAL_FROM`] values, or if one is not a number.
 pub fn centre(values: &[f64]) -> Option<(f64, f64, f64)> {
     let count = values.len();
     if count < INTERVAL_FROM {
@@ -85,7 +84,7 @@ mod tests {
     fn one_that_is_far_off_does_not_move_the_centre() {
         assert_eq!(centre(&[1.0; 5]), None);
         assert_eq!(centre(&[f64::NAN; 9]), None);
-        // Of six all but the least and the greatest are inside in fewer than 95 of 100 cases.
+        // Of six values, the range without the smallest and the largest holds it in fewer than 95 of 100 cases.
         assert_eq!(centre(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), Some((1.0, 3.5, 6.0)));
         let mut values: Vec<f64> = (0..30).map(f64::from).collect();
         let (low, middle, high) = centre(&values).unwrap();
@@ -135,7 +134,7 @@ mod tests {
         assert_eq!(bootstrap(&[], 1), None);
     }
 
-    /// Of many series whose median is known, the interval holds it in about 95 of 100.
+    /// Over many series with a known median, the interval contains it in about 95 of 100.
     #[test]
     fn the_interval_is_as_wide_as_it_says() {
         let mut chance = Chance::new(11);

@@ -1,4 +1,4 @@
-//! Machines and programs made by hand, for tests.
+//! Handmade machines and programs for tests.
 
 use crate::plan::Plan;
 use crate::runtime::{Given, Program};
@@ -9,7 +9,7 @@ use rtscope_model::resources::{Resources, Source};
 use rtscope_model::runtimes::OcamlRelease;
 use std::sync::Arc;
 
-/// `cores` with `threads` each, numbered core by core; a quota in a control group.
+/// A machine of `cores` with `threads` each, numbered core by core; the quota is in a control group.
 pub fn machine(cores: u32, threads: u32, quota_cpus: Option<f64>) -> Resources {
     let source = |what: &str, path: &str| Source { what: what.into(), path: path.into(), text: String::new() };
     Resources {
@@ -30,7 +30,7 @@ pub fn machine(cores: u32, threads: u32, quota_cpus: Option<f64>) -> Resources {
     }
 }
 
-/// `machine` in a control group that allows so many bytes.
+/// `machine` in a control group with a limit of `bytes`.
 pub fn limited(machine: Resources, bytes: u64) -> Resources {
     Resources {
         memory_limit_bytes: Some(bytes),
@@ -40,7 +40,7 @@ pub fn limited(machine: Resources, bytes: u64) -> Resources {
     }
 }
 
-/// A threaded program of GHC 9.6 that accepts everything.
+/// A threaded GHC 9.6 program that accepts everything.
 pub fn open() -> Ghc {
     Ghc {
         version: Some((9, 6, 6)),
@@ -51,18 +51,18 @@ pub fn open() -> Ghc {
     }
 }
 
-/// A program of that link, called `mill`.
+/// A program with this link, called `mill`.
 pub fn mill(ghc: Ghc, given: Given) -> Program {
     Program { name: Some("./mill".into()), link: Ok(Arc::new(ghc)), given }
 }
 
-/// What a GHC program was given by its environment and on its command line.
+/// The options of a GHC program from its environment and on its command line.
 pub fn given(ghcrts: &str, arguments: &[&str]) -> Given {
     let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
     Given { variables: [("GHCRTS", ghcrts.to_owned())].into(), arguments }
 }
 
-/// A program of OCaml with `own` in its variable.
+/// An OCaml program with `own` in its variable.
 pub fn churn(release: Option<OcamlRelease>, own: Option<&str>) -> Program {
     let variables = own.iter().map(|own| ("OCAMLRUNPARAM", (*own).to_owned())).collect();
     let given = Given { variables, arguments: Vec::new() };

@@ -1,11 +1,9 @@
-//! In which order configurations are tried. Owns the design: whole blocks, in each of
-//! which every configuration runs once, so that a slow spell of the machine falls on
-//! all of them alike.
+//! The order in which configurations are tried. Owns the design: whole blocks, in each of which every
+//! configuration runs once, so that a slow spell of the machine affects all of them alike.
 
 use rtscope_model::chance::Chance;
 
-/// `blocks` blocks of the numbers below `configurations`, each in an order of its own
-/// that follows from `seed`.
+/// `blocks` permutations of the numbers below `configurations`; `seed` determines each order.
 pub fn blocks(configurations: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut chance = Chance::new(seed);
     let mut block = || {

@@ -1,5 +1,5 @@
-//! How pebble's events become pauses. A hollow asks, each says that it has stopped, each works and
-//! goes on; nothing is sequential, and nothing is left out.
+//! Turns pebble's events into pauses. A hollow requests a pause, each hollow reports that it has
+//! stopped, works and resumes; nothing is sequential, and nothing is left out.
 
 use crate::{PEBBLE, rule};
 use rtscope_analyze::Context;
@@ -13,7 +13,7 @@ use rtscope_model::{
 };
 use std::collections::BTreeMap;
 
-/// See the module.
+/// Pebble's analysis.
 pub struct Analysis;
 
 impl Support for Analysis {
@@ -30,7 +30,7 @@ impl Support for Analysis {
     }
 }
 
-/// One hollow's part.
+/// One hollow's part of a pause.
 #[derive(Default)]
 struct Part {
     stopped: Option<Time>,
@@ -38,14 +38,14 @@ struct Part {
     resumed: Option<Time>,
 }
 
-/// A gathering of stones.
+/// A gathering that has not ended.
 struct Open {
     leader: LaneId,
     requested: Time,
     parts: BTreeMap<LaneId, Part>,
 }
 
-/// The recogniser.
+/// Recognizes gatherings.
 #[derive(Default)]
 struct Gatherings {
     hollows: usize,

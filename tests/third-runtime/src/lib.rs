@@ -1,6 +1,6 @@
-//! A runtime that does not exist, from outside the rooms of rtscope: its log format, its analysis
-//! and a rule of its own, added through the registries. Owns "pebble", a runtime that stops its
-//! hollows to gather stones; it is here to show that a third runtime changes no file of `crates/`.
+//! A runtime that does not exist, added from outside rtscope's crates: its log format, its analysis and
+//! its rule come in through the registries. Owns "pebble", a runtime that stops its hollows to gather
+//! stones; it shows that a third runtime changes no file of `crates/`.
 #![forbid(unsafe_code)]
 
 mod analysis;
@@ -22,7 +22,7 @@ pub static PEBBLE: RuntimeInfo = RuntimeInfo {
     ..rtscope_model::runtime::UNKNOWN
 };
 
-/// Makes rtscope know it.
+/// Registers pebble with rtscope.
 pub fn register() {
     rtscope_analyze::runtimes::register(&analysis::Analysis);
     rtscope_decode::formats::register(&log::Format);

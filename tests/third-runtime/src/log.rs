@@ -1,4 +1,4 @@
-//! Pebble's log: text, an event on each line. The first line names the version and the hollows:
+//! Pebble's log: text with one event per line. The first line gives the version and the number of hollows:
 //!
 //! ```text
 //! pebble 0.3 hollows=2
@@ -6,7 +6,7 @@
 //! NANOSECONDS HOLLOW live BYTES
 //! ```
 //!
-//! What cannot be read is a loss; nothing panics.
+//! Unreadable lines count as losses; nothing panics.
 
 use crate::PEBBLE;
 use rtscope_decode::formats::{BATCH, Counted, Events, Log, LogError, LogFacts, LogFormat, Opening};
@@ -16,10 +16,10 @@ use rtscope_model::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The longest log that is read, bytes: it is a test's.
+/// Longest log that is read, bytes: test logs are short.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// See the module.
+/// The format of pebble's log.
 pub struct Format;
 
 impl LogFormat for Format {
@@ -107,7 +107,7 @@ fn event(line: &str) -> Option<(u64, u16, Runtime)> {
     Some((at, hollow, body))
 }
 
-/// The word that stands for it in the log.
+/// The event's word in the log.
 fn name(body: &Runtime) -> &'static str {
     match body {
         Runtime::StopRequested { .. } => "asks",
@@ -119,7 +119,7 @@ fn name(body: &Runtime) -> &'static str {
     }
 }
 
-/// Events, all of them read.
+/// All events of a log, already read.
 #[derive(Default)]
 struct Lines {
     events: Vec<Event>,

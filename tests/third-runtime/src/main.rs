@@ -1,4 +1,4 @@
-//! `rtscope`, and it knows pebble.
+//! `rtscope` with support for pebble.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,10 +1,10 @@
-//! `uneven-hollows`: one hollow is waited for in most gatherings. Fewer hollows than the machine has
-//! processors would leave one for whatever keeps it. Cost: the time that all others waited for it.
+//! `uneven-hollows`: most gatherings wait for the same hollow. With fewer hollows than processors, one
+//! processor remains for whatever delays it. Cost: the time that all others waited for it.
 
 use rtscope_analyze::findings::{Cost, Facts, Rule, STOP, Verdict, sure};
 use rtscope_model::Remedy;
 
-/// The one rule.
+/// Pebble's only rule.
 pub static RULES: [&Rule; 1] = [&Rule {
     id: "uneven-hollows",
     explains: &["standing-still"],

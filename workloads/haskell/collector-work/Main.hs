@@ -84,7 +84,7 @@ work "weak" with amount turns = do
   bytes cold >>= collect turns performMajorGC . chill
   readIORef key >>= touch
 work "finalisers" with amount turns = do
-  -- A finaliser that takes as long as the text is, and leaves nothing behind.
+  -- A finaliser that takes as long as the text is, and leaves nothing.
   text <- mallocBytes 100000
   fillBytes text 1 99999
   pokeByteOff text 99999 (0 :: Word8)
@@ -192,7 +192,7 @@ touchPages (Bytes b) size = forM_ [0, 512 .. size `div` 8 - 1] $ \(I# at) -> IO 
 
 data W = W (Weak# ())
 
--- | A weak pointer of which nobody else knows.
+-- | A weak pointer that nothing else refers to.
 weakly :: IORef Int -> IO W
 weakly (IORef (STRef var)) = IO $ \s -> case mkWeakNoFinalizer# var () s of (# s1, w #) -> (# s1, W w #)
 

@@ -1,5 +1,5 @@
 -- | One worker allocates without rest, so that there is always a collection to stop
--- for; beside it, on the other capability, some code of which a workload claims
+-- for; in parallel, on the other capability, some code of which a workload claims
 -- something. Owns the two threads and their end.
 module Beside (beside, restOfArguments) where
 

@@ -17,7 +17,7 @@ import System.Environment (getArgs)
 import System.IO
 import Text.Read (readMaybe)
 
--- | What @--name NUMBER@ says for each name, else the number beside it. Anything else on
+-- | What @--name NUMBER@ says for each name, else its default in the list. Anything else on
 -- the command line is an error.
 options :: [(String, Int)] -> IO (String -> Int)
 options known = do

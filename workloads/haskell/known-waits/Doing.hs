@@ -54,7 +54,7 @@ inTransaction :: TVar Int -> IO ()
 inTransaction variable = atomically (readTVar variable >>= \value -> when (value == 0) retry)
 {-# NOINLINE inTransaction #-}
 
--- | Until it is told to stop, on a capability.
+-- | Runs on a capability until it is asked to stop.
 running :: IORef Bool -> IO ()
 running stop = go 1
   where
@@ -68,7 +68,7 @@ steps 0 value = value
 steps left value = steps (left - 1) ((value * 7919 + left) `mod` 1000003)
 {-# NOINLINE steps #-}
 
--- | One value for all who ask for it; whoever asks first does something else first.
+-- | One value for all threads that demand it; the first of them does something else first.
 lazily :: IO () -> IO Int
 lazily action = return (slowly action)
 {-# NOINLINE lazily #-}

@@ -6,7 +6,7 @@ import Control.Exception
 
 newtype Lock = Lock (MVar Int)
 
--- | How a lock is taken: the function on top of the stack of whoever waits for it has that name.
+-- | How a lock is taken: the function on top of the stack of a waiting thread has that name.
 data Way = ByWith | ByModify | ByBracket | Plainly
 
 ways :: [Way]

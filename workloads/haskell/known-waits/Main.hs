@@ -95,7 +95,7 @@ busy around = do
     else lockHeld around ready >> valueComputed around run
   replicateM_ 3 (forkOn 1 (running (stop around)))
 
--- | A lock that somebody has who does that, and some who want it.
+-- | A lock held by a thread that does this, and some threads that want it.
 lockHeld :: Around -> Does -> IO ()
 lockHeld around does = do
   let ofCase = "lock, holder: " ++ called does
@@ -113,7 +113,7 @@ visitors around ofCase lock who = do
     visitor <- begin forkIO (withLock way lock (return ()))
     tell around (known ofCase "lock" (wayName way) visitor) {object = Just ofCase, holder = who}
 
--- | A value that somebody computes who does that, and some who want it.
+-- | A value computed by a thread that does this, and some threads that want it.
 valueComputed :: Around -> Does -> IO ()
 valueComputed around does = do
   let ofCase = "value, owner: " ++ called does
@@ -127,7 +127,7 @@ valueComputed around does = do
     who <- begin forkIO (demanding value)
     tell around (known ofCase "value" "demanding" who) {object = Just ofCase, holder = Just (owner, kinds does)}
 
--- | Who waits for a lock has another; who has that sleeps.
+-- | A thread that waits for a lock holds another one; the first one's holder sleeps.
 chain :: Around -> IO ()
 chain around = do
   (first, second, inside) <- (,,) <$> newLock <*> newLock <*> newEmptyMVar
@@ -141,7 +141,7 @@ chain around = do
   tell around (known "chain" "lock" (wayName behind) middle) {object = Just "chain, second", holder = held}
   visitors around "chain" first (Just (middle, ["lock"]))
 
--- | Whoever took this lock has ended.
+-- | The thread that took this lock has ended.
 dead :: Around -> IO ()
 dead around = do
   (lock, taken) <- (,) <$> newLock <*> newEmptyMVar
@@ -149,7 +149,7 @@ dead around = do
   takeMVar taken
   visitors around "lock, holder: ended" lock Nothing
 
--- | A variable that somebody will fill.
+-- | A variable that another thread will fill.
 readers :: Around -> IO ()
 readers around = do
   variable <- newEmptyMVar
@@ -160,7 +160,7 @@ readers around = do
     who <- begin forkIO (reading variable)
     tell around (known "read" "lock" "reading" who) {object = Just "read", holder = Just (filler, ["time"])}
 
--- | An exception for one who takes none.
+-- | An exception for a thread that receives none.
 throwers :: Around -> IO ()
 throwers around = do
   inside <- newEmptyMVar

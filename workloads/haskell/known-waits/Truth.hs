@@ -16,7 +16,7 @@ data Known = Known
     place :: String,
     -- | The thing: those that wait for the same have the same text.
     object :: Maybe String,
-    -- | Who has that, and what that thread does: words of rtscope's, any of which is right.
+    -- | The thread that holds it, and what that thread does, in rtscope's terms, any of which is right.
     holder :: Maybe (ThreadId, [String]),
     -- | The function that it called, where it is in foreign code.
     callee :: Maybe String

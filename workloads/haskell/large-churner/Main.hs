@@ -1,6 +1,6 @@
 -- | Documents with a body of 900 KB and an index of 50 KB: arrays that are too large to be
 -- moved. The bodies are dropped, the indices kept. Where the argument is @between@ each index
--- was made beside its body, and keeps the megablock that both lie in; where it is @apart@ all
+-- was made next to its body, and keeps the megablock that both lie in; where it is @apart@ all
 -- of them were made first, and lie together.
 module Main (main) where
 

@@ -1,5 +1,5 @@
 -- | Four workers that do most of their work while they hold a lock. The argument is
--- the number of locks: with as many as workers nobody waits.
+-- the number of locks: with as many as workers no worker waits.
 module Main (main) where
 
 import Control.Concurrent

@@ -2,7 +2,7 @@
 
 -- | A service that signs what it is asked: each request derives a key, waits in a queue
 -- of limited length for one of the workers, which derives another and writes it down, and
--- answers with both. Whoever waits to get in is woken at each step of the queue, so that a
+-- answers with both. A thread that waits to get in is woken at each step of the queue, so that a
 -- crowd makes the queue slower: while there are CPUs for all capabilities no crowd gathers.
 -- Options: --port, --rounds (of key derivation, twice for a request), --workers, --queue.
 module Main (main) where

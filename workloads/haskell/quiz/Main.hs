@@ -24,7 +24,7 @@ main = do
   asked <- newIORef 0
   serve (option "port") (answer store (option "work") (option "slow-every") asked)
 
--- | Answers alike at every path; who asks is the next of all students in a mixed order.
+-- | Answers alike at every path; each request is from the next of all students in a mixed order.
 answer :: Store -> Int -> Int -> IORef Int -> Application
 answer store searched slowEvery asked _ respond = do
   turn <- atomicModifyIORef' asked (\n -> (n + 1, n + 1))

@@ -24,7 +24,7 @@ next store searched turn before = (marked {seen = foldl' note recently quiz}, qu
     better found questions = forced (take 10 (sortOn fst (found ++ map weighed questions)))
     weighed q = (distance marked recently q, q)
 
--- | The list with all of its places known, so that nothing behind it stays alive.
+-- | The list with all of its places known, so that nothing it was computed from stays alive.
 forced :: [a] -> [a]
 forced list = foldr seq list list
 

@@ -1,4 +1,4 @@
--- | Swaps entries of a large old array, and makes garbage beside it. An array of
+-- | Swaps entries of a large old array, and also makes garbage. An array of
 -- pointers that was written to has to be looked through in each collection of the
 -- young, an array of numbers has not. The argument is "boxed" or "unboxed".
 module Main (main) where

@@ -14,7 +14,7 @@ main = do
       _ <- forkIO (threadDelay (read seconds * 1000000) >> writeIORef over True)
       let loop = do
             replicateM_ 20 (traceEventIO (replicate 1000 'x'))
-            -- At most 20 MB a second: who looks after the log may come a quarter of a
+            -- At most 20 MB a second: the reader of the log may come a quarter of a
             -- second late on a busy machine.
             threadDelay 1000
             stop <- readIORef over

@@ -1,4 +1,4 @@
--- | One worker with fixed work beside threads that sleep. The arguments: its rounds, how many threads sleep.
+-- | One worker with fixed work, next to threads that sleep. The arguments: its rounds, how many threads sleep.
 module Main (main) where
 
 import Control.Concurrent

@@ -27,7 +27,7 @@ turns deadline turn total = do
       one <- evaluate (turn total)
       turns deadline turn (total + one `mod` 3 + 1)
 
--- | Who offers the left part asks for it next.
+-- | The thread that sparks the left part needs it next.
 fizzle :: Int -> Int
 fizzle seed = go (2000 :: Int) seed
   where

@@ -20,7 +20,7 @@ turn :: Int -> IO Int
 turn number = do
   let parts = [fib (18 + (number + i) `mod` 5) | i <- [1 .. 40]]
   total <- evaluate (sparkAll parts (sum parts))
-  -- Nobody asks for these: what no lane has run by the next collection is dropped.
+  -- No thread demands these: what no lane has run by the next collection is dropped.
   evaluate (sparkAll [fib (i `mod` 3) + number | i <- [1 .. burst]] ())
   known <- evaluate (fib (number `mod` 3))
   evaluate (known `par` ())

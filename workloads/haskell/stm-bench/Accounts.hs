@@ -1,6 +1,6 @@
 -- | Accounts between which money goes to and fro: transfers alone, and transfers while others
 -- read all accounts in one transaction. Owns both benchmarks: no money is made or lost, and
--- nobody ever sees that some is under way.
+-- no thread ever sees that some is under way.
 module Accounts (transfers, audits) where
 
 import Control.Concurrent.STM
@@ -26,7 +26,7 @@ move accounts from to amount = do
   writeTVar (accounts ! from) $! there - amount
   writeTVar (accounts ! to) $! other + amount
 
--- | Transfers of what is there; nobody goes below nothing.
+-- | Transfers of what is there; no account goes below zero.
 transfers :: Asked -> IO Ready
 transfers asked = do
   accounts <- opened (keys asked) 1000
@@ -52,7 +52,7 @@ transfers asked = do
 ofWhichOneReads :: Int
 ofWhichOneReads = 500
 
--- | Long transactions that only read beside short ones that write. A quarter of the threads
+-- | Long transactions that only read, in parallel with short ones that write. A quarter of the threads
 -- reads, one of two or three; one thread alone does both.
 audits :: Asked -> IO Ready
 audits asked = do

@@ -33,6 +33,6 @@ hash limit = do
           return [show key ++ " is in the wrong bucket" | Just key <- [astray]]
       }
 
--- | By multiplication, so that keys beside each other do not share a bucket.
+-- | By multiplication, so that adjacent keys do not share a bucket.
 place :: Int -> Int -> Int
 place size key = fromIntegral ((fromIntegral key * 0x9e3779b97f4a7c15 :: Word64) `shiftR` 33) `mod` size

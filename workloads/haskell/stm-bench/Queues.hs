@@ -11,7 +11,7 @@ import Foreign.Ptr (Ptr)
 import Foreign.Storable (peekElemOff, pokeElemOff)
 import Work
 
--- | Who put it, and as which of his own.
+-- | The thread that put it, and its number among that thread's items.
 data Item = Item !Int !Int
 
 -- | What comes out next, and what was put last.
@@ -110,7 +110,7 @@ queued asked = do
       , spoil = atomically (put queue (Item 0 0))
       }
 
--- | How many items are in a queue beside it: so both sides know when to wait.
+-- | A queue with the number of its items: so both sides know when to wait.
 data Limited = Limited !Int !(TVar Int) !Queue
 
 give :: Worker -> Limited -> Item -> STM ()

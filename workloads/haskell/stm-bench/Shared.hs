@@ -1,4 +1,4 @@
--- | One number that all threads raise by one: nothing can run beside anything else.
+-- | One number that all threads raise by one: no two transactions can run in parallel.
 module Shared (shared) where
 
 import Control.Concurrent.STM

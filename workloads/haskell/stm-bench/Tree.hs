@@ -19,7 +19,7 @@ data Node = Leaf | Node !Colour !Int !Link !Link
 
 type Link = TVar Node
 
--- | A side of a node; every case below is told once, for the side that it comes from.
+-- | A side of a node; every case below is written once, for the side that it comes from.
 data Side = L | R
 
 -- | A node by its children on this side and on the other.
@@ -177,7 +177,7 @@ levelled side link Short =
     Node colour key left right -> do
       let (near, far) = ways side left right
       readTVar far >>= \case
-        -- Nothing is beside what is short of a black node only where the tree is wrong.
+        -- What is short of a black node has no sibling only if the tree is wrong.
         Leaf -> return Short
         Node Red sibling lower upper -> do
           let (inner, outer) = ways side lower upper
@@ -188,7 +188,7 @@ levelled side link Short =
           let (inner, outer) = ways side lower upper
           nephews side link (colour, key, near, far) (sibling, inner, outer)
 
--- | The same beside a black sibling.
+-- | The case of a black sibling.
 nephews :: Side -> Link -> (Colour, Int, Link, Link) -> (Int, Link, Link) -> STM Dropped
 nephews side link (colour, key, near, far) (sibling, inner, outer) = do
   (innermost, outermost) <- (,) <$> readTVar inner <*> readTVar outer

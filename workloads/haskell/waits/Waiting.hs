@@ -48,7 +48,7 @@ takeForEver :: MVar () -> IO ()
 takeForEver variable = forkIO (threadDelay 100000000 >> putMVar variable ()) >> takeMVar variable
 {-# NOINLINE takeForEver #-}
 
--- | One value for all who ask for it.
+-- | One value for all threads that demand it.
 lazily :: Int -> IO Int
 lazily seconds = return (slowValue seconds)
 {-# NOINLINE lazily #-}

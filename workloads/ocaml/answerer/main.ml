@@ -1,7 +1,7 @@
 (* answerer MIB EVERY SECONDS: an HTTP server of one domain with so many MiB of small live
-   values. Every so many milliseconds it collects the whole heap ([Gc.full_major]): those
-   who ask meanwhile wait. It says "port N" first, answers everybody for so many seconds,
-   and says how many it answered and how many collections that were. *)
+   values. Every so many milliseconds it collects the whole heap ([Gc.full_major]): clients
+   that ask meanwhile wait. It prints "port N" first, answers all requests for so many seconds,
+   and prints how many it answered and how many collections that were. *)
 
 let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine"
 let chunk = Bytes.create 4096

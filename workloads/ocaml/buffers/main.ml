@@ -1,4 +1,4 @@
-(* Pages of numbers outside the heap, beside a heap of small values. The arguments: how, kilobytes of a page, values that
+(* Pages of numbers outside the heap, and a heap of small values. The arguments: how, kilobytes of a page, values that
    live, seconds.
    fresh: each piece of work gets a page of its own; pooled: all use one. *)
 

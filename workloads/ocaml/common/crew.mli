@@ -1,4 +1,4 @@
-(** Workers that all do the same: as processes, as domains beside a main domain that
+(** Workers that all do the same: as processes, as domains next to a main domain that
     only waits for them, or as domains of which the main one is one. *)
 
 type mode =
@@ -16,4 +16,4 @@ val argument : int -> string -> string
 (** [argument n default] is the program's [n]-th argument. *)
 
 val number : int -> int -> int
-(** The same as a number. *)
+(** The argument as a number. *)

@@ -4,7 +4,7 @@
 
    domain_map [DOMAINS [MILLISECONDS]] prints a line for each domain, the first one
    included, when all have ended: index of its ring, its thread, its backup thread (- where
-   that had served no collection when domains were told to end, or threads go unnamed), how
+   that had served no collection when domains were asked to end, or threads go unnamed), how
    it spent its time. *)
 
 let ways = [| "allocates"; "waits"; "sleeps"; "locks"; "allocates-little" |]

@@ -1,5 +1,5 @@
 (* idle IDLERS MILLIONS: the main domain makes so many million short-lived references
-   beside so many domains that wait for work which never comes. *)
+   next to so many domains that wait for work which never comes. *)
 
 let mutex = Mutex.create ()
 let changed = Condition.create ()

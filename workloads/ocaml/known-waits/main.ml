@@ -49,7 +49,7 @@ let does () =
       ("call without the domain", "call", "in_call", Some "known_await_released", Doing.in_call);
     ] )
 
-(* A mutex that somebody has who does that, and some who want it. *)
+(* A mutex held by a thread that does this, and some threads that want it. *)
 let lock_held ?(begins = start) (name, kind, place, callee, what) =
   let case = "lock, holder: " ^ name in
   let mutex, taken = (Mutex.create (), Atomic.make false) in
@@ -66,7 +66,7 @@ let lock_held ?(begins = start) (name, kind, place, callee, what) =
     known case "lock" "in_lock" ~thing:case ~holder:(holder, kind) (start (fun () -> Doing.in_lock mutex))
   done
 
-(* Who waits for a mutex has another; who has that sleeps. *)
+(* A thread that waits for a mutex holds another one; the first one's holder sleeps. *)
 let chain () =
   let first, second, taken = (Mutex.create (), Mutex.create (), Atomic.make 0) in
   let take mutex what () =
@@ -87,7 +87,7 @@ let chain () =
       (start (fun () -> Doing.in_lock first))
   done
 
-(* Whoever took this mutex has ended. *)
+(* The thread that took this mutex has ended. *)
 let dead () =
   let mutex = Mutex.create () in
   let _, thread = in_thread (fun () -> Mutex.lock mutex) in
@@ -119,7 +119,7 @@ let joins running =
   known "join of a thread" "child" "in_thread_join" ~thing:"thread"
     (start (fun () -> Doing.in_thread_join thread))
 
-(* A domain that is kept answers nobody who wants to collect, and a start of another may: all are kept at once, at last. *)
+(* A domain that is held does not answer requests to collect, which the start of another may make: all are held at once, at the end. *)
 let keep = Atomic.make false
 
 (* A domain one of whose threads has it in a call, and the others want it. *)
@@ -178,5 +178,5 @@ let () =
   settle ();
   Truth.write_times from (Truth.now ());
   Unix.kill child Sys.sigkill;
-  (* Nobody is waited for. *)
+  (* No thread is waited for. *)
   Unix._exit 0

@@ -4,7 +4,7 @@ external thread : unit -> int = "known_thread"
 external now : unit -> int = "known_now"
 
 type t = {
-  (* The system's number, once the thread has told it. *)
+  (* The system's number, once the thread has reported it. *)
   who : int;
   (* What it is a case of. *)
   case : string;
@@ -14,7 +14,7 @@ type t = {
   place : string;
   (* The thing: those that wait for the same have the same text. *)
   thing : string option;
-  (* Who has that, and what that thread does: a word of rtscope's. *)
+  (* The thread that holds it, and what that thread does, in rtscope's terms. *)
   holder : (int * string) option;
   (* The function of the program that it called, where it is in foreign code. *)
   callee : string option;

@@ -5,7 +5,7 @@ type connection = { socket : Unix.file_descr; mutable pending : string }
 
 type server = {
   listener : Unix.file_descr;
-  wake_read : Unix.file_descr;  (* something changed: who waits has to look again *)
+  wake_read : Unix.file_descr;  (* something changed: waiting threads must check again *)
   wake_write : Unix.file_descr;
   turn : Mutex.t;  (* held by the one domain that waits *)
   state : Mutex.t;  (* guards what follows *)

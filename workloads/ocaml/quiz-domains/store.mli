@@ -22,7 +22,7 @@ val topic : t -> int -> question list
 val in_topic : question -> int
 
 val change : t -> int -> (student -> student * 'a) -> int * student * 'a
-(** [change store turn f] puts [f student] in a student's place; nobody else changes it
+(** [change store turn f] puts [f student] in a student's place; no other domain changes it
     meanwhile. Which one follows from the turn. Gives its number and what it was before. *)
 
 val mix : int -> int

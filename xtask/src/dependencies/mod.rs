@@ -1,5 +1,5 @@
-//! What the workspace depends on, as cargo says it: licences and sources held to `deny.toml`, and the
-//! bill of materials of a release. Owns reading both; refuses to know advisories: cargo-deny does.
+//! The workspace's dependencies as cargo lists them: checks licences and sources against `deny.toml`, and
+//! makes a release's bill of materials. Owns reading both; cargo-deny checks advisories.
 
 pub mod sbom;
 
@@ -11,10 +11,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Where crates may come from.
+/// The source that crates may come from.
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// What is read of `deny.toml`.
+/// The part of `deny.toml` that is read.
 #[derive(Debug, Deserialize)]
 struct Deny {
     licenses: Licences,
@@ -35,7 +35,7 @@ struct Exception {
 }
 
 impl Licences {
-    /// Whether the package of this name may have this licence.
+    /// Whether the package `name` may have this licence.
     fn permit(&self, name: &str, licence: &str) -> Result<bool> {
         let own = self.exceptions.iter().filter(|exception| exception.name == name).flat_map(|one| &one.allow);
         let allowed = self.allow.iter().chain(own).map(|text| Licensee::parse(text).with_context(|| text.clone()));
@@ -45,8 +45,8 @@ impl Licences {
     }
 }
 
-/// One sentence for each dependency whose licence or source `deny.toml` does not permit. Without a
-/// network once the crates are there; of this machine's platform.
+/// One sentence for each dependency whose licence or source `deny.toml` does not permit. Needs no network
+/// once the crates are downloaded; checks this machine's platform only.
 ///
 /// # Errors
 /// cargo cannot be run, or `deny.toml` cannot be read.
@@ -60,7 +60,7 @@ fn wrong(licences: &Licences, metadata: &Value) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     for package in metadata["packages"].as_array().context("cargo names no packages")? {
         let (name, version) = (text(package, "name"), text(package, "version"));
-        // Without a source it is a package of this workspace.
+        // A package without a source belongs to this workspace.
         let Some(source) = package["source"].as_str() else { continue };
         if source != CRATES_IO {
             wrong.push(format!("{name} {version} comes from {source}, which deny.toml does not permit"));
@@ -80,7 +80,7 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// What cargo says of the workspace and of all that it depends on here.
+/// Cargo's metadata of the workspace and all its dependencies on this platform.
 fn metadata(root: &Path) -> Result<Value> {
     let host = output(Command::new("rustc").arg("-vV"))?;
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc names no host")?;
@@ -89,7 +89,7 @@ fn metadata(root: &Path) -> Result<Value> {
     Ok(serde_json::from_str(&output(&mut cargo)?)?)
 }
 
-/// What a command prints.
+/// The output of a command.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_owned();
     let done = command.output().with_context(|| format!("{} cannot be run", program.display()))?;

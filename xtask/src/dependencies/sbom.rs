@@ -1,6 +1,6 @@
-//! `xtask sbom`: the bill of materials of `rtscope`, in CycloneDX's JSON. Owns what is in it: the program,
-//! each package that is linked into it or builds it, with licence and checksum, and which takes which.
-//! The same tree gives the same bytes: no time, no random number.
+//! `xtask sbom`: the bill of materials of `rtscope`, as CycloneDX JSON. Owns its content: the program, each
+//! package that is linked into it or builds it, with licence and checksum, and their dependencies. The
+//! output is reproducible: it contains no time and no random number.
 
 use super::{metadata, text};
 use anyhow::{Context, Result};
@@ -22,7 +22,7 @@ pub fn document(root: &Path) -> Result<Value> {
     of(&metadata(root)?, &checksums(&lock)?)
 }
 
-/// Of each name and version.
+/// Checksums by name and version.
 type Checksums = BTreeMap<(String, String), String>;
 
 fn checksums(lock: &str) -> Result<Checksums> {
@@ -64,7 +64,7 @@ fn of(metadata: &Value, checksums: &Checksums) -> Result<Value> {
     }))
 }
 
-/// What an edge leads to, unless only tests take it.
+/// The package that an edge leads to, unless only tests use it.
 fn taken(edge: &Value) -> Option<String> {
     let kinds = edge["dep_kinds"].as_array()?;
     let shipped = kinds.iter().any(|kind| kind["kind"].is_null() || kind["kind"] == "build");

@@ -1,5 +1,5 @@
-//! Machines for tests: guests of several shapes, and what their kernels say in /proc
-//! and /sys, kept as `fixtures/machines/NAME.tree`. Owns the shapes and what is taken.
+//! Machines for tests: guests of several shapes, and their kernels' /proc and /sys, stored as
+//! `fixtures/machines/NAME.tree`. Owns the shapes and what is read.
 
 use super::Guest;
 use super::images::Images;
@@ -17,16 +17,16 @@ use std::time::Duration;
 pub struct Shape {
     /// Name of the fixture.
     pub name: &'static str,
-    /// One sentence.
+    /// Description in one sentence.
     pub about: &'static str,
     processor: &'static [&'static str],
-    /// What is done before the files are read.
+    /// Shell commands that run before the files are read.
     before: &'static str,
-    /// What the reader is started with.
+    /// Command that the reader is started with.
     with: &'static str,
 }
 
-/// `-cpu max` would give wrong siblings.
+/// `-cpu max` would report wrong siblings.
 const ONE_SOCKET: [&str; 4] = ["-cpu", "Skylake-Server", "-smp", "8,sockets=1,cores=4,threads=2"];
 const TWO_SOCKETS: [&str; 12] = [
     "-cpu",
@@ -43,14 +43,14 @@ const TWO_SOCKETS: [&str; 12] = [
     "node,nodeid=1,cpus=4-7,memdev=m1",
 ];
 
-/// A group with half a CPU, in it one without a limit, in it the reader.
+/// A group with half a CPU, in it a group without a limit, in that the reader.
 const NESTED: &str = "cd /sys/fs/cgroup; echo '+cpu +memory' > cgroup.subtree_control
 mkdir outer; echo '+cpu +memory' > outer/cgroup.subtree_control; mkdir outer/inner
 echo '50000 100000' > outer/cpu.max; echo 268435456 > outer/memory.max; echo 402653184 > outer/inner/memory.high
 echo $$ > outer/inner/cgroup.procs; cd /results
 ";
 
-/// Every guest that is harvested.
+/// All guests that are harvested.
 pub const SHAPES: [Shape; 9] = [
     Shape {
         name: "cores-4-threads-8",
@@ -118,7 +118,7 @@ echo $$ > job/cgroup.procs; cd /results",
     },
 ];
 
-/// What is read, by a process that stays the same while it reads: `$$` is the shell's.
+/// Reads the files in one process that does not change meanwhile: `$$` is the shell.
 const READ: &str = r#"#!/bin/sh
 file() { [ -r "$1" ] && [ -f "$1" ] || return; echo "== ${2:-${1#/}}"; cat "$1" 2>/dev/null | awk 1; }
 for name in status cgroup mountinfo; do file /proc/$$/$name proc/self/$name; done
@@ -142,14 +142,14 @@ find /sys/fs/cgroup -type d | sort | while read -r group; do
 done
 "#;
 
-/// Boots `shape`; gives its tree as text. `more` runs in the guest after it was read, in
-/// the same surroundings, with `/results` as its working directory.
+/// Boots `shape`; returns its tree as text. `more` runs in the guest after the reading, in the same
+/// surroundings, with `/results` as its working directory.
 pub fn boot(shape: &Shape, scratch: &Path, programs: &[&Path], more: &str) -> Result<(String, PathBuf)> {
     let tree = Tree::new(&scratch.join("files"))?;
     let unshare = Path::new("/usr/bin/unshare");
     for program in programs.iter().chain([&unshare]) {
         let name = program.file_name().unwrap_or_default().to_string_lossy();
-        // Called by its path: the shell prefers its own, which knows no control groups.
+        // Call the program by its path: the shell prefers its own applet, which does not know control groups.
         tree.program(program, ("", &format!("sbin/{name}")), Path::new("/"), |name| Command::new(name))?;
     }
     let script = format!(
@@ -168,7 +168,7 @@ pub fn boot(shape: &Shape, scratch: &Path, programs: &[&Path], more: &str) -> Re
     Ok((fs::read_to_string(results.join("tree"))?, results))
 }
 
-/// Makes the fixtures anew.
+/// Remakes the fixtures.
 pub fn all(only: Option<&str>, scratch: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
     for shape in SHAPES.iter().filter(|shape| only.is_none_or(|name| name == shape.name)) {
         let (text, _) = boot(shape, scratch, &[], "")?;

@@ -1,5 +1,5 @@
-//! Kernels and hypervisors for guests, from Debian's packages, kept in the cache.
-//! Owns which package has them and where they lie.
+//! Kernels and hypervisors for guests, from Debian's packages, stored in the cache. Owns which package
+//! has them and where they are.
 
 use super::PACKAGES;
 use crate::apt;
@@ -8,30 +8,30 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a guest boots.
+/// The images that a guest boots.
 #[derive(Clone, Debug)]
 pub struct Images {
     /// The kernel.
     pub kernel: PathBuf,
-    /// What runs below it.
+    /// The hypervisor to run the kernel on, if any.
     pub hypervisor: Option<PathBuf>,
 }
 
 impl Images {
-    /// The small kernel for clouds, without a hypervisor.
+    /// The small cloud kernel, without a hypervisor.
     pub fn plain(cache: &Path) -> Result<Images> {
         apt::install(&PACKAGES)?;
         Ok(Images { kernel: kernel(cache, "linux-image-cloud-amd64")?, hypervisor: None })
     }
 
-    /// Xen, and a kernel that can be its first domain.
+    /// Xen, and a kernel that can run as its first domain.
     pub fn with_hypervisor(cache: &Path) -> Result<Images> {
         apt::install(&PACKAGES)?;
         let package = apt::names("^xen-hypervisor-[0-9.]*-amd64$")?.pop().context("Debian has no Xen hypervisor")?;
         let boot = unpacked(cache, &package)?.join("boot");
         let packed = find(&boot, "xen-", ".gz")?;
         let plain = packed.with_extension("");
-        // qemu's loader takes an ELF file.
+        // qemu's loader needs an ELF file.
         if !plain.exists() {
             let done = Command::new("gzip").args(["-d", "-c"]).arg(&packed).output()?;
             ensure!(done.status.success(), "{} cannot be unpacked", packed.display());
@@ -41,14 +41,14 @@ impl Images {
     }
 }
 
-/// The kernel that the package `newest`, which holds none itself, depends on.
+/// The kernel that `newest`, a package without files of its own, depends on.
 fn kernel(cache: &Path, newest: &str) -> Result<PathBuf> {
     let package = apt::depends(newest)?.into_iter().find(|name| name.starts_with("linux-image-"));
     let package = package.with_context(|| format!("{newest} depends on no kernel"))?;
     find(&unpacked(cache, &package)?.join("boot"), "vmlinuz-", "")
 }
 
-/// The folder with the files of `package`.
+/// The folder with the unpacked files of `package`.
 fn unpacked(cache: &Path, package: &str) -> Result<PathBuf> {
     let folder = cache.join("guests").join(package);
     if folder.join("boot").exists() {
@@ -60,7 +60,7 @@ fn unpacked(cache: &Path, package: &str) -> Result<PathBuf> {
     let done = Command::new("dpkg-deb").arg("-x").arg(&archive).arg(&partial).output()?;
     ensure!(done.status.success(), "dpkg-deb {}: {}", package, String::from_utf8_lossy(&done.stderr).trim());
     fs::remove_file(archive)?;
-    // Another process may have been faster; its folder is as good.
+    // Another process may have finished first; its folder is just as good.
     if fs::rename(&partial, &folder).is_err() {
         fs::remove_dir_all(&partial)?;
     }

@@ -1,6 +1,6 @@
-//! Virtual machines under software emulation: a kernel of Debian's, a file system in
-//! memory, a script, and a folder of results. Owns starting and ending them; what is
-//! run inside is for who asks. Needs no virtualisation of this machine's own.
+//! Virtual machines under software emulation: a Debian kernel, a file system in memory, a script, and a
+//! folder of results. Owns starting and ending them; the caller owns what runs inside. Needs no
+//! virtualization support on this machine.
 
 pub mod harvest;
 pub mod images;
@@ -16,10 +16,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tree::Tree;
 
-/// Packages that guests take, beside the kernels.
+/// Packages that guests need in addition to the kernels.
 pub const PACKAGES: [&str; 3] = ["qemu-system-x86", "busybox-static", "cpio"];
 
-/// Runs before every script: results lie in /results until they are sent.
+/// Runs before every script: results stay in /results until they are sent.
 const BEFORE: &str = "#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
@@ -28,34 +28,34 @@ ip link set lo up
 mkdir -p /results; cd /results
 ";
 
-/// Runs after it. The second serial line is a file on the host.
+/// Runs after every script. The second serial line is a file on the host.
 const AFTER: &str = "
 cd /results; stty -F /dev/ttyS1 raw
 tar cz . > /dev/ttyS1; sync; poweroff -f
 ";
 
-/// A guest that does not end is booted so often.
+/// Most attempts to boot a guest that does not end.
 const BOOTS_MAX: usize = 3;
 
 /// One virtual machine.
 #[derive(Clone, Debug)]
 pub struct Guest<'a> {
-    /// What of it is emulated: qemu's `-cpu`, `-smp`, `-numa`.
+    /// The emulated processor: qemu's `-cpu`, `-smp`, `-numa`.
     pub processor: &'a [&'a str],
-    /// Its memory, MiB.
+    /// Memory of the guest, MiB.
     pub memory_mib: u32,
-    /// With a hypervisor between the emulated machine and the kernel: so many virtual
-    /// CPUs has the virtual machine in which the script runs.
+    /// Runs a hypervisor between the emulated machine and the kernel: the number of CPUs of the virtual
+    /// machine in which the script runs.
     pub virtual_cpus: Option<usize>,
     /// Lines of a POSIX shell (busybox), run as root in `/results`.
     pub script: &'a str,
-    /// It is ended after so long.
+    /// Time after which the guest is killed.
     pub limit: Duration,
 }
 
 impl Guest<'_> {
-    /// Boots it with `tree` as its files; gives the folder with what the script left in
-    /// `/results`. All of it lies in `scratch`, which is emptied before.
+    /// Boots the guest with `tree` as its files; returns the folder with what the script left in `/results`.
+    /// All of it is in `scratch`, which is emptied first.
     pub fn run(&self, images: &Images, tree: &Tree, scratch: &Path) -> Result<PathBuf> {
         if scratch.exists() {
             fs::remove_dir_all(scratch)?;
@@ -65,7 +65,7 @@ impl Guest<'_> {
         let files = scratch.join("files.cpio.gz");
         tree.pack(&format!("{BEFORE}{}{AFTER}", self.script), &files)?;
         let (console, sent) = (scratch.join("console"), scratch.join("sent"));
-        // With two emulated processors a timer is lost at times, and the guest with it.
+        // With two emulated processors, a timer is sometimes lost, and the guest hangs.
         let ended = (0..BOOTS_MAX)
             .map(|_| self.emulate(images, &files, &console, &sent))
             .find(|ended| !matches!(ended, Ok(false)));
@@ -81,9 +81,9 @@ impl Guest<'_> {
         Ok(results)
     }
 
-    /// Gives whether it ended by itself.
+    /// Returns whether the guest ended by itself.
     fn emulate(&self, images: &Images, files: &Path, console: &Path, sent: &Path) -> Result<bool> {
-        // Dies with this process, however that ends.
+        // It dies with this process, however that ends.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-no-reboot"]);
         command.args(["-display", "none", "-nodefaults", "-m", &self.memory_mib.to_string()]).args(self.processor);
@@ -99,7 +99,7 @@ impl Guest<'_> {
                 let hypervisor = images.hypervisor.as_ref().context("no hypervisor was asked for")?;
                 let domain = self.memory_mib.saturating_sub(300);
                 let modules = format!("{} console=hvc0 quiet panic=-1,{}", images.kernel.display(), files.display());
-                // Pinned: where there are as many CPUs as virtual ones, none waits for another.
+                // Pinned: with as many CPUs as virtual CPUs, none waits for another.
                 let options = format!(
                     "console=com1 com1=115200,8n1 noreboot=1 dom0_max_vcpus={cpus} dom0_vcpus_pin dom0_mem={domain}M,max:{domain}M"
                 );
@@ -128,7 +128,7 @@ fn to_file(path: &Path) -> String {
     format!("file:{}", path.display())
 }
 
-/// The last lines of a console.
+/// The last lines of a console log.
 fn tail(path: &Path, lines: usize) -> String {
     let text = String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
     let lines: Vec<&str> = text.lines().rev().take(lines).collect();

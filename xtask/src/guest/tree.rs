@@ -1,5 +1,5 @@
-//! The files of a guest: a folder that becomes its file system in memory. Owns
-//! bringing programs with the libraries that they are linked with.
+//! The files of a guest: a folder that becomes its file system in memory. Owns copying programs together
+//! with their shared libraries.
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -7,14 +7,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Files that a guest will have.
+/// The files that a guest will have.
 #[derive(Debug)]
 pub struct Tree {
     root: PathBuf,
 }
 
 impl Tree {
-    /// With busybox, in `root`, which is emptied before.
+    /// A tree with busybox in `root`, which is emptied first.
     pub fn new(root: &Path) -> Result<Tree> {
         if root.exists() {
             fs::remove_dir_all(root)?;
@@ -27,7 +27,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A file, at a path of the guest.
+    /// Copies a file to a path in the guest.
     pub fn copy(&self, from: &Path, to: &str) -> Result<()> {
         let to = self.root.join(to.trim_start_matches('/'));
         fs::create_dir_all(to.parent().context("a file without a folder")?)?;
@@ -35,15 +35,15 @@ impl Tree {
         Ok(())
     }
 
-    /// Folders, at paths of the guest.
+    /// Creates folders at paths in the guest.
     pub fn folders(&self, paths: &[&str]) -> Result<()> {
         let make = |path: &&str| fs::create_dir_all(self.root.join(path.trim_start_matches('/')));
         Ok(paths.iter().try_for_each(make)?)
     }
 
-    /// A program at `below`/`to`, and its libraries below `below` where the program looks for them.
-    /// `command` makes a command that runs in the file system that `program` is linked
-    /// for, and `root` is where that lies here.
+    /// Copies a program to `below`/`to`, and its libraries to where the program looks for them under `below`.
+    /// `command` makes a command that runs in the file system that `program` is linked for; `root` is where
+    /// that file system is on this machine.
     pub fn program(
         &self,
         program: &Path,
@@ -61,7 +61,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Packs it, with `init` as what the kernel starts.
+    /// Packs it, with `init` as the first process.
     pub fn pack(&self, init: &str, into: &Path) -> Result<()> {
         let path = self.root.join("init");
         fs::write(&path, init)?;

@@ -1,5 +1,5 @@
-//! A workload in a guest whose hypervisor has fewer CPUs than it gives: what no test
-//! can make of a machine that runs on the metal. Owns the script; judging is not here.
+//! Runs a workload in a guest whose hypervisor has fewer CPUs than it promises, which no test can set up
+//! on bare metal. Owns the script; results are judged elsewhere.
 
 use super::images::Images;
 use super::tree::Tree;
@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Where the program's own file system lies in the guest.
+/// Folder in the guest of the program's own file system.
 const PROGRAM_ROOT: &str = "/target";
 
-/// Records `program` with `arguments` in a guest; gives the capture, in `scratch`.
+/// Records `program` with `arguments` in a guest; returns the capture, in `scratch`.
 pub fn record(
     host: SharedHost,
     rtscope: (&Path, &[String]),
@@ -43,7 +43,7 @@ pub fn record(
         words(&mut arguments.iter().map(|word| word.to_string_lossy().into_owned())),
     );
     let guest = Guest {
-        // Newer processors have features that emulation and hypervisor do not agree on.
+        // Emulation and hypervisor disagree on features of newer processors.
         processor: &["-cpu", "Nehalem", "-smp", &host.cpus.to_string()],
         memory_mib: 1536,
         virtual_cpus: Some(host.virtual_cpus),

@@ -1,5 +1,5 @@
-//! What is claimed of each kind of work, from `purposes.toml` beside the program. Owns that file's shape and how a
-//! seed draws sizes.
+//! The claims about each kind of work, from `purposes.toml` next to the program. Owns that file's format and
+//! how a seed draws sizes.
 
 use crate::workload::Language;
 use anyhow::{Context, Result, ensure};
@@ -7,38 +7,38 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// The folder of the program, in each language.
+/// The program's folder, for each language.
 pub const PROGRAM: &str = "collector-work";
 
 /// One kind of work.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// What the program calls it.
+    /// Its name in the program.
     #[serde(skip)]
     pub kind: String,
-    /// How much of it in the middle.
+    /// Amount of work per turn, in the middle of the range that seeds draw from.
     pub amount: u64,
-    /// How often.
+    /// Number of turns.
     pub turns: u64,
     /// GHC: runtime flags.
     #[serde(default)]
     pub rts: Vec<String>,
     /// OCaml: `OCAMLRUNPARAM`.
     pub runparam: Option<String>,
-    /// Ids of purposes that it may have.
+    /// Ids of purposes that the work may have.
     #[serde(default)]
     pub expect: Vec<String>,
-    /// Of work that the kernel does: how the label of the door begins through which it is reached.
+    /// For work that the kernel does: prefix of the label of the door through which it is reached.
     pub door: Option<String>,
-    /// What else than its namesake is expected, and why.
+    /// If a different purpose is expected than the kind's namesake: why.
     pub why: Option<String>,
-    /// What tests hold it to; less than [`RIGHT_MIN`] only where less was measured (`docs/purposes.md`).
+    /// Share that tests require; less than [`RIGHT_MIN`] only if less was measured (`docs/purposes.md`).
     #[serde(default = "right_min")]
     pub held_to: f64,
 }
 
-/// The share of known work that shall have the right purpose.
+/// Share of known work that should get the right purpose.
 pub const RIGHT_MIN: f64 = 0.95;
 
 fn right_min() -> f64 {
@@ -60,7 +60,7 @@ pub fn claims(language: Language) -> Result<Vec<Claim>> {
 }
 
 impl Claim {
-    /// The same work in a size that `seed` draws: three quarters to five quarters of it.
+    /// The claim with an amount that `seed` draws: three quarters to five quarters of it.
     pub fn drawn(&self, seed: u64) -> Claim {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for byte in self.kind.bytes() {

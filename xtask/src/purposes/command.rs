@@ -1,4 +1,4 @@
-//! `cargo xtask purposes`: its options and the pairs that are left of them.
+//! `cargo xtask purposes`: its options and the pairs that remain to be run.
 
 use super::claims::{PROGRAM, RIGHT_MIN, claims};
 use super::pair::Pair;
@@ -14,10 +14,10 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// The share of the runtime's samples that shall have a purpose.
+/// Share of the runtime's samples that should have a purpose.
 pub const WITH_MIN: f64 = 0.98;
 
-/// What is asked for.
+/// What to run.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// Seeds, each of which draws its sizes.
@@ -29,7 +29,7 @@ pub struct Options {
     /// Only this toolchain.
     #[arg(long, value_name = "NAME")]
     pub on: Option<String>,
-    /// Rows go here; those of this commit that are there are not made again.
+    /// Rows go here; existing ones of this commit are not made again.
     #[arg(long, default_value_os_t = target_folder().join("purposes.jsonl"))]
     pub rows: PathBuf,
     /// Run nothing; print the table of the rows.
@@ -37,7 +37,7 @@ pub struct Options {
     pub table: bool,
 }
 
-/// Runs what is left and prints the table; gives whether all is as it shall be.
+/// Runs what is missing and prints the table; returns whether all demands are met.
 pub fn run(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<bool> {
     let mut rows = Rows::open(&options.rows)?;
     if !options.table {

@@ -1,8 +1,8 @@
-//! Are purposes right? Programs with one kind of the runtime's work that is known, each run with that work and
-//! without it (`workloads/*/collector-work`): the difference of CPU time that the program itself measures has to be
-//! found again as a difference of sampled time with the purpose of that work.
+//! Are purposes right? Programs with one known kind of runtime work are run with that work and without it
+//! (`workloads/*/collector-work`): the difference of CPU time that the program itself measures must
+//! reappear as a difference of sampled time with the purpose of that work.
 //!
-//! Owns the order of runs. Nothing of the truth comes from samples, functions' names or call chains.
+//! Owns the order of runs. The truth never comes from samples, function names or call chains.
 
 mod claims;
 pub mod command;

@@ -1,5 +1,5 @@
-//! One kind of work, recorded with it and without it, and how much of it samples found where it has to be. Owns the
-//! score.
+//! Records one kind of work with and without it, and computes how much of it the samples attribute to its
+//! purpose. Owns how that is scored.
 
 use super::claims::{Claim, PROGRAM};
 use crate::runner::Runner;
@@ -12,17 +12,17 @@ use std::ffi::OsString;
 use std::fs;
 use std::process::Command;
 
-/// Samples a second of each thread. To take one costs CPU time too, which the program measures and no sample finds: more
-/// of them know less.
+/// Samples per second of each thread. Taking a sample costs CPU time, too, which the program measures and no
+/// sample sees: a higher rate gives worse results.
 const RATE: &str = "997";
-/// So much work is judged. A pause is hit by a sample or not, so a second of work in pauses of a millisecond is known to 2 or
-/// 3 %, and a third of that to 5 % only.
+/// Least work that is judged. A sample hits a pause or misses it, so a second of work in pauses of a
+/// millisecond is known to 2 or 3 %, and a third of that only to 5 %.
 const WORK_MIN_NS: f64 = 1.5e9;
-/// The same of work in the kernel. The program learns of it by some 250 ticks a second: it is known half as well.
+/// Least work in the kernel. The program measures it by some 250 ticks per second: half as accurately.
 const BY_TICKS_MIN_NS: f64 = 3e9;
-/// In so many pairs of runs it has to be there.
+/// Most pairs of runs to collect that much work.
 const PAIRS_MAX: usize = 8;
-/// The turns of a pair against those of the one before it, at least and at most.
+/// Least and largest factor of a pair's turns over those of the previous pair.
 const GROWS: (f64, f64) = (0.5, 8.0);
 
 /// What is recorded.
@@ -30,39 +30,39 @@ const GROWS: (f64, f64) = (0.5, 8.0);
 pub struct Pair<'a> {
     /// Records and reports.
     pub runner: &'a Runner,
-    /// Compiles.
+    /// The compiler to use.
     pub toolchain: &'a Toolchain,
-    /// The program's.
+    /// The program's language.
     pub language: Language,
-    /// In the size that is run.
+    /// The claim, in the size that is run.
     pub claim: &'a Claim,
 }
 
-/// What came of it. CPU time in nanoseconds.
+/// The result; CPU times in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scored {
     /// The runtime and its version.
     pub runtime: String,
-    /// Samples of the runtime's code in the run with the work.
+    /// Samples in the runtime's code, in the run with the work.
     pub samples: u64,
-    /// Of this time with a purpose.
+    /// Share of the runtime's time that has a purpose.
     pub with_purpose: f64,
-    /// The work: by how much longer the program measured its collections.
+    /// The work: the difference of the collection times that the program measured.
     pub known_ns: f64,
-    /// By how much more samples found for what it is expected to be for.
+    /// The difference of the sampled times with the expected purposes.
     pub found_ns: f64,
-    /// Where else more or less was found: the largest, by name.
+    /// The largest differences elsewhere, by name.
     pub elsewhere: Vec<(String, f64)>,
 }
 
 impl Scored {
-    /// Share of the work that was ascribed to its purpose. What that purpose has above the work was ascribed to it
-    /// wrongly, and counts as much as what it lacks.
+    /// Share of the work that was attributed to its purpose. Time attributed in excess of the work is wrong,
+    /// and counts as much as missing time.
     pub fn right(&self) -> f64 {
         (1.0 - (self.known_ns - self.found_ns).abs() / self.known_ns).max(0.0)
     }
 
-    /// Another pair's work too. Where else more or less was found is said of the one with most work.
+    /// Adds the work of another pair. Differences elsewhere are those of the pair with most work.
     fn and(self, other: Scored) -> Scored {
         let (more, less) = if self.known_ns >= other.known_ns { (&self, &other) } else { (&other, &self) };
         Scored {
@@ -77,28 +77,28 @@ impl Scored {
 
 /// One run.
 struct Run {
-    /// What the program printed.
+    /// CPU time that the program printed.
     cpu_ns: f64,
     runtime: String,
     period_ns: f64,
-    /// CPU time of the runtime's code, and of it with a purpose.
+    /// CPU time of the runtime's code, and its part with a purpose.
     runtime_ns: f64,
     with_purpose_ns: f64,
-    /// By what it is for; of other code by whose it is.
+    /// By purpose; other code by its owner.
     by_purpose: BTreeMap<String, f64>,
-    /// By the door of the kernel.
+    /// By door of the kernel.
     by_door: BTreeMap<String, f64>,
 }
 
 impl Pair<'_> {
-    /// Records pairs, added up until their work is enough to be judged. The turns follow what is missing.
+    /// Records pairs until their total work is enough to judge. The number of turns follows what is missing.
     pub fn judged(&self) -> Result<Scored> {
         let least_ns = if self.claim.door.is_some() { BY_TICKS_MIN_NS } else { WORK_MIN_NS };
         let mut claim = self.claim.clone();
         let mut sum = Scored::default();
         for _ in 0..PAIRS_MAX {
             let next = Pair { claim: &claim, ..*self }.scored()?;
-            // A short pair may take no longer than the one without the work.
+            // A short pair may take no longer than the run without the work.
             let work_ns = next.known_ns.max(1.0);
             sum = if sum.runtime.is_empty() { next } else { sum.and(next) };
             let missing_ns = least_ns - sum.known_ns;
@@ -110,7 +110,7 @@ impl Pair<'_> {
         bail!("{}: only {} ns of work in {PAIRS_MAX} pairs of runs", claim.kind, sum.known_ns)
     }
 
-    /// Records both and compares them.
+    /// Records a pair and compares its runs.
     fn scored(&self) -> Result<Scored> {
         let (with, without) = (self.run("with")?, self.run("without")?);
         let known_ns = with.cpu_ns - without.cpu_ns;
@@ -199,7 +199,7 @@ impl Run {
     }
 }
 
-/// The kernel's part of an account, by the door that it was reached through.
+/// The kernel's part of an account, by the door through which it was reached.
 fn doors(parts: &Value, by: &mut BTreeMap<String, f64>) {
     for part in parts.as_array().into_iter().flatten() {
         if let Some(door) = part["id"].as_str().and_then(|id| id.strip_prefix("kernel:")) {

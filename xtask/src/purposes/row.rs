@@ -1,9 +1,9 @@
-//! A row for each pair of runs.
+//! The recorded result of each pair of runs.
 
 use super::pair::Scored;
 use serde::{Deserialize, Serialize};
 
-/// One pair.
+/// The result of one pair.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     pub seed: u64,
@@ -21,7 +21,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Of a pair of so much work.
+    /// The row for a pair with this amount of work.
     pub fn of(seed: u64, commit: &str, toolchain: &str, (kind, amount): (&str, u64), scored: &Scored) -> Row {
         let elsewhere = scored.elsewhere.iter().map(|(key, ns)| format!("{key} {:+.0} ms", ns / 1e6));
         Row {
@@ -40,7 +40,7 @@ impl Row {
         }
     }
 
-    /// Whether this commit has judged the pair.
+    /// Whether it is this commit's result for the pair.
     pub fn is_of(&self, seed: u64, commit: &str, (toolchain, runtime): (&str, &str), kind: &str) -> bool {
         let of_run = self.seed == seed && self.commit == commit && self.toolchain == toolchain;
         of_run && self.kind == kind && self.runtime.starts_with(runtime)

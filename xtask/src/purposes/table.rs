@@ -1,17 +1,17 @@
-//! The table of docs/purposes.md: for each kind of work and runtime the shares over all seeds.
+//! The table of docs/purposes.md: the shares over all seeds, for each kind of work and runtime.
 
 use super::row::Row;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// From the least to the largest.
+/// The range from the smallest to the largest.
 fn spread(shares: impl Iterator<Item = f64> + Clone) -> String {
     let percent = |share: f64| format!("{:.1}", 100.0 * share);
     let (least, most) = (shares.clone().fold(f64::MAX, f64::min), shares.fold(0.0, f64::max));
     if percent(least) == percent(most) { percent(most) } else { format!("{} – {}", percent(least), percent(most)) }
 }
 
-/// As Markdown.
+/// Formats it as Markdown.
 pub fn draw(rows: &[Row]) -> String {
     let mut groups: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
     for row in rows {

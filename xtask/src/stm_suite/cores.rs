@@ -1,5 +1,5 @@
-//! Core files of programs that end by a signal: that there is one, in the folder in which the program
-//! ran, and what a debugger reads in it. Owns the process's limit and, while it lasts, the kernel's
+//! Core files of programs that a signal ends: makes sure that each gets one, in the program's folder, and
+//! what a debugger reads in it. Owns the process's core limit and, for the time being, the kernel's core
 //! pattern; refuses to leave the pattern changed.
 
 use crate::toolchain::{Toolchain, is_root};
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const KERNEL: &str = "/proc/sys/kernel/core_pattern";
-/// Lines of a debugger's answer that are printed at once; the file has all.
+/// Lines of the debugger's output that are printed; the file has all.
 const SHOWN_LINES: usize = 60;
 
-/// Core files of any size, until it is dropped.
+/// Allows core files of any size until it is dropped.
 #[derive(Debug)]
 pub struct Limit(Rlimit);
 
 impl Limit {
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses the limit.
     pub fn raise() -> Result<Limit> {
         let before = getrlimit(Resource::Core);
         let maximum = if is_root() { None } else { before.maximum };
@@ -39,14 +39,14 @@ impl Drop for Limit {
 pub struct Pattern {
     /// Whether that is the working directory.
     here: bool,
-    /// What to write back, and where it is noted for the case that this process is killed.
+    /// What to write back, and the file that records it in case this process is killed.
     before: Option<(String, PathBuf)>,
 }
 
 impl Pattern {
-    /// Into the working directory of whoever ends, where that may be had: a pattern that is a file's
-    /// name without a folder says so already; another one is replaced by root and written back when
-    /// this is dropped, by this process or, if that was killed, by the next.
+    /// Directs core files to the working directory of the process that ends, if possible. A pattern that is a
+    /// file name without a folder already does so; any other one is replaced, as root, and written back when
+    /// this is dropped, by this process or, if it was killed, by the next.
     ///
     /// # Errors
     /// The pattern cannot be read, or changed as root.
@@ -82,7 +82,7 @@ fn is_working_directory(pattern: &str) -> bool {
     !pattern.is_empty() && !pattern.starts_with('|') && !pattern.contains('/')
 }
 
-/// Where runs happen and what they leave stays.
+/// The folder of runs and of what they leave.
 #[derive(Debug)]
 pub struct Place<'p> {
     pub keep: &'p Path,
@@ -90,7 +90,7 @@ pub struct Place<'p> {
 }
 
 impl Place<'_> {
-    /// The core file in the folder of a run.
+    /// The core file in a run's folder.
     pub fn core(&self, folder: &Path) -> Option<PathBuf> {
         let files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
         let core = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("core"));
@@ -98,8 +98,8 @@ impl Place<'_> {
     }
 }
 
-/// What a debugger reads in a core file, into `backtrace.txt` beside it; where there is no debugger or no
-/// core, the kernel's own lines. Gives the beginning.
+/// Writes what a debugger reads in a core file to `backtrace.txt` next to it, or the kernel's log lines if
+/// there is no debugger or no core. Returns the beginning.
 pub fn explain(toolchain: &Toolchain, program: &Path, core: Option<&Path>, folder: &Path) -> String {
     let found = core.and_then(|core| debugged(toolchain, program, core)).unwrap_or_default();
     let said = format!("{}{found}", kernel_lines());
@@ -111,7 +111,7 @@ fn debugged(toolchain: &Toolchain, program: &Path, core: &Path) -> Option<String
     let mut gdb = Command::new("gdb");
     gdb.args(["-batch", "-nx"]);
     if let Some(root) = &toolchain.root {
-        // The tree's libraries, and the program, which is not below it, by its own name.
+        // The tree's libraries; the program is not in the tree and goes by its own path.
         gdb.args(["-iex", &format!("set sysroot {}", root.display())]);
     }
     for words in ["info registers", "x/i $pc", "p $_siginfo", "bt", "thread apply all bt 12"] {
@@ -122,7 +122,7 @@ fn debugged(toolchain: &Toolchain, program: &Path, core: &Path) -> Option<String
     Some(said.lines().filter(|line| !line.starts_with("[New LWP")).map(|line| format!("{line}\n")).collect())
 }
 
-/// The last faults that the kernel logged, of whichever program.
+/// The last faults that the kernel logged, of any program.
 fn kernel_lines() -> String {
     let Ok(done) = Command::new("dmesg").output() else { return String::new() };
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// A process that ends by a signal leaves a core file, and its registers are read.
+    /// A process ended by a signal leaves a core file, and its registers are read.
     #[test]
     fn root_a_fault_leaves_a_core_and_what_a_debugger_reads_in_it() {
         let keep = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! `xtask stm-suite`: thousands of short runs of the transaction scheduler's suite, so that a fault
-//! that comes once in hours leaves a core file. Owns whose turn a case is, the row of each run, and
-//! that what was begun goes on; refuses to repeat a turn that has its row.
+//! `xtask stm-suite`: thousands of short runs of the transaction scheduler's suite, so that a fault that
+//! happens once in hours leaves a core file. Owns the order of cases, the row of each run, and continuing an
+//! interrupted suite; refuses to repeat a turn that has its row.
 
 mod cores;
 mod programs;
@@ -17,32 +17,32 @@ use rows::{Row, Rows, summary};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Programs of the suite, each with invariants of its own.
+/// Programs of the suite, each with its own invariants.
 pub const PROGRAMS: [&str; 5] = ["bank", "list", "queue", "nest", "lazy"];
 
-/// What `RTSCOPE_STM` may say.
+/// Values of `RTSCOPE_STM`.
 pub const MODES: [&str; 5] = ["adaptive", "count", "backoff", "limit=1", "limit=2"];
 
 /// How a program is linked; [`UNLED`] is threaded and has the package without its effect.
 const BUILDS: [&str; 4] = ["threaded", "threaded", "single", UNLED];
 const UNLED: &str = "unled";
 
-/// What is run how often, and where rows and cores go.
+/// What to run how often, and where rows and cores go.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Rows to have at the end; turns that have one already are not run again.
+    /// Rows to have at the end; turns that already have one are not run again.
     #[arg(long, default_value_t = 5000)]
     pub runs: u32,
     /// A row for each run is appended here (default: STM-COMMIT.tsv in the folder of `--keep`).
     #[arg(long, value_name = "FILE.tsv")]
     pub out: Option<PathBuf>,
-    /// Seconds of each run.
+    /// Seconds per run.
     #[arg(long, default_value_t = 2.0)]
     pub seconds: f64,
-    /// Runs at once: more than there are CPUs, as the fault came under load.
+    /// Concurrent runs: more than there are CPUs, as the fault happened under load.
     #[arg(long, default_value_t = 4)]
     pub at_once: usize,
-    /// Programs and cores stay here (default: `stm-suite` in the cache).
+    /// Folder of programs and cores (default: `stm-suite` in the cache).
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
 }
@@ -56,8 +56,8 @@ struct Case {
     mode: &'static str,
 }
 
-/// Half of all turns are the case that once ended with SIGSEGV; a quarter is that case on the later
-/// compilers, a quarter everything in turn, the programs without the package's effect among it.
+/// Half of all turns run the case that once ended with SIGSEGV; a quarter run that case on the later
+/// compilers, and a quarter everything in turn, including programs without the package's effect.
 fn case(turn: u32) -> Case {
     let nth = |all: u32, of: usize| all as usize % of;
     let round = turn / 4;
@@ -74,7 +74,7 @@ fn case(turn: u32) -> Case {
     }
 }
 
-/// Runs what has no row yet; gives whether every row is of a run that ended well.
+/// Runs all turns without a row; returns whether every run ended well.
 ///
 /// # Errors
 /// A compiler is missing, a program cannot be built or started, a row cannot be written.
@@ -104,7 +104,7 @@ pub fn run(options: &Options, say: &(dyn Fn(&str) + Sync)) -> Result<bool> {
     Ok(rows.iter().all(Row::ended_well))
 }
 
-/// Calls `one` for every turn, so many at once; the first error ends it.
+/// Calls `one` for every turn, `at_once` in parallel; the first error stops it.
 fn each(turns: &[u32], at_once: usize, one: &(dyn Fn(u32) -> Result<()> + Sync)) -> Result<()> {
     let next = AtomicU32::new(0);
     let worker = || -> Result<()> {

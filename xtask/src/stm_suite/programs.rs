@@ -1,6 +1,6 @@
-//! The suite's programs, built by each compiler into the folder that keeps them as long as their cores,
-//! and one run of them. Owns the build's place and how a run's end is read; refuses to run anything in
-//! the tree.
+//! Builds the suite's programs with each compiler, into a folder that keeps them as long as their cores, and
+//! runs them. Owns the place of the builds and how a run's end is classified; refuses to run anything in the
+//! source tree.
 
 use super::cores::{Place, explain};
 use super::rows::Row;
@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Instant;
 
-/// Seconds on top of those that a run takes by itself, until it counts as hanging.
+/// Seconds above a run's own duration until it counts as hanging.
 const PATIENCE_SECONDS: u64 = 120;
 
-/// Runtime options: threads take turns twenty times as often as by default.
+/// Runtime options: time slices a twentieth of the default.
 const TURNS: [&str; 3] = ["+RTS", "-C0.001", "-V0.001"];
 
-/// Programs of one commit, by all compilers.
+/// Programs of one commit, built by all compilers.
 #[derive(Debug)]
 pub struct Programs<'t> {
     toolchains: &'t [Toolchain],
@@ -32,10 +32,10 @@ pub struct Programs<'t> {
 }
 
 impl<'t> Programs<'t> {
-    /// Builds what is not there; programs of a tree with changes are built each time.
+    /// Builds missing programs; those of a tree with changes are built each time.
     ///
     /// # Errors
-    /// A build fails; what it said.
+    /// A build failed; the error has its output.
     pub fn build(toolchains: &'t [Toolchain], keep: &Path, commit: &str, say: &dyn Fn(&str)) -> Result<Programs<'t>> {
         let programs = Programs { toolchains, folder: keep.join(commit), commit: commit.to_owned() };
         if commit.ends_with('+') && programs.folder.exists() {
@@ -53,7 +53,7 @@ impl<'t> Programs<'t> {
         Ok(programs)
     }
 
-    /// Builds beside the place and moves there what is whole.
+    /// Builds next to the final place, and moves only complete builds there.
     fn build_one(&self, toolchain: &Toolchain, package: &str, flags: &[&str]) -> Result<()> {
         let place = self.folder.join(toolchain.name);
         let folder = place.join(format!("{package}-building"));
@@ -84,10 +84,10 @@ impl<'t> Programs<'t> {
         Ok(())
     }
 
-    /// Runs a case once. What did not end well keeps its folder, with all that there is to say of it.
+    /// Runs a case once. If it does not end well, its folder stays, with all evidence.
     ///
     /// # Errors
-    /// It cannot be started, or its folder cannot be made.
+    /// The program cannot be started, or its folder cannot be created.
     pub fn run(&self, turn: u32, case: &Case, seconds: f64, place: &Place<'_>, say: &dyn Fn(&str)) -> Result<Row> {
         let named = |toolchain: &&Toolchain| toolchain.name == case.compiler;
         let toolchain = self.toolchains.iter().find(named).context("a case of no compiler")?;
@@ -97,7 +97,7 @@ impl<'t> Programs<'t> {
         fs::create_dir_all(&folder)?;
         let limit = seconds as u64 + PATIENCE_SECONDS;
         let mut command = toolchain.command(OsStr::new("timeout"), &folder, &[place.keep]);
-        // A hang ends by SIGABRT, and so with a core too.
+        // SIGABRT ends a hang, so it leaves a core, too.
         command.args(["-s", "ABRT", "-k", "20", &limit.to_string()]).arg(&program);
         command.args([case.program, &seconds.to_string(), &format!("seed={turn}")]).args(TURNS);
         command.args((case.build != "single").then_some("-N2"));
@@ -137,7 +137,7 @@ impl<'t> Programs<'t> {
     }
 }
 
-/// `timeout` ends by the signal that ended the program.
+/// Classifies the end: `timeout` ends with the signal that ended the program.
 fn ended(status: ExitStatus, over: bool, whole: bool) -> String {
     match (status.code(), status.signal()) {
         (Some(0), _) if whole => "ok".into(),
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(ended(exit(251), false, false), "exit 251");
         assert_eq!(ended(ExitStatus::from_raw(11), false, false), "signal");
         assert_eq!(ended(ExitStatus::from_raw(6), true, false), "hang");
-        // The machine stood still, not the program.
+        // The machine stopped, not the program.
         assert_eq!(ended(exit(0), true, true), "ok");
     }
 }

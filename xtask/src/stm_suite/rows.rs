@@ -1,5 +1,5 @@
-//! A row for each run in a tab-separated file: what was run, how long, how it ended. Owns the
-//! file's columns and what they sum up to; refuses to change a row that was written.
+//! A row per run in a tab-separated file: what was run, how long, how it ended. Owns the columns and their
+//! summary; refuses to change a written row.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,16 +21,16 @@ pub struct Row {
     pub program: String,
     pub mode: String,
     pub seed: u32,
-    /// From start to end.
+    /// Duration of the run.
     pub seconds: f64,
-    /// Of the program alone; 0 where it did not say.
+    /// CPU time of the program alone; 0 if it did not report it.
     pub cpu_seconds: f64,
     /// Steps of all its workers.
     pub steps: u64,
     /// `ok`, `broken` (an invariant), `hang`, `signal` or `exit N`.
     pub status: String,
     pub signal: Option<i32>,
-    /// What it left, where it did not end well.
+    /// The core file of a run that did not end well.
     pub core: Option<PathBuf>,
 }
 
@@ -83,7 +83,7 @@ impl Row {
     }
 }
 
-/// The file, open for more.
+/// The file, open for appending.
 #[derive(Debug)]
 pub struct Rows {
     path: PathBuf,
@@ -92,10 +92,10 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Opens or begins it. A last line without its end is of a run that was cut off, and is removed.
+    /// Opens or creates it. An incomplete last line belongs to an interrupted run, and is removed.
     ///
     /// # Errors
-    /// It cannot be read or written, or is a file of another kind.
+    /// It cannot be read or written, or has another format.
     pub fn open(path: PathBuf) -> Result<Rows> {
         let text = if path.exists() { fs::read_to_string(&path)? } else { format!("{HEAD}\n") };
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
@@ -119,7 +119,7 @@ impl Rows {
         self.turns.contains(&turn)
     }
 
-    /// Appends a row, in one write.
+    /// Appends a row with a single write.
     ///
     /// # Errors
     /// It cannot be written.
@@ -130,14 +130,13 @@ impl Rows {
         Ok(())
     }
 
-    /// Every row, those of earlier sessions first.
+    /// All rows, those of earlier sessions first.
     pub fn all(self) -> Vec<Row> {
         self.open.into_inner().unwrap_or_else(PoisonError::into_inner).1
     }
 }
 
-/// For each case and for all: how many runs of how many seconds, what did not end well, and the
-/// bound that follows.
+/// For each case and in total: runs, seconds, runs that did not end well, and the bound that follows.
 pub fn summary(rows: &[Row]) -> Vec<String> {
     let mut groups: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     for row in rows {
@@ -160,7 +159,7 @@ fn sum(name: &str, rows: &[&Row]) -> String {
     let steps: u64 = rows.iter().map(|row| row.steps).sum();
     let faults = rows.iter().filter(|row| row.status == "signal").count();
     let bad = rows.iter().filter(|row| !row.ended_well()).count();
-    // No event in a time: with 95 % its rate is below three in that time.
+    // Without an event in a period, the rate is below three per period with 95 % confidence.
     let bound = if faults == 0 { format!("; below one in {:.0} s with 95 %", seconds / 3.0) } else { String::new() };
     format!(
         "{name}: {} runs, {seconds:.0} s ({cpu:.0} s of CPU, {steps} steps), {bad} did not end well, {faults} by a signal{bound}",
@@ -197,7 +196,7 @@ mod tests {
         let fault = Row { status: "signal".into(), signal: Some(11), core: Some("/k/core".into()), ..row(3) };
         rows.append(&row(0)).unwrap();
         rows.append(&fault).unwrap();
-        // Cut off in the middle of a row: that turn is run again.
+        // Cut off in the middle of a row: that turn runs again.
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"7\tabc\tghc").unwrap();
         let rows = Rows::open(path.clone()).unwrap();
         assert_eq!((0..10).filter(|turn| rows.has(*turn)).collect::<Vec<_>>(), [0, 3]);

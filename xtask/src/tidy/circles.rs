@@ -1,14 +1,14 @@
-//! No files of a crate use each other in a circle, and the folders of `crates/analyze` use only those that
-//! their table names. Owns both checks; refuses to know what a use is: that is `modules`.
+//! Checks that no files of a crate use each other in a circle, and that the folders of `crates/analyze` use
+//! only those in their table. Owns both checks; `modules` owns what counts as a use.
 
 use super::modules::Uses;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A unit (a folder of a crate, or a file at its top) and the units that it may use.
+/// A unit (a folder of a crate, or a file at its top level) and the units that it may use.
 pub(super) type Table = [(&'static str, &'static [&'static str])];
 
-/// Floors that a table of folders may have.
+/// Most floors in a table of folders.
 const FLOORS_MAX: usize = 7;
 
 /// One sentence for each group of files that use each other in a circle.
@@ -66,13 +66,13 @@ pub(super) fn folders(uses: &Uses, source: &Path, table: &Table) -> Vec<String> 
     wrong
 }
 
-/// The folder of a file, or its name where it is at the top.
+/// The folder of a file, or the file's name if it is at the top level.
 fn unit(file: &Path, source: &Path) -> Option<String> {
     let inside: PathBuf = file.strip_prefix(source).ok()?.components().take(1).collect();
     Some(inside.with_extension("").display().to_string())
 }
 
-/// Takes away the units that use nothing that is left, floor after floor.
+/// Removes units that use nothing that remains, floor by floor.
 fn floors(table: &Table) -> Vec<String> {
     let mut left: BTreeSet<&str> = table.iter().map(|(unit, _)| *unit).collect();
     let mut floors = 0;

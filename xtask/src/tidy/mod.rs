@@ -1,7 +1,7 @@
-//! `xtask tidy`: what the compiler and clippy do not check. Arrows between rooms and between folders,
-//! circles of files, where a runtime is named, names in documents, words that must not come back,
-//! thresholds in the documentation, licences, sizes of files, where `unsafe` is, that every module says what it owns. Reads the tracked files; refuses to mend
-//! anything.
+//! `xtask tidy`: what the compiler and clippy do not check. Dependencies between crates and between folders,
+//! circles of files, places that name a runtime, names in documents, unwanted words, thresholds in the
+//! documentation, licences, file sizes, places of `unsafe`, and that every module says what it owns. Reads
+//! the tracked files; refuses to change them.
 
 mod circles;
 mod modules;
@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a room may use: nothing points back.
+/// The crates that a crate may use: there are no cycles.
 const ARROWS: [(&str, &[&str]); 14] = [
     ("model", &[]),
     ("decode", &["model"]),
@@ -35,7 +35,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("xtask", &[]),
 ];
 
-/// What a folder of `crates/analyze`, or a file at its top, may use: seven floors, nothing points back.
+/// What a folder of `crates/analyze`, or a file at its top level, may use: seven floors, no cycles.
 const FOLDERS: [(&str, &[&str]); 17] = [
     ("results", &[]),
     ("basis", &[]),
@@ -75,8 +75,8 @@ const FOLDERS: [(&str, &[&str]); 17] = [
     ),
 ];
 
-/// Where `crates/host` opens files, and why that is not the target module's: all else that it
-/// opens may be named by another user's program.
+/// Where `crates/host` may open files, and why it is safe there: another user's program may name
+/// everything else that it opens.
 const OPENS: [(&str, &str); 22] = [
     ("target/", "the one way to open what a process names"),
     ("capture/folder.rs", "the capture's own files, by their folder"),
@@ -106,7 +106,7 @@ const MAX_LINES: usize = 800;
 const MAX_GOLDEN_LINES: usize = 200;
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// One sentence per thing that is wrong in the repository at `root`.
+/// One sentence for each fault in the repository at `root`.
 pub fn check(root: &Path) -> Result<Vec<String>> {
     let files = tracked(root)?;
     let mut wrong = Vec::new();
@@ -116,7 +116,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         if metadata.len() > MAX_BYTES {
             wrong.push(format!("{} has {} KiB, more than 256", path.display(), metadata.len() / 1024));
         }
-        // What is not text has no lines to check.
+        // A file that is not text has no lines to check.
         let Ok(text) = fs::read_to_string(&full) else { continue };
         wrong.extend(sizes(path, &text));
         if is_document(path) {
@@ -153,13 +153,13 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Whether users read it; the log of changes stays as it was written.
+/// Whether users read it; the changelog stays as it was written.
 fn is_document(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "md") && path != Path::new("CHANGELOG.md")
 }
 
-/// The table of thresholds, as the rules in `crates/analyze` print it. They come out of the build that all tiers of
-/// tests share, so that nothing is compiled twice.
+/// The table of thresholds, as the rules in `crates/analyze` print it. Uses the build that all test tiers
+/// share, so that nothing is compiled twice.
 pub fn thresholds(root: &Path) -> Result<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let build = ["build", "--quiet", "--profile", "tests", "--workspace", "--example", "thresholds"];
@@ -167,7 +167,7 @@ pub fn thresholds(root: &Path) -> Result<String> {
     output(&mut Command::new(target_folder().join("tests/examples/thresholds")))
 }
 
-/// Files of `crates` outside a runtime's own folders whose code names one.
+/// Files of `crates` outside a runtime's own folders whose code names a runtime.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -175,7 +175,7 @@ pub fn runtimes(root: &Path) -> Result<BTreeSet<PathBuf>> {
     Ok(runtimes::files(&crates(root)?))
 }
 
-/// Every library and program of `crates`, without its tests.
+/// Every library and program of `crates`, without tests.
 fn crates(root: &Path) -> Result<Vec<Crate>> {
     let folder = root.join("crates");
     let mut crates = Vec::new();
@@ -187,7 +187,7 @@ fn crates(root: &Path) -> Result<Vec<Crate>> {
     Ok(crates)
 }
 
-/// A checkout may belong to somebody else than who builds it: git is told not to mind.
+/// Another user may own the checkout: git must accept that.
 fn tracked(root: &Path) -> Result<Vec<PathBuf>> {
     let done = Command::new("git")
         .args(["-c", "safe.directory=*", "ls-files", "-z", "-co", "--exclude-standard"])
@@ -222,7 +222,7 @@ fn source(path: &Path, text: &str) -> Vec<String> {
     let host = path.starts_with("crates/host");
     let uses_unsafe = text.lines().any(|line| {
         let code = line.split("//").next().unwrap_or_default();
-        // Spelled in two parts so that this line is not one.
+        // Split in two parts so that this line does not match.
         [concat!("unsafe", " {"), concat!("unsafe", " fn"), concat!("unsafe", " impl")]
             .iter()
             .any(|word| code.contains(word))
@@ -245,7 +245,7 @@ fn source(path: &Path, text: &str) -> Vec<String> {
     wrong
 }
 
-/// The first line outside tests that opens a file where only the target module should.
+/// The first line outside tests that opens a file where only the target module may.
 fn opens(path: &Path, text: &str) -> Option<usize> {
     let inside = path.strip_prefix("crates/host/src").ok()?.to_str()?;
     let test = inside.ends_with("tests.rs");
@@ -269,7 +269,7 @@ fn opens(path: &Path, text: &str) -> Option<usize> {
     code.enumerate().find(|(_, line)| opens(line)).map(|(index, _)| index + 1)
 }
 
-/// Ordinary and build dependencies only: tests may use anything.
+/// Normal and build dependencies only: tests may use any crate.
 fn arrows(path: &Path, text: &str) -> Result<Vec<String>> {
     let manifest: toml::Table = text.parse().with_context(|| path.display().to_string())?;
     let Some(name) = manifest.get("package").and_then(|package| package["name"].as_str()) else {
@@ -291,7 +291,7 @@ fn room(package: &str) -> &str {
     package.strip_prefix("rtscope-").unwrap_or(package)
 }
 
-/// Words in backquotes that look like paths of the repository.
+/// Words in backquotes that look like paths in the repository.
 fn named_paths(text: &str) -> Vec<&str> {
     let quoted = text.split('`').skip(1).step_by(2);
     let looks = |word: &&str| {

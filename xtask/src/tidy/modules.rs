@@ -1,7 +1,7 @@
-//! The modules of a crate as its files declare them, and which file uses which. Owns what counts as a
-//! use: a `use` or a path to an item of another file, re-exports followed to where the item is. A file
-//! that only declares and re-exports its children does not use them. Refuses tests: what is under
-//! `#[cfg(test)]` is not read.
+//! The modules of a crate as its files declare them, and which file uses which. Owns what counts as a use: a
+//! `use` or a path to an item of another file; re-exports are followed to the item's own file. A file that
+//! only declares and re-exports its children does not use them. Refuses tests: code under `#[cfg(test)]` is
+//! not read.
 
 use anyhow::{Context, Result, anyhow};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Names from the root of the crate to a module.
+/// Names that lead from the crate's root to a module.
 type Names = Vec<String>;
 
-/// Re-exports that are followed, one to the next.
+/// Longest chain of re-exports that is followed.
 const FOLLOWED_MAX: usize = 16;
 
-/// The uses between files, each with one path that shows it.
+/// The uses between files, each with a path that shows it.
 pub(super) type Uses = BTreeMap<(PathBuf, PathBuf), String>;
 
 /// One crate: a library, or a program without one.
@@ -24,27 +24,27 @@ pub(super) struct Crate {
     modules: BTreeMap<Names, Module>,
 }
 
-/// What one module, a file or inline, says.
+/// The content of a module, which is a file or inline.
 #[derive(Default)]
 struct Module {
     file: PathBuf,
     items: BTreeSet<String>,
     imports: Vec<Import>,
-    /// Paths of two names or more outside `use`.
+    /// Paths of at least two names outside `use`.
     paths: BTreeSet<Names>,
-    /// Every name outside `use`, and every literal.
+    /// All names outside `use`, and all literals.
     words: BTreeSet<String>,
 }
 
-/// One leaf of a `use`.
+/// A leaf of a `use`.
 struct Import {
-    /// As what it is known here; `None`: a glob.
+    /// Its name in this module; `None`: a glob.
     name: Option<String>,
     path: Names,
     public: bool,
 }
 
-/// To what a path leads: a module itself, or an item of one.
+/// What a path leads to: a module itself, or an item in one.
 #[derive(Debug, PartialEq)]
 enum Target {
     Module(Names),
@@ -52,8 +52,7 @@ enum Target {
 }
 
 impl Crate {
-    /// Reads the crate that begins with `file`, and every file that it declares. Files are told as they
-    /// are named from `root`.
+    /// Reads the crate with the root `file`, and every file that it declares. Paths are relative to `root`.
     pub(super) fn read(root: &Path, file: &Path) -> Result<Crate> {
         let folder = file.parent().context("a file without a folder")?;
         let mut whole = Crate::default();
@@ -68,7 +67,7 @@ impl Crate {
         self.modules.values().map(|module| module.file.as_path())
     }
 
-    /// Every name and literal of the code, with its file.
+    /// All names and literals of the code, with their files.
     pub(super) fn words(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.modules.values().flat_map(|module| {
             let imported = module.imports.iter().flat_map(|import| &import.path);
@@ -76,7 +75,7 @@ impl Crate {
         })
     }
 
-    /// `folder` is where the files of its children are.
+    /// `folder` contains the files of its children.
     fn file(&mut self, file: &Path, folder: &Path, names: &Names) -> Result<()> {
         let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
         let tokens: TokenStream = text.parse().map_err(|error| anyhow!("{}: {error}", file.display()))?;
@@ -111,7 +110,7 @@ impl Crate {
             let imports = module.imports.iter().filter(|import| self.is_use(names, module, import));
             for path in module.paths.iter().chain(imports.map(|import| &import.path)) {
                 let Some(target) = self.resolve(names, path, FOLLOWED_MAX) else { continue };
-                // A module that is only named is used where a path goes into it.
+                // A module that is only named is used when a path goes into it.
                 let Target::Item(owner) = target else { continue };
                 let Some(used) = self.modules.get(&owner).filter(|used| used.file != module.file) else { continue };
                 uses.entry((module.file.clone(), used.file.clone())).or_insert_with(|| path.join("::"));
@@ -120,7 +119,7 @@ impl Crate {
         uses
     }
 
-    /// Whether an import is more than a re-export of what a child has.
+    /// Whether an import is more than a re-export from a child.
     fn is_use(&self, names: &Names, module: &Module, import: &Import) -> bool {
         let inside = match self.resolve(names, &import.path, FOLLOWED_MAX) {
             Some(Target::Item(owner) | Target::Module(owner)) => owner.starts_with(names),
@@ -156,7 +155,7 @@ impl Crate {
         self.modules.contains_key(&inner).then_some(inner)
     }
 
-    /// Follows `path` from the module `names` down.
+    /// Follows `path` down from the module `names`.
     fn inside(&self, names: Names, path: &[String], left: usize) -> Option<Target> {
         let left = left.checked_sub(1)?;
         let Some((name, rest)) = path.split_first() else { return Some(Target::Module(names)) };
@@ -191,15 +190,15 @@ impl Module {
     }
 }
 
-/// Collects what a module says.
+/// Collects the content of a module.
 struct Reader {
     module: Module,
-    /// Declared modules, with their body where it is not a file.
+    /// Declared modules, with their bodies if they are inline.
     children: Vec<(String, Option<Group>)>,
 }
 
 impl Reader {
-    /// `top`: not within an item.
+    /// `top`: not inside an item.
     fn tokens(&mut self, tokens: &[TokenTree], top: bool) {
         let mut at = 0;
         while let Some(token) = tokens.get(at) {
@@ -212,7 +211,7 @@ impl Reader {
                 TokenTree::Ident(ident) => match (ident.to_string().as_str(), rest) {
                     ("use", _) => {
                         let end = rest.iter().position(|token| is_punct(token, ';')).unwrap_or(rest.len());
-                        // `+ use<'a>` of a type has no semicolon of its own.
+                        // `+ use<'a>` in a type has no semicolon of its own.
                         if !rest.first().is_some_and(|token| is_punct(token, '<')) {
                             let public = is_public(tokens.get(..at - 1).unwrap_or_default());
                             self.imports(rest.get(..end).unwrap_or_default(), &Names::new(), public);
@@ -243,7 +242,7 @@ impl Reader {
         }
     }
 
-    /// A name and what follows it after `::`; gives how many tokens more were taken.
+    /// A name and what follows it after `::`; returns how many more tokens were consumed.
     fn path(&mut self, first: &str, rest: &[TokenTree]) -> usize {
         let mut path = vec![first.to_owned()];
         let mut taken = 0;
@@ -292,20 +291,20 @@ impl Reader {
     }
 }
 
-/// Keywords before the name of an item. `const fn f` gives `fn` as a name too, which does no harm.
+/// Keywords before the name of an item. `const fn f` also yields the name `fn`, which is harmless.
 const ITEMS: [&str; 9] = ["fn", "struct", "enum", "trait", "type", "const", "static", "union", "macro_rules"];
 
 fn is_punct(token: &TokenTree, sign: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == sign)
 }
 
-/// Whether what comes next has `pub` or `pub(…)` right before it.
+/// Whether `pub` or `pub(…)` comes directly before.
 fn is_public(before: &[TokenTree]) -> bool {
     let last = before.iter().rev().find(|token| !matches!(token, TokenTree::Group(_)));
     matches!(last, Some(TokenTree::Ident(ident)) if ident == "pub")
 }
 
-/// The tokens without documentation and without what only tests have.
+/// The tokens without documentation and test code.
 fn without_tests(tokens: TokenStream) -> Vec<TokenTree> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut kept = Vec::with_capacity(tokens.len());
@@ -337,7 +336,7 @@ fn is_for_tests(attribute: &str) -> bool {
     plain.starts_with("cfg(test") || plain.starts_with("cfg(any(test,") || plain.starts_with("cfg(all(test,")
 }
 
-/// Tokens of the item, statement or field that comes first.
+/// Number of tokens of the first item, statement or field.
 fn length_of_item(tokens: &[TokenTree]) -> usize {
     const TO_SEMICOLON: [&str; 4] = ["use", "let", "static", "type"];
     const TO_BODY: [&str; 7] = ["fn", "struct", "enum", "trait", "impl", "mod", "macro_rules"];
@@ -359,7 +358,7 @@ fn length_of_item(tokens: &[TokenTree]) -> usize {
 pub(super) mod tests {
     use super::*;
 
-    /// Files of a crate in a folder that goes away with it.
+    /// A crate made of these files, in a temporary folder.
     pub(in crate::tidy) fn of(files: &[(&str, &str)]) -> Crate {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {

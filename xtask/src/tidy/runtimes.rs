@@ -1,27 +1,27 @@
-//! Files of `crates` whose code names a runtime, its language or its flags. Owns what counts as naming one
-//! (names and literals; comments and tests do not count) and where that is at home.
+//! Finds files of `crates` whose code names a runtime, its language or its flags. Owns what counts (names and
+//! literals; comments and tests do not count) and where such names belong.
 
 use super::modules::Crate;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Files elsewhere that may name one.
+/// Most other files that may name a runtime.
 const FILES_MAX: usize = 8;
 
-/// What a runtime, its language and its flags are called.
+/// Names of runtimes, their languages and their flags.
 const NAMES: [&str; 5] = ["ghc", "ocaml", "haskell", "+rts", "camlrunparam"];
 
-/// Folders where a runtime is at home. So are the readers of its heap and what counts Haskell's transactions.
+/// Folders that may name a runtime, in addition to the heap reader and the counters of Haskell's transactions.
 const HOMES: [&str; 3] = ["runtimes", "ghc_eventlog", "ocaml_ring"];
 
-/// The files among `crates` that name a runtime outside its homes.
+/// Files of `crates` that name a runtime outside these places.
 pub(super) fn files(crates: &[Crate]) -> BTreeSet<PathBuf> {
     let all = crates.iter().flat_map(Crate::words);
     let naming = all.filter(|(file, word)| names_one(word) && !is_home(file));
     naming.map(|(file, _)| file.to_owned()).collect()
 }
 
-/// One sentence for each file that ARCHITECTURE.md does not list, and for too many.
+/// One sentence for each file that ARCHITECTURE.md does not list, or one if there are too many.
 pub(super) fn check(files: &BTreeSet<PathBuf>, architecture: &str) -> Vec<String> {
     if files.len() > FILES_MAX {
         return vec![format!("{} files of crates name a runtime, more than {FILES_MAX}", files.len())];

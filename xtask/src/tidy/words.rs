@@ -1,10 +1,10 @@
-//! Words that must not come back where users read: in what the program prints, and in documents. Owns the list.
+//! Unwanted words in what users read: the program's messages and documents. Owns the list.
 
 use super::modules::Crate;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A word, and what a native engineer would write in its place.
+/// A word, and what a native engineer would write instead.
 const WORDS: [(&str, &str); 6] = [
     ("nobody", "no thread, no process, none"),
     ("somebody", "another thread, another process"),
@@ -13,16 +13,16 @@ const WORDS: [(&str, &str); 6] = [
     ("onlooker", "observer"),
     ("mends", "fixes"),
 ];
-/// One sentence for each message of `crates` that has such a word.
+/// One sentence for each message in `crates` that contains such a word.
 pub(super) fn messages(crates: &[Crate]) -> BTreeSet<String> {
     let all = crates.iter().flat_map(Crate::words);
-    // What has no space is a key, not a message.
+    // Text without a space is a key, not a message.
     let messages =
         all.filter(|(file, word)| word.starts_with('"') && word.contains(' ') && !file.starts_with("crates/testkit"));
     messages.filter_map(|(file, text)| sentence(file, text)).collect()
 }
 
-/// The same of a document.
+/// One sentence for each line of a document that contains such a word.
 pub(super) fn document(file: &Path, text: &str) -> BTreeSet<String> {
     text.lines().filter_map(|line| sentence(file, line)).collect()
 }

@@ -1,5 +1,4 @@
-//! `cargo xtask truth`: its options, and from them a plan or one that goes on. Owns
-//! where journals lie.
+//! `cargo xtask truth`: its options, and the plan that they start or continue. Owns where journals are.
 
 use super::journal::{self, Journal, Plan, Read};
 use super::score::Score;
@@ -16,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What a suite is asked for.
+/// What to run.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// Runs of each workload.
@@ -31,34 +30,33 @@ pub struct Options {
     /// The order's seed (default: the time).
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Run workloads as they are written; else each run of a family is another one.
+    /// Run workloads as written; else each run draws another member of a family.
     #[arg(long)]
     pub as_written: bool,
     /// Try the remedy after each N-th hit of a workload; 0: never.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub remedies_every: usize,
-    /// After each hit, report once more without its rule: a part of the account has to be named.
+    /// After each hit, report again without its rule: a part of the account must be named.
     #[arg(long)]
     pub rules_off: bool,
-    /// Repeat a run up to so often while others keep the machine busy.
+    /// Repeat a run up to this often while other load keeps the machine busy.
     #[arg(long, default_value_t = 2)]
     pub repeats: usize,
-    /// From this share of all CPUs taken by others a run is dirty.
+    /// If other load takes this share of all CPUs, a run is dirty.
     #[arg(long, default_value_t = 0.05)]
     pub noise_max: f64,
-    /// Go on with a suite that was killed; its plan holds.
+    /// Continue a suite that was killed, with its plan.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "only", "ghc", "seed", "as_written", "rules_off", "remedies_every", "repeats", "noise_max"])]
     pub resume: Option<PathBuf>,
     /// Run nothing; print the table of a file.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub table: Option<PathBuf>,
-    /// Print the tables as docs/truth.md has them.
+    /// Print the tables as in docs/truth.md.
     #[arg(long)]
     pub markdown: bool,
 }
 
-/// Runs a suite, or what is left of one, and prints its table; gives whether it is
-/// good enough.
+/// Runs a suite, or the rest of one, and prints its table; returns whether it is good enough.
 pub fn run(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<bool> {
     let read = match &options.table {
         Some(file) => journal::read(file)?,
@@ -111,13 +109,13 @@ fn begin(runner: &Runner, options: &Options, say: &mut dyn FnMut(&str)) -> Resul
     let name = |number: usize| {
         if number == 0 { format!("{}.jsonl", plan.seed) } else { format!("{}-{number}.jsonl", plan.seed) }
     };
-    // The same seed again is another suite.
+    // The same seed again starts another suite.
     let path = (0..).map(|number| folder.join(name(number))).find(|path| !path.exists()).context("no name is left")?;
     let journal = Journal::begin(&path, &plan)?;
     Ok((journal, Read { plan, runs: Vec::new(), cures: Vec::new(), cut: 0 }))
 }
 
-/// The names of those that are judged and that one of `on` compiles; tells of the others.
+/// The names of judged workloads that one of `on` compiles; reports how many are left out.
 fn compiled(all: Vec<Workload>, on: &[Toolchain], say: &mut dyn FnMut(&str)) -> Vec<String> {
     let judged = all.into_iter().filter(|workload| workload.judged);
     let (these, without): (Vec<_>, Vec<_>) =

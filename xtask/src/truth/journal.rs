@@ -1,6 +1,6 @@
-//! What a suite saw, as JSON lines: first the plan, then a line for each attempt, as
-//! soon as it ends. Owns that file's shape. A suite that was killed goes on from it,
-//! and every table is computed from it; so a line says all that judging it takes.
+//! The record of a suite, as JSON lines: first the plan, then a line for each attempt, as soon as it ends. Owns
+//! the file's format. A killed suite continues from it and every table is computed from it, so each line
+//! contains everything that is needed to judge it.
 
 use crate::noise::Noise;
 use crate::workload::NOTHING;
@@ -10,37 +10,37 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Changes when lines of old files can no longer be read as they were meant.
+/// Changes when lines of old files no longer have the same meaning.
 const SCHEMA: &str = "rtscope/truth/1";
 
-/// What was to be run.
+/// What a suite is to run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Always [`SCHEMA`].
     pub schema: String,
-    /// The order's.
+    /// Seed of the order.
     pub seed: u64,
-    /// Of each workload.
+    /// Runs of each workload.
     pub runs: usize,
-    /// Names.
+    /// Names of the workloads.
     pub workloads: Vec<String>,
-    /// Names.
+    /// Names of the toolchains.
     pub toolchains: Vec<String>,
-    /// What `rtscope --version` says.
+    /// Output of `rtscope --version`.
     pub rtscope: String,
-    /// The commit that it was built from, as far as the suite knows.
+    /// The commit that it was built from, as far as known.
     #[serde(default)]
     pub commit: String,
-    /// Families are drawn, one anew for each place in the order; else workloads run as they are written.
+    /// Families are drawn, once per place in the order; else workloads run as they are written.
     #[serde(default)]
     pub drawn: bool,
-    /// From this share of all CPUs taken by others a run is dirty.
+    /// If other load takes this share of all CPUs, a run is dirty.
     pub noise_max: f64,
     /// How often a dirty run is repeated.
     pub repeats: usize,
-    /// After each so-manieth hit the remedy is tried; 0: never.
+    /// The remedy is tried after every this-many-th hit; 0: never.
     pub remedies_every: usize,
-    /// After each hit its rule is left out.
+    /// After each hit, report again without its rule.
     #[serde(default)]
     pub rules_off: bool,
 }
@@ -55,60 +55,60 @@ impl Plan {
 /// One attempt at one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Place in the order.
+    /// Its place in the order.
     pub slot: usize,
-    /// Name.
+    /// Name of the workload.
     pub workload: String,
-    /// Toolchain.
+    /// Name of the toolchain.
     pub on: String,
     /// How it was run: its arguments, flags, quota.
     #[serde(default)]
     pub given: String,
-    /// What is true of the workload: a finding's id or [`NOTHING`].
+    /// The truth about the workload: a finding's id or [`NOTHING`].
     pub expect: String,
-    /// A second finding that has to be there.
+    /// A second finding that must be present.
     #[serde(default)]
     pub second: Option<String>,
-    /// What is true as well.
+    /// Further findings that are true.
     #[serde(default)]
     pub also: Vec<String>,
-    /// What was found, first first.
+    /// The findings, in order.
     pub found: Vec<String>,
-    /// Whether the first finding named the code that it had to; `None`: no name is asked.
+    /// Whether the first finding named the required code; `None`: no name is required.
     pub named: Option<bool>,
-    /// With the rule of a hit left out, whether what it cost has a name still; `None`: not asked.
+    /// Whether the lost time still has a name without the hit's rule; `None`: not tested.
     #[serde(default)]
     pub named_without: Option<bool>,
-    /// What the remedy to be tried promises; `None`: no hit, or no remedy is told.
+    /// What the remedy to be tried promises; `None`: no hit, or the report gives no remedy.
     pub promise: Option<Promise>,
-    /// What else the machine did.
+    /// Other load on the machine.
     pub noise: Noise,
-    /// Others took more than a run may suffer.
+    /// Whether other load took more than is allowed.
     pub dirty: bool,
     /// Why there is no report.
     pub error: Option<String>,
 }
 
 impl Run {
-    /// Id of what came first.
+    /// Id of the first finding.
     pub fn first(&self) -> &str {
         self.found.first().map_or(NOTHING, String::as_str)
     }
 
-    /// The truth came first; where nothing is to be found: nothing that is not true.
+    /// Whether the truth came first or, if nothing is to be found, nothing false was found.
     pub fn hit(&self) -> bool {
         let healthy = self.expect == NOTHING;
         let right = if healthy { self.false_alarms().next().is_none() } else { self.first() == self.expect };
         self.error.is_none() && right
     }
 
-    /// Of two causes: the larger came first, and the other was found; `None`: it has one.
+    /// With two causes: whether the larger came first and the other was found; `None`: there is one cause.
     pub fn both(&self) -> Option<bool> {
         let second = self.second.as_ref()?;
         Some(self.hit() && self.found.contains(second))
     }
 
-    /// Found, but not true.
+    /// Findings that are not true.
     pub fn false_alarms(&self) -> impl Iterator<Item = &str> {
         let true_too =
             |id: &&String| **id == self.expect || self.second.as_ref() == Some(*id) || self.also.contains(id);
@@ -116,71 +116,71 @@ impl Run {
     }
 }
 
-/// What a remedy says of itself.
+/// What a remedy promises.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Promise {
-    /// What the report prints to paste.
+    /// The flag that the report prints to paste.
     pub flag: Option<String>,
-    /// Options of the runtime that it sets, however the report prints them.
+    /// Runtime options that it sets, however the report prints them.
     #[serde(default)]
     pub options: Vec<String>,
-    /// The figure of `report --json` that shall change; `None`: the remedy names none.
+    /// The figure of `report --json` that should change; `None`: the remedy names none.
     pub path: Option<String>,
-    /// It shall rise; else fall.
+    /// Whether the figure should rise; else it should fall.
     pub rises: bool,
-    /// What it was in the run that found the finding.
+    /// The figure in the run with the finding.
     pub before: Option<f64>,
 }
 
 /// One attempt at one remedy, after a hit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cure {
-    /// Of the hit.
+    /// Place of the hit in the order.
     pub slot: usize,
-    /// Name.
+    /// Name of the workload.
     pub workload: String,
-    /// Toolchain.
+    /// Name of the toolchain.
     pub on: String,
-    /// The finding.
+    /// Id of the finding.
     pub finding: String,
-    /// What was changed, for people.
+    /// Description of the change.
     pub applied: String,
-    /// What it promised.
+    /// What the remedy promised.
     pub promise: Promise,
-    /// What the figure was afterwards.
+    /// The figure after the change.
     pub after: Option<f64>,
-    /// What was found afterwards.
+    /// The findings after the change.
     pub found: Vec<String>,
-    /// As in a run.
+    /// Other load, as in [`Run`].
     pub noise: Noise,
-    /// As in a run.
+    /// Whether it was dirty, as in [`Run`].
     pub dirty: bool,
     /// Why there is nothing to compare.
     pub error: Option<String>,
 }
 
-/// One line.
+/// A line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Line {
-    /// The first.
+    /// The plan, on the first line.
     Plan(Plan),
-    /// A run.
+    /// An attempt at a run.
     Run(Run),
-    /// A remedy.
+    /// An attempt at a remedy.
     Cure(Cure),
 }
 
-/// A file that is written.
+/// A journal that is being written.
 #[derive(Debug)]
 pub struct Journal {
-    /// Where.
+    /// Path of the file.
     pub path: PathBuf,
     file: File,
 }
 
 impl Journal {
-    /// Begins one; there must be none yet.
+    /// Starts a journal; the file must not exist yet.
     pub fn begin(path: &Path, plan: &Plan) -> Result<Journal> {
         fs::create_dir_all(path.parent().context("a file without a folder")?)?;
         let file = File::create_new(path).with_context(|| path.display().to_string())?;
@@ -189,7 +189,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Goes on with one. A line that was being written when the suite was killed is ended.
+    /// Continues a journal. Ends a line that was being written when the suite was killed.
     pub fn resume(path: &Path) -> Result<Journal> {
         let whole = fs::read(path).with_context(|| path.display().to_string())?.ends_with(b"\n");
         let mut file = File::options().append(true).open(path)?;
@@ -199,23 +199,23 @@ impl Journal {
         Ok(Journal { path: path.to_owned(), file })
     }
 
-    /// Adds a line, at once.
+    /// Appends a line and writes it immediately.
     pub fn add(&mut self, line: &Line) -> Result<()> {
         let text = serde_json::to_string(line)? + "\n";
         self.file.write_all(text.as_bytes()).with_context(|| self.path.display().to_string())
     }
 }
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
-    /// Its plan.
+    /// The suite's plan.
     pub plan: Plan,
-    /// Every attempt, in the order in which they ended.
+    /// All attempts at runs, in the order in which they ended.
     pub runs: Vec<Run>,
-    /// Every remedy tried, likewise.
+    /// All attempts at remedies, in the order in which they ended.
     pub cures: Vec<Cure>,
-    /// Lines that a kill cut short: their attempts are made again.
+    /// Number of lines that a kill cut short: their attempts are repeated.
     pub cut: usize,
 }
 

@@ -1,7 +1,7 @@
-//! The truth suite: each workload many times, is its finding the first one, is nothing
-//! found that is not true, and does the remedy help that the report prints? One file
-//! each: `command` (what is asked for), `order` (what runs when), `suite` (running it), `journal` (what was seen, a
-//! line each), `remedy` (applying and judging one), `off` (its rule left out), `score` (counting), `table`.
+//! The truth suite runs each workload many times: does its finding come first, is nothing false found, and
+//! does the printed remedy help? One file each: `command` (the options), `order` (what runs when), `suite`
+//! (running it), `journal` (a line per result), `remedy` (applying and judging one), `off` (leaving a rule
+//! out), `score` (counting), `table`.
 
 pub mod command;
 pub mod journal;

@@ -1,16 +1,17 @@
-//! A finding whose rule is left out: whether what it cost has a name still. Owns which findings this is asked of.
+//! Leaves out a finding's rule: does the lost time still have a name? Owns which findings are tested.
 
 use anyhow::Result;
 use serde_json::Value;
 
-/// From this share of the run on something has to be found without the rule.
+/// Smallest share of the run for which something must be found without the rule.
 const SHARE_MIN: f64 = 0.15;
-/// These name a part of the account themselves (`overhead`), what threads wait for that no lane stands for
-/// (`domain-lock`), or what counts as explained, which input and output do (`blocked-output`, `unbuffered-io`).
+/// Findings that name a part of the account themselves (`overhead`), a wait of threads that no lane
+/// represents (`domain-lock`), or time that counts as explained, such as I/O (`blocked-output`,
+/// `unbuffered-io`).
 const NO_PART: [&str; 4] = ["overhead", "domain-lock", "blocked-output", "unbuffered-io"];
 
-/// Whether a part of the account, or another rule, names time where the rule of `report`'s first finding is left out:
-/// `without` reports once more. `None`: it costs memory, little, or is one of those that have no part.
+/// Whether a part of the account, or another rule, names the time if the rule of `report`'s first finding is
+/// left out: `without` reports again. `None`: it costs memory or little time, or has no such part.
 pub fn named(report: &Value, without: impl FnOnce(&str) -> Result<Value>) -> Result<Option<bool>> {
     let first = &report["findings"][0];
     let (share, id) = (first["share"].as_f64().unwrap_or(0.0), first["id"].as_str().unwrap_or_default());

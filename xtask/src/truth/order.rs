@@ -1,11 +1,10 @@
-//! In which order the runs of a suite take place. Owns the order; it follows from a
-//! seed, so that a suite that was killed goes on as it began.
+//! The order in which the runs of a suite take place. Owns the order; it follows from a seed, so that a killed
+//! suite continues in the same order.
 
 use crate::statistics::shuffle;
 
-/// Which workload runs on which toolchain, each `runs` times with those that compile it
-/// (`on`, one list for each workload) in turn, all in one random order: a spell of
-/// noise then hits no workload alone.
+/// Which workload runs on which toolchain: each `runs` times, cycling through the toolchains that compile it
+/// (`on`, one list per workload), all in one random order, so that noise does not hit a single workload.
 pub fn order(on: &[Vec<usize>], runs: usize, seed: u64) -> Vec<(usize, usize)> {
     let place = |run: usize, workload: usize, on: &Vec<usize>| {
         on.get((run + workload) % on.len().max(1)).map(|toolchain| (workload, *toolchain))

@@ -1,16 +1,15 @@
-//! A finding's remedy, applied and judged by the figure that it names itself. Owns
-//! runtime flags (which replaces which), the path to a figure, and what counts as
-//! better; refuses to run anything.
+//! Applies a finding's remedy and judges it by the figure that the remedy names. Owns runtime flags (which
+//! replaces which), the path to a figure, and what counts as better; refuses to run anything.
 
 use super::journal::{Cure, Promise};
 use crate::workload::{Applied, Workload};
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
-/// By so much a figure has to get better: less is the difference of two runs.
+/// Least relative improvement of a figure: less may be chance.
 const BETTER_BY: f64 = 0.05;
 
-/// What the first finding's remedy `number` says of itself; `None`: there is no such.
+/// What the first finding's remedy `number` promises; `None`: it does not exist.
 pub fn promise(report: &Value, number: usize) -> Option<Promise> {
     let remedy = report.pointer(&format!("/findings/0/remedies/{number}"))?;
     let path = remedy["metric"]["path"].as_str();
@@ -28,9 +27,8 @@ fn options(setting: &Value) -> Vec<String> {
     words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
-/// The figure of a report at `path`: keys with dots between them. In a list a part is
-/// a number, or what the wanted element is called (its `id`, `cause` or `name`); one
-/// that is missing there has a figure of 0, as has an empty distribution.
+/// The figure of a report at `path`: keys separated by dots. In a list, a part is an index or the wanted
+/// element's `id`, `cause` or `name`; a missing element counts as 0, and so does an empty distribution.
 pub fn figure(report: &Value, path: &str) -> Option<f64> {
     let mut at = report;
     let mut empty = false;
@@ -51,11 +49,11 @@ pub fn figure(report: &Value, path: &str) -> Option<f64> {
     if at.is_null() && empty { Some(0.0) } else { at.as_f64() }
 }
 
-/// The workload with the remedy, and what changes, for people. What the workload does
-/// not say itself is taken from what rtscope printed.
+/// The workload with the remedy, and a description of the change. What the workload leaves open is taken from
+/// what rtscope printed.
 pub fn apply(workload: &Workload, change: &Applied, promise: &Promise) -> Result<(Workload, String)> {
     let mut changed = workload.with(change);
-    // A flag of GHC begins with a dash, a parameter of OCaml with its letter.
+    // A GHC flag begins with a dash, an OCaml parameter with its letter.
     let (flags, parameters): (Vec<&str>, Vec<&str>) =
         promise.options.iter().map(String::as_str).partition(|word| word.starts_with('-'));
     if !flags.is_empty() && change.rts.is_none() {
@@ -88,7 +86,7 @@ fn differences(from: &Workload, to: &Workload) -> String {
     what.join(", ")
 }
 
-/// `OCAMLRUNPARAM` with more of it; a letter replaces the same letter.
+/// `OCAMLRUNPARAM` with additions; a letter replaces the same letter.
 fn merged_runparam(text: &str, more: &str) -> String {
     let letter = |setting: &str| setting.split('=').next().unwrap_or_default().to_owned();
     let replaced = |setting: &&str| more.split(',').any(|new| letter(new) == letter(setting));
@@ -96,7 +94,7 @@ fn merged_runparam(text: &str, more: &str) -> String {
     kept.chain(more.split(',')).collect::<Vec<_>>().join(",")
 }
 
-/// Flags with others added; a flag replaces one of the same kind.
+/// Flags with additions; a flag replaces one of the same kind.
 fn merged(flags: &[String], more: &[&str]) -> Vec<String> {
     let replaced = |flag: &String| more.iter().any(|new| kind(new) == kind(flag));
     let kept = flags.iter().filter(|flag| !replaced(flag)).cloned();
@@ -105,7 +103,7 @@ fn merged(flags: &[String], more: &[&str]) -> Vec<String> {
 
 /// What a runtime flag sets: its name without its value.
 fn kind(flag: &str) -> &str {
-    // Flags of two letters, where the second is no value.
+    // Flags of two letters whose second letter is not a value.
     const LONGER: [&str; 5] = ["-AL", "-Iw", "-Mgrace", "-hT", "-ol"];
     if flag.starts_with("--nonmoving-gc") {
         return "-xn";
@@ -122,13 +120,13 @@ fn kind(flag: &str) -> &str {
 }
 
 impl Cure {
-    /// After over before; `None`: nothing to compare, or nothing there before.
+    /// The figure after over that before; `None`: nothing to compare, or no value before.
     pub fn ratio(&self) -> Option<f64> {
         let (before, after) = self.promise.before.zip(self.after)?;
         (self.error.is_none() && before > 0.0).then(|| after / before)
     }
 
-    /// The figure went the way it should, and far enough.
+    /// Whether the figure changed in the right direction, and by enough.
     pub fn improved(&self) -> bool {
         let better = |ratio: f64| if self.promise.rises { ratio > 1.0 + BETTER_BY } else { ratio < 1.0 - BETTER_BY };
         self.ratio().is_some_and(better)

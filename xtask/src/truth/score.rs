@@ -1,18 +1,17 @@
-//! Counting: hits, misses, false alarms, names, remedies; by workload, by finding, and
-//! whether the whole is good enough. Owns what counts as what; a run on a machine that
-//! others kept busy counts apart and decides nothing.
+//! Counts hits, misses, false alarms, names and remedies, by workload and by finding, and decides whether the
+//! whole is good enough. Owns what counts as what; runs disturbed by other load only count separately.
 
 use super::journal::{Cure, Read, Run};
 use crate::statistics::median;
 use crate::workload::NOTHING;
 use std::collections::BTreeMap;
 
-/// So many of so many.
+/// A number of successes out of a number of cases.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// These.
+    /// Number of successes.
     pub yes: usize,
-    /// Of these.
+    /// Number of cases.
     pub of: usize,
 }
 
@@ -22,32 +21,32 @@ impl Share {
         self.of += 1;
     }
 
-    /// At least so many per cent; of nothing: yes.
+    /// Whether it reaches this many per cent; with no cases it does.
     pub fn reaches(self, percent: usize) -> bool {
         self.yes * 100 >= self.of * percent
     }
 }
 
-/// What is counted of a workload and of a finding alike.
+/// What is counted for a workload as well as for a finding.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     /// Runs on a quiet machine in which the truth came first.
     pub hits: Share,
-    /// Runs that others disturbed, and the hits among them.
+    /// Hits among the runs that other load disturbed.
     pub dirty: Share,
-    /// Of the runs with two causes: those in which the larger came first and the other was found.
+    /// Runs with two causes in which the larger came first and the other was found.
     pub both: Share,
-    /// Of the hits that had to name the code: those that did.
+    /// Hits that named the code, of those that had to.
     pub named: Share,
-    /// Of the hits whose rule was left out: those whose time has a name still.
+    /// Hits whose time still had a name with the rule left out.
     pub without: Share,
     /// Remedies that improved the figure they name, of those tried.
     pub cures: Share,
-    /// The figure after over before, for each remedy tried that has both.
+    /// The figure after over that before, for each tried remedy with both.
     pub ratios: Vec<f64>,
-    /// Found first where it was not true (a workload's: where something was).
+    /// How often it was a false first finding (for a workload: how often there was one).
     pub false_first: usize,
-    /// Found behind another where it was not true.
+    /// How often it was a false later finding.
     pub false_behind: usize,
 }
 
@@ -85,54 +84,54 @@ impl Figures {
     }
 }
 
-/// One workload.
+/// The figures of one workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OfWorkload {
-    /// Name.
+    /// Name of the workload.
     pub name: String,
     /// Its truth; empty before its first run.
     pub expect: String,
-    /// What was counted.
+    /// The counts.
     pub figures: Figures,
     /// Hits by toolchain.
     pub on: BTreeMap<String, Share>,
-    /// What was found instead or besides, and how often.
+    /// Findings that were not expected, and how often.
     pub wrong: BTreeMap<String, usize>,
-    /// The remedy as it was applied last.
+    /// The remedy as it was last applied.
     pub applied: String,
 }
 
-/// A whole suite.
+/// The figures of a whole suite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
-    /// In the plan's order.
+    /// Workloads in the plan's order.
     pub workloads: Vec<OfWorkload>,
-    /// By id.
+    /// Figures by finding id.
     pub findings: BTreeMap<String, Figures>,
-    /// Runs of each workload that were asked for.
+    /// Planned runs of each workload.
     pub planned: usize,
 }
 
-/// One demand on a suite.
+/// A requirement on a suite.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// What is counted.
     pub what: &'static str,
-    /// The count.
+    /// The counted share.
     pub share: Share,
-    /// The bound in per cent.
+    /// The required per cent.
     pub at_least: usize,
 }
 
 impl Demand {
-    /// Of nothing it is met: there was nothing to measure.
+    /// Whether it is met; with no cases it is, as there was nothing to measure.
     pub fn met(&self) -> bool {
         self.share.reaches(self.at_least)
     }
 }
 
 impl Score {
-    /// Of a journal.
+    /// The score of a journal.
     pub fn of(read: &Read) -> Score {
         let named = |name: &String| OfWorkload { name: name.clone(), ..OfWorkload::default() };
         let workloads = read.plan.workloads.iter().map(named).collect();
@@ -174,7 +173,7 @@ impl Score {
         }
     }
 
-    /// What a suite has to reach.
+    /// What a suite must reach.
     pub fn demands(&self) -> [Demand; 7] {
         let sum = |each: &dyn Fn(&OfWorkload) -> Share| {
             self.workloads
@@ -199,7 +198,7 @@ impl Score {
         ]
     }
 
-    /// All of it is reached.
+    /// Whether all demands are met.
     pub fn passes(&self) -> bool {
         self.demands().iter().all(Demand::met)
     }
@@ -280,7 +279,7 @@ mod tests {
         let score = Score::of(&read(&["healthy"], runs.clone(), Vec::new()));
         assert_eq!((score.workloads[0].figures.dirty, score.workloads[0].figures.hits), (share(1, 2), share(10, 10)));
         assert!(score.passes() && !score.findings.contains_key("preempted"));
-        // Fewer than half of 20 runs clean: nothing was shown.
+        // Fewer than half of 20 runs are clean: nothing was shown.
         let score = Score::of(&read(&["healthy"], runs.split_off(1), Vec::new()));
         assert!(!score.passes());
     }
@@ -289,7 +288,7 @@ mod tests {
     fn names_and_remedies_have_bounds_of_their_own() {
         let mut runs = vec![Run { named: Some(true), ..run("a", "late", &["late"]) }; 19];
         runs.push(Run { named: Some(false), ..run("a", "late", &["late"]) });
-        // A miss names nothing; that it missed is counted already.
+        // A miss names nothing, but it is already counted as a miss.
         runs.push(Run { named: Some(false), ..run("a", "late", &[]) });
         let promise = Promise { before: Some(10.0), ..Promise::default() };
         let cure = |after| Cure {

@@ -1,6 +1,5 @@
-//! Running a suite: every place in the order until it has a run on a quiet machine,
-//! and the remedy after a hit. Owns what is done next and what is written down;
-//! judging is `score`'s.
+//! Runs a suite: repeats every place in the order until it has a run on a quiet machine, and tries the remedy
+//! after a hit. Owns the next step and what is recorded; `score` judges.
 
 use super::journal::{Cure, Journal, Promise, Read, Run};
 use super::{journal, off, order, remedy};
@@ -13,14 +12,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Beside the workload's own time: starting, attaching, reporting.
+/// Seconds for starting, attaching and reporting, in addition to the workload's own time.
 const OVERHEAD_SECONDS: f64 = 1.0;
-/// With no more places than this, every attempt is told, else what is no hit.
+/// Suites with at most this many places report every attempt; longer ones only failures.
 const TOLD_MAX: usize = 60;
-/// So often progress is told.
+/// Attempts between progress reports.
 const PROGRESS_EVERY: usize = 25;
 
-/// A suite that runs.
+/// A running suite.
 pub struct Suite<'a> {
     runner: &'a Runner,
     workloads: Vec<Workload>,
@@ -39,8 +38,7 @@ enum Next {
 }
 
 impl<'a> Suite<'a> {
-    /// `workloads` and `toolchains` are those of the plan, in its order; `seen` is what
-    /// the journal holds.
+    /// `workloads` and `toolchains` are those of the plan, in its order; `seen` is the content of the journal.
     pub fn new(
         runner: &'a Runner,
         workloads: Vec<Workload>,
@@ -63,7 +61,7 @@ impl<'a> Suite<'a> {
         Ok(Suite { runner, workloads, toolchains, order, journal, seen, say })
     }
 
-    /// About how long it takes, if every run is a hit on a quiet machine.
+    /// Approximate duration if every run is a hit on a quiet machine.
     pub fn estimate(&self) -> Duration {
         let every = self.seen.plan.remedies_every;
         let one = |(number, _): &(usize, usize)| {
@@ -75,7 +73,7 @@ impl<'a> Suite<'a> {
         Duration::from_secs_f64(self.order.iter().map(one).sum())
     }
 
-    /// Runs all that is not done yet; gives everything that was seen.
+    /// Runs everything that is not done yet; returns all results.
     pub fn run(mut self) -> Result<Read> {
         let (runs, time, seed) = (self.order.len(), minutes(self.estimate()), self.seen.plan.seed);
         let (on, kept) = (self.seen.plan.toolchains.join(", "), self.journal.path.display());
@@ -88,7 +86,7 @@ impl<'a> Suite<'a> {
         let (all, began, mut done) = (queue.len(), Instant::now(), 0);
         while let Some(slot) = queue.pop_front() {
             if self.visit(slot)? {
-                // A dirty attempt: again when everything else is done.
+                // A dirty attempt is repeated after everything else is done.
                 queue.push_back(slot);
                 continue;
             }
@@ -100,7 +98,7 @@ impl<'a> Suite<'a> {
         Ok(self.seen)
     }
 
-    /// Does what a place needs; gives whether it has to be visited again.
+    /// Does what a place needs; returns whether it must be visited again.
     fn visit(&mut self, slot: usize) -> Result<bool> {
         loop {
             let dirty = match self.next(slot) {
@@ -114,7 +112,7 @@ impl<'a> Suite<'a> {
         }
     }
 
-    /// Follows from what was seen alone, so that a resumed suite does the same.
+    /// Depends only on recorded results, so that a resumed suite does the same.
     fn next(&self, slot: usize) -> Next {
         let plan = &self.seen.plan;
         let runs = || self.seen.runs.iter().filter(|run| run.slot == slot);
@@ -129,14 +127,14 @@ impl<'a> Suite<'a> {
         }
     }
 
-    /// Whether this hit's remedy is tried: the first, and each so-manieth after it.
+    /// Whether this hit's remedy is tried: after the first hit, and then every `remedies_every`-th.
     fn turn(&self, hit: &Run) -> bool {
         let before = self.seen.runs.iter().take_while(|run| *run != hit);
         let hits = before.filter(|run| run.workload == hit.workload && run.promise.is_some() && !run.dirty);
         self.seen.plan.remedies_every > 0 && hits.count().is_multiple_of(self.seen.plan.remedies_every)
     }
 
-    /// One run; gives whether it was dirty.
+    /// Runs once; returns whether the run was dirty.
     fn attempt(&mut self, slot: usize) -> Result<bool> {
         let (workload, toolchain) = self.place(slot)?;
         let mut run = Run {
@@ -157,7 +155,7 @@ impl<'a> Suite<'a> {
                 run.dirty = outcome.noise.taken() > self.seen.plan.noise_max;
                 run.noise = outcome.noise.clone();
                 if let Some(change) = workload.remedy.as_ref().filter(|_| run.hit()) {
-                    // A remedy that is not there is tried, and fails.
+                    // A missing remedy is tried, and fails.
                     run.promise = Some(remedy::promise(&outcome.report, change.number).unwrap_or_default());
                 }
                 if self.seen.plan.rules_off && run.hit() && run.expect != NOTHING {
@@ -179,7 +177,7 @@ impl<'a> Suite<'a> {
         Ok(dirty)
     }
 
-    /// One run with the remedy; gives whether it was dirty.
+    /// Runs once with the remedy; returns whether the run was dirty.
     fn cure(&mut self, slot: usize, promise: Promise) -> Result<bool> {
         let (workload, toolchain) = self.place(slot)?;
         let mut cure = Cure {
@@ -227,11 +225,11 @@ impl<'a> Suite<'a> {
         Ok(())
     }
 
-    /// Captures of what went wrong are kept beside the journal, the others not at all.
+    /// Keeps captures of failures next to the journal, and removes the others.
     fn put_away(&self, capture: &Path, slot: usize, wrong: bool) {
         let name = capture.file_name().unwrap_or_default().to_string_lossy();
         let kept = self.journal.path.with_extension("captures");
-        // What cannot be moved stays until the end of the suite.
+        // What cannot be moved stays until the suite ends.
         if wrong {
             let _ = fs::create_dir_all(&kept).and_then(|()| fs::rename(capture, kept.join(format!("{slot}-{name}"))));
         } else if !keeps_captures() {
@@ -239,7 +237,7 @@ impl<'a> Suite<'a> {
         }
     }
 
-    /// The same each time it is asked for: a remedy is tried on what it was promised for.
+    /// The workload and toolchain of a place, identical on every call: a remedy is tried on what promised it.
     fn place(&self, slot: usize) -> Result<(Workload, &Toolchain)> {
         let place = self
             .order
@@ -262,7 +260,7 @@ fn found(outcome: &Outcome) -> Vec<String> {
     outcome.findings().into_iter().map(str::to_owned).collect()
 }
 
-/// A duration for people.
+/// A duration as text.
 pub fn minutes(time: Duration) -> String {
     let seconds = time.as_secs();
     if seconds < 120 { format!("{seconds} s") } else { format!("{} min", (seconds + 30) / 60) }
@@ -294,7 +292,7 @@ fn sentence_of(cure: &Cure) -> String {
     format!("{} on {}: {} {helped}: {what}{dirt}", cure.workload, cure.on, cure.applied)
 }
 
-/// Nanoseconds have no fraction, shares nothing else.
+/// Formats nanoseconds without a fraction, and shares in full.
 fn plain(figure: f64) -> String {
     if figure.fract() == 0.0 { format!("{figure:.0}") } else { format!("{figure:.4}") }
 }
@@ -309,7 +307,7 @@ mod tests {
     use super::*;
     use crate::workload::{self, Applied};
 
-    /// Finds `preempted` with a figure of 100, or of 10 where the program was given -N1.
+    /// Finds `preempted` with a figure of 100, or of 10 if the program was given -N1.
     const RTSCOPE: &str = r#"#!/bin/sh
 if [ $1 = record ]; then mkdir "$3"; echo "$*" > "$3/words"; exit; fi
 sum=100; ! grep -q -e -N1 "$3/words" || sum=10
@@ -329,7 +327,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
         testkit::executable::write(path, text);
     }
 
-    /// A workload that is built already, and an `rtscope` that only pretends.
+    /// A workload that is already built, and a fake `rtscope`.
     fn ground() -> Ground {
         let folder = tempfile::tempdir().unwrap();
         let runner = Runner {
@@ -416,7 +414,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
         let read = go(&ground, journal, seen);
         assert_eq!((read.runs.len(), read.cures.len()), (8, 0));
         assert!((0..4).all(|slot| read.runs.iter().filter(|run| run.slot == slot && run.dirty).count() == 2));
-        // Repeated when everything else is done.
+        // It is repeated after everything else is done.
         assert!(read.runs[..4].iter().zip(&read.runs[4..]).all(|(first, again)| first.slot == again.slot));
     }
 
@@ -429,7 +427,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
         let path = ground.folder.path().join("journal");
         let text = fs::read_to_string(&path).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        // The plan, two runs, one remedy; then killed within a line.
+        // The plan, two runs, one remedy; then a kill within a line.
         assert!(lines[2].starts_with("{\"cure\"") && lines[3].starts_with("{\"run\""));
         fs::write(&path, format!("{}\n{}", lines[..4].join("\n"), &lines[4][..9])).unwrap();
         let journal = Journal::resume(&path).unwrap();

@@ -6,13 +6,13 @@ use crate::statistics::median;
 use crate::workload::NOTHING;
 use std::collections::BTreeSet;
 
-/// A table that is drawn either way.
+/// A table that can be drawn as text or as Markdown.
 struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-/// Everything that is to be said of a suite.
+/// The full summary of a suite.
 pub fn draw(read: &Read, markdown: bool) -> String {
     let score = Score::of(read);
     let mut out = about(read);
@@ -111,7 +111,7 @@ fn of_workloads(score: &Score, read: &Read) -> Table {
     Table { head, rows: rows.collect() }
 }
 
-/// Compilers that ran something: those that toolchains are called after, then others.
+/// Compilers that ran something: first those that toolchains are named after, then others.
 fn compilers(score: &Score, read: &Read) -> Vec<String> {
     let ran: BTreeSet<&String> = score.workloads.iter().flat_map(|workload| workload.on.keys()).collect();
     let planned = &read.plan.toolchains;
@@ -119,7 +119,7 @@ fn compilers(score: &Score, read: &Read) -> Vec<String> {
     first.chain(ran.iter().copied().filter(|name| !planned.contains(name))).cloned().collect()
 }
 
-/// Columns that both tables have: names and remedies.
+/// Columns of both tables: names and remedies.
 fn rest(figures: &Figures) -> [String; 3] {
     let ratio = figures.ratio().map_or_else(String::new, |ratio| format!("{ratio:.2}"));
     [of(figures.named), of(figures.cures), ratio]
@@ -140,7 +140,7 @@ fn sentence(demand: &Demand) -> String {
 }
 
 impl Table {
-    /// Columns beside each other, figures to the right.
+    /// Aligned columns, with figures to the right.
     fn text(&self) -> String {
         let all = || std::iter::once(&self.head).chain(&self.rows);
         let width = |at: usize| all().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
@@ -164,7 +164,7 @@ impl Table {
         line(&self.head) + &line(&under) + &self.rows.iter().map(line).collect::<String>()
     }
 
-    /// Whether a column holds words.
+    /// Whether a column contains words.
     fn words(&self, at: usize) -> bool {
         self.head.get(at).is_some_and(|head| ["finding", "workload", "truth", "remedy"].contains(&head.as_str()))
     }

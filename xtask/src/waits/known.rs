@@ -1,40 +1,40 @@
-//! What a program says of its own threads (`workloads/LANGUAGE/known-waits`), and what a capture's `waits.jsonl` says of
-//! them. Owns both forms as their pages describe them; refuses to judge one by the other.
+//! What a program reports of its own threads (`workloads/LANGUAGE/known-waits`), and what a capture's
+//! `waits.jsonl` says about them. Owns both formats, as documented; refuses to judge one by the other.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
-/// What one thread of a program waits for, as the program itself says.
+/// What one thread of a program waits for, as the program itself reports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 pub struct Known {
-    /// Threads of one phase wait at the same time.
+    /// Its phase: the threads of a phase wait at the same time.
     pub phase: u32,
     /// Its number: the runtime's for a green thread, else the system's.
     pub thread: u64,
-    /// What it is a case of.
+    /// Name of its test case.
     pub case: String,
-    /// A word of `waits.jsonl`.
+    /// Its kind of wait, in the terms of `waits.jsonl`.
     pub kind: String,
     /// The function on top of its stack.
     pub place: String,
-    /// The thing; those that wait for the same have the same text.
+    /// The object that it waits for; threads that wait for the same object have the same text.
     pub object: Option<String>,
-    /// The thread that has that.
+    /// The thread that holds the object.
     pub holder: Option<u64>,
     /// What the holder does: any of these is right.
     pub doing: Vec<String>,
-    /// The function that it called, where it is in foreign code.
+    /// The function that it called, if it is in foreign code.
     pub callee: Option<String>,
 }
 
-/// What a program says.
+/// What a program reports.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Truth {
-    /// All threads.
+    /// All its threads.
     pub threads: Vec<Known>,
-    /// From when to when what is said of a phase holds, nanoseconds of `CLOCK_MONOTONIC`.
+    /// The period for which a phase's report holds, nanoseconds of `CLOCK_MONOTONIC`.
     pub phases: BTreeMap<u32, (u64, u64)>,
 }
 
@@ -46,10 +46,10 @@ enum Line {
 }
 
 impl Truth {
-    /// What the program printed.
+    /// Parses the output of the program.
     ///
     /// # Errors
-    /// A line is none of its own, or nothing is said.
+    /// A line is invalid, or there is none.
     pub fn read(text: &str) -> Result<Truth> {
         let mut truth = Truth::default();
         for line in text.lines() {
@@ -64,7 +64,7 @@ impl Truth {
     }
 }
 
-/// Threads that a look found waiting for one thing at one place.
+/// Threads that a look found waiting for one object at one place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     pub kind: String,
@@ -75,7 +75,7 @@ pub struct Group {
     pub holder: Option<Holder>,
 }
 
-/// Whoever has what they wait for.
+/// The thread that holds what they wait for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Holder {
     pub thread: u64,
@@ -89,10 +89,10 @@ pub struct Look {
     pub groups: Vec<Group>,
 }
 
-/// The looks at one process that a capture's `waits.jsonl` has; the text of a file that was written to its end.
+/// The looks at one process in a capture's `waits.jsonl`; `text` is a complete file.
 ///
 /// # Errors
-/// A line is no object.
+/// A line is not an object.
 pub fn looks(text: &str) -> Result<Vec<Look>> {
     let (mut texts, mut looks) = (HashMap::new(), Vec::new());
     for line in text.lines() {
@@ -110,7 +110,7 @@ pub fn looks(text: &str) -> Result<Vec<Look>> {
 
 fn read(group: &Value, texts: &HashMap<u64, String>) -> Group {
     let text = |at: usize| group[at].as_u64().and_then(|number| texts.get(&number)).cloned();
-    // `33 "name"`: the number and the name.
+    // `33 "name"`: number and name.
     let thread = |text: String| text.split(' ').next().and_then(|number| number.parse().ok());
     let doing = group[5].as_str().unwrap_or_default().to_owned();
     Group {

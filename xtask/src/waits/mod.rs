@@ -1,6 +1,6 @@
-//! `cargo xtask waits`: programs of which it is known what each of their threads waits for, recorded, and how much of what
-//! looks say of them is right. Owns which runs there are, that what was begun goes on, and that the truth is the
-//! program's own; refuses to repeat a run that has its rows.
+//! `cargo xtask waits`: records programs whose threads wait for known objects, and scores what looks say
+//! about them. Owns which runs there are, continuing an interrupted series, and that the truth comes from the
+//! program itself; refuses to repeat a run that has its rows.
 
 mod known;
 pub mod rows;
@@ -21,13 +21,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const PROGRAM: &str = "known-waits";
-/// Runs until one is looked at.
+/// Attempts until a run has a look.
 const ATTEMPTS: u32 = 3;
 
-/// What is run how often, and where rows go.
+/// What to run how often, and where rows go.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Numbers of threads, ways to lock and holders follow from each.
+    /// Seeds of the numbers of threads, the ways to lock and the holders.
     #[arg(long, num_args = 1.., default_values_t = [1, 2, 3])]
     pub seeds: Vec<u64>,
     /// Seconds for which threads wait.
@@ -36,7 +36,7 @@ pub struct Options {
     /// Only these toolchains: ghc-9.6 (with OCaml 5.3.0).
     #[arg(long, num_args = 1.., value_name = "NAME")]
     pub only: Vec<String>,
-    /// Rows are appended here; runs of this commit that have theirs are not repeated.
+    /// Rows are appended here; runs of this commit with rows are not repeated.
     #[arg(long, value_name = "FILE.jsonl", default_value_os_t = target_folder().join("waits.jsonl"))]
     pub rows: PathBuf,
     /// Run nothing; print the tables of the rows.
@@ -47,17 +47,17 @@ pub struct Options {
 /// A runtime whose programs are looked at.
 #[derive(Clone, Debug)]
 pub struct Subject<'t> {
-    /// What compiles it.
+    /// The toolchain that compiles them.
     pub toolchain: &'t Toolchain,
     language: Language,
-    /// GHC: with threads of the system.
+    /// GHC: linked with `-threaded`.
     threaded: bool,
-    /// In tables.
+    /// Its name in tables.
     pub name: String,
 }
 
 impl Subject<'_> {
-    /// Those of a toolchain.
+    /// The runtimes of a toolchain.
     pub fn of(toolchain: &Toolchain) -> Vec<Subject<'_>> {
         let of = |language: Language, threaded, way: &str| {
             let name = format!("{}{way}", language.compiler(toolchain)?);
@@ -71,11 +71,11 @@ impl Subject<'_> {
         all.into_iter().flatten().collect()
     }
 
-    /// Records one run by `rtscope`; gives a row for each case. `scratch` is visible to the program. Looks have the
-    /// lowest priority: a run in which a busy machine left no time for one is repeated.
+    /// Makes one run with `rtscope`; returns a row per case. `scratch` must be visible to the program. Looks have
+    /// the lowest priority: a run in which a busy machine left no time for a look is repeated.
     ///
     /// # Errors
-    /// The program cannot be compiled, does not say what is true, or was not looked at.
+    /// The program cannot be compiled, does not report the truth, or was not looked at.
     pub fn run(&self, rtscope: &Path, seed: u64, seconds: f64, scratch: &Path) -> Result<Vec<Row>> {
         for _ in 1..ATTEMPTS {
             let rows = self.once(rtscope, seed, seconds, scratch)?;
@@ -88,7 +88,7 @@ impl Subject<'_> {
         Ok(rows)
     }
 
-    /// One run; no rows: no look fell into the time.
+    /// Makes one run; no rows: no look fell into the period.
     fn once(&self, rtscope: &Path, seed: u64, seconds: f64, scratch: &Path) -> Result<Vec<Row>> {
         let builds = target_folder().join("workloads");
         fs::create_dir_all(&builds)?;
@@ -137,10 +137,10 @@ impl Subject<'_> {
     }
 }
 
-/// Runs what has no rows yet and prints the tables; gives whether every runtime is within the bounds.
+/// Makes all runs without rows and prints the tables; returns whether every runtime is within the bounds.
 ///
 /// # Errors
-/// A compiler is missing, a run failed, rows cannot be written.
+/// A compiler is missing, a run failed, or rows cannot be written.
 pub fn run(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<bool> {
     let mut rows = Rows::open(&options.rows)?;
     if !options.table {

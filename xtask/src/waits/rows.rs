@@ -1,40 +1,40 @@
-//! A row for each case of each run. Owns what rows sum up to and which sums are right enough.
+//! A row for each case of each run. Owns the sums of rows and which sums are good enough.
 
 use super::score::{Right, Score};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Shares that have to be right.
+/// Required shares of correct answers.
 const KIND_MIN: f64 = 0.98;
 const REST_MIN: f64 = 0.95;
 
-/// What is true of one case in one run.
+/// The score of one case in one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// Of this repository.
+    /// Commit of this repository.
     pub commit: String,
-    /// Compiler and, of GHC, the runtime's way.
+    /// Compiler and, for GHC, the runtime's way.
     pub runtime: String,
-    /// What its threads are a case of.
+    /// Name of the test case.
     pub case: String,
-    /// Threads of this case.
+    /// Number of threads of this case.
     pub threads: u64,
-    /// Looks at them.
+    /// Number of looks at them.
     pub looks: u64,
-    /// What is right.
+    /// What was right.
     pub score: Score,
 }
 
 impl Row {
-    /// Whether `other` is of the same run.
+    /// Whether it belongs to this run.
     pub fn is_of(&self, seed: u64, commit: &str, runtime: &str) -> bool {
         self.seed == seed && self.commit == commit && self.runtime == runtime
     }
 }
 
-/// Sums of rows, by what `key` says of each.
+/// Sums of rows, grouped by `key`.
 pub fn by<'r>(rows: &'r [Row], key: impl Fn(&'r Row) -> &'r str) -> BTreeMap<&'r str, (u64, Score)> {
     let mut sums: BTreeMap<&str, (u64, Score)> = BTreeMap::new();
     for row in rows {
@@ -45,7 +45,7 @@ pub fn by<'r>(rows: &'r [Row], key: impl Fn(&'r Row) -> &'r str) -> BTreeMap<&'r
     sums
 }
 
-/// What is below what it has to be; empty where all is well.
+/// Shares below the required ones; empty if all is well.
 pub fn misses(score: &Score) -> Vec<String> {
     let bounds = [
         ("kind", score.kind, KIND_MIN),
@@ -62,7 +62,7 @@ fn shown(right: Right) -> String {
     if right.of == 0 { String::new() } else { format!("{:.1} % of {}", 100.0 * right.share(), right.of) }
 }
 
-/// Tables of runtimes and of cases, in Markdown.
+/// Markdown tables by runtime and by case.
 pub fn tables(rows: &[Row]) -> String {
     let of_case = |row: &Row| format!("{}: {}", if row.runtime.starts_with("ghc") { "GHC" } else { "OCaml" }, row.case);
     let named: Vec<Row> = rows.iter().map(|row| Row { case: of_case(row), ..row.clone() }).collect();

@@ -1,17 +1,17 @@
-//! How much of what looks say is true. Owns how threads that are known are told among those that were seen: looks have
-//! groups, not numbers of threads, so each known thread is paired with at most one of a group, pairs that agree in most
-//! first. A thread that is paired with none is wrong in everything.
+//! How much of what looks say is true. Owns how known threads are matched with those that were seen: looks
+//! have groups without thread numbers, so each known thread is paired with at most one member of a group, the
+//! best matches first. An unpaired thread is wrong in everything.
 
 use super::known::{Group, Known, Look, Truth};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// How many were asked, and how many of them are right.
+/// A number of answers, and how many of them are right.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Right {
-    /// How many.
+    /// Number of answers.
     pub of: u64,
-    /// Of them.
+    /// Number of right answers.
     pub right: u64,
 }
 
@@ -21,25 +21,25 @@ impl Right {
         self.right += u64::from(right);
     }
 
-    /// Of both.
+    /// Sum of both.
     pub fn and(self, other: Right) -> Right {
         Right { of: self.of + other.of, right: self.right + other.right }
     }
 
-    /// The share that is right; of nothing, all.
+    /// The share that is right; 1 if there are none.
     pub fn share(self) -> f64 {
         if self.of == 0 { 1.0 } else { self.right as f64 / self.of as f64 }
     }
 }
 
-/// What looks said of some threads; each thread counts once for each look.
+/// What looks said about some threads; each thread counts once per look.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Score {
-    /// What they wait for.
+    /// The kind of wait.
     pub kind: Right,
-    /// Which thing: those of one thing are of one object, and of no other.
+    /// The object: the threads of one object have one address, and no others have it.
     pub object: Right,
-    /// Who has it, and what that thread does.
+    /// The holder, and what it does.
     pub holder: Right,
     /// The function on top of the stack.
     pub place: Right,
@@ -48,7 +48,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// The sum.
+    /// Sum of both.
     pub fn and(self, other: Score) -> Score {
         Score {
             kind: self.kind.and(other.kind),
@@ -60,7 +60,7 @@ impl Score {
     }
 }
 
-/// What looks of the phases came to, by case; and how many looks there were.
+/// The score of the looks during the phases, by case; and the number of looks.
 pub fn score(truth: &Truth, looks: &[Look]) -> (BTreeMap<String, Score>, u64) {
     let (mut by, mut count) = (BTreeMap::<String, Score>::new(), 0);
     for (phase, (from, to)) in &truth.phases {
@@ -85,7 +85,7 @@ fn judge(threads: &[&Known], look: &Look, by: &mut BTreeMap<String, Score>) {
         let score = by.entry(known.case.clone()).or_default();
         score.kind.add(group.is_some_and(|group| group.kind == known.kind));
         if let Some(object) = &known.object {
-            // What one alone waits for, and nobody has, is no thing that tells anything.
+            // An object that a single thread waits for, and no thread holds, cannot be identified.
             let untold = known.holder.is_none() && waiters.get(object.as_str()) == Some(&1);
             score.object.add(group.is_some_and(|group| match group.object {
                 None => untold,
@@ -139,7 +139,7 @@ fn pairs<'g>(threads: &[&Known], groups: &'g [Group]) -> Vec<Option<&'g Group>> 
     paired
 }
 
-/// The address that most threads of a thing have, unless more of another thing have it.
+/// The address that most threads of an object have, unless more threads of another object have it.
 fn objects<'k>(threads: &[&'k Known], paired: &[Option<&Group>]) -> HashMap<&'k str, u64> {
     let mut votes: BTreeMap<(&str, u64), u32> = BTreeMap::new();
     for (known, group) in threads.iter().zip(paired) {
@@ -207,12 +207,12 @@ mod tests {
 
     #[test]
     fn what_is_wrong_counts_where_it_is_wrong() {
-        // One thing for two, a holder that does something else, a place without a name, a thread that was not seen.
+        // One object for two, a holder that does something else, a place without a name, an unseen thread.
         let unnamed = Group { place: None, ..group("lock", 1, Some(64), "", Some((8, "runs"))) };
         let score = judged(vec![group("lock", 2, Some(64), "take", Some((9, "time"))), unnamed]);
         assert_eq!(right(score), [3, 2, 2, 2]);
         assert_eq!(right(judged(Vec::new())), [0; 4]);
-        // More of them than there are help nobody.
+        // Reporting more threads than there are does not improve the score.
         assert_eq!(right(judged(vec![group("lock", 90, Some(64), "take", Some((9, "time")))])), [3, 2, 2, 3]);
     }
 }

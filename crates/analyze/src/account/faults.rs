@@ -1,6 +1,6 @@
-//! What page faults followed from, where no sample says it by itself. Owns two estimates: to enter the kernel and to
-//! find the mapping takes part in faults of every kind, and is shared out among them; and of memory that is touched
-//! first, what a program takes beyond the most that it ever had resident, it had had before and had given back.
+//! Estimates the origin of page faults where no sample shows it. Owns two estimates. Entering the kernel and finding
+//! the mapping are part of faults of every kind, so their time is shared out among the kinds. Of memory touched for
+//! the first time, whatever exceeds the program's peak resident size is memory that it had before and had given back.
 
 use rtscope_model::code::{FIRST_TOUCH, GIVEN_BACK, PAGE_FAULT};
 use std::collections::BTreeMap;
@@ -8,23 +8,23 @@ use std::collections::BTreeMap;
 /// By id and name: CPU time and samples.
 pub(super) type Groups = BTreeMap<(String, String), (u64, u64)>;
 
-/// Id and name of what the kernel did for a thread that came by this door.
+/// Id and name of the kernel's work for a thread that entered it this way.
 pub(super) fn kernel(door: &str) -> (String, String) {
     (format!("kernel:{door}"), format!("the kernel: {door}"))
 }
 
-/// What one fault brings, unless pages are huge: then there are fewer, and less counts as given back.
+/// What one fault maps, except with huge pages: then there are fewer faults, and less counts as given back.
 const PAGE_BYTES: u64 = 4096;
 
-/// Of `minor` faults that found memory, `share` of them (0 to 1) first touches, the share of memory that was given
-/// back before, where `resident_max` bytes are the most that was resident.
+/// The share of first touches that hit memory given back before, among `minor` faults that found memory. `share` of
+/// them (0 to 1) are first touches, and `resident_max` bytes are the peak resident size.
 pub fn given_back(minor: u64, share: f64, resident_max: u64) -> f64 {
     let touched = minor as f64 * share;
     let first = (resident_max / PAGE_BYTES) as f64;
     if touched > 0.0 { ((touched - first) / touched).max(0.0) } else { 0.0 }
 }
 
-/// Shares out what is common to all faults, then divides first touches.
+/// Shares out the cost common to all faults, then divides first touches.
 pub(super) fn settle(groups: &mut Groups, given_back: f64) {
     let kinds = format!("{}, ", kernel(PAGE_FAULT).0);
     let known: Vec<_> =

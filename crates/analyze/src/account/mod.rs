@@ -1,8 +1,7 @@
-//! The account: where all lane time went, divided without rest.
+//! The account: where all lane time went, divided without remainder.
 //!
-//! Owns how lanes' states, threads' states, pauses with their causes and samples become parts that sum up to the
-//! nanosecond. What is not known is a part of its own, with the reason. Refuses to conclude anything: that is the
-//! findings'.
+//! Owns how lane states, thread states, pauses with their causes, and samples become parts that add up to the
+//! nanosecond. Unknown time is a part of its own, with the reason. Refuses to draw conclusions: findings do that.
 
 mod faults;
 mod part;

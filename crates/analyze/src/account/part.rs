@@ -1,4 +1,4 @@
-//! What a lane's time is counted as. Owns the parts that events tell apart; refuses words and figures.
+//! What a lane's time counts as. Owns the parts that events can distinguish; refuses words and figures.
 
 use crate::blame::Holder;
 use rtscope_model::{Cause, NameId};
@@ -6,17 +6,17 @@ use rtscope_model::{Cause, NameId};
 /// What a lane stands still for.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Still {
-    /// Others have not stopped.
+    /// Other lanes have not stopped yet.
     ToStop,
-    /// Others collect.
+    /// Other lanes collect.
     Work,
-    /// The work is done and it is not back.
+    /// The work is done, but the lane has not resumed.
     Back,
-    /// It wants to collect and another lane leads.
+    /// The lane wants to collect, but another lane leads.
     Lead,
 }
 
-/// What keeps a lane's thread, which has work, off the CPUs.
+/// What keeps a lane's runnable thread off the CPUs.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Keeper {
     Quota,
@@ -46,7 +46,7 @@ impl From<Holder> for Keeper {
 pub enum Why {
     EventsLost,
     KernelLost,
-    /// There are none of the kernel's, and the runtime does not post what its lanes run.
+    /// There are no kernel events, and the runtime does not post what its lanes run.
     NoKernel,
     /// Several threads may serve the lane.
     Thread,
@@ -58,26 +58,26 @@ pub enum Why {
 pub enum Part {
     /// The program, on a CPU.
     Program,
-    /// The program, as the log tells; whether on a CPU is not known.
+    /// The program, as the log says; whether it was on a CPU is not known.
     Posted,
     /// A collection, on a CPU.
     Collecting,
-    /// The same outside of pauses.
+    /// Collector work outside pauses, on a CPU.
     Slice,
-    /// It stands still, and the lane that is waited for does this; `None`: it works.
+    /// The lane stands still; this is what delays the lane that it waits for. `None`: that lane works.
     Still(Still, Option<Cause>),
-    /// It has work, and its thread has no CPU.
+    /// The lane has work, but its thread has no CPU.
     NoCpu(Keeper),
-    /// It has work, and its thread is blocked in the kernel.
+    /// The lane has work, but its thread is blocked in the kernel.
     Blocked,
-    /// It has work, and its thread sleeps in a call.
+    /// The lane has work, but its thread sleeps in a call.
     Call,
     Idle,
     Unknown(Why),
 }
 
 impl Part {
-    /// The number of the top of the tree that it belongs to.
+    /// The index of the top-level part of the tree that it belongs to.
     pub fn top(self) -> usize {
         match self {
             Part::Program | Part::Posted => 0,

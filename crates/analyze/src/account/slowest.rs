@@ -1,9 +1,9 @@
-//! The account of the slowest pauses by themselves: what lanes did while a few long ones held the program up, which a sum
-//! over the whole run hides.
+//! The account of the slowest pauses alone: what lanes did during a few long ones, which a sum over the whole
+//! run hides.
 //!
-//! Owns which pauses these are. A pause is known as a whole when the sweep comes to it, so sums are kept of those alone
-//! that are longer than one of the slowest so far. Refuses to count a moment twice: where a pause begins within another
-//! one, it counts from that one's end on.
+//! Owns the choice of these pauses. A pause is known as a whole when the sweep reaches it, so sums are kept only for
+//! pauses longer than one of the slowest so far. Refuses to count a moment twice: a pause that begins within another
+//! one counts from the end of that one.
 
 use super::sums::Sums;
 use rtscope_model::Time;
@@ -14,11 +14,12 @@ const SLOWEST: usize = 10;
 
 #[derive(Default)]
 pub(super) struct Slowest {
-    /// From when to when pauses are to which the sweep comes.
+    /// Start and end of the pauses that the sweep has yet to pass.
     expected: VecDeque<(Time, Time)>,
-    /// Of the first that is expected: empty again when it has passed, since only one that will be kept is counted.
+    /// Sums of the first expected pause. Empty again when it has passed, since only pauses that will be kept
+    /// are counted.
     sums: Sums,
-    /// Passed, with their lengths.
+    /// Pauses that have passed: their lengths and sums.
     kept: Vec<(u64, Sums)>,
 }
 
@@ -33,13 +34,13 @@ pub struct Together {
 }
 
 impl Slowest {
-    /// A pause comes, after those that came before.
+    /// Announces a pause; pauses come in order.
     pub fn expect(&mut self, begin: Time, released: Time) {
         self.expected.push_back((begin, released));
     }
 
-    /// The sums of the pause around the moment from `at` on, where it may be one of the slowest. No earlier moment comes
-    /// after it.
+    /// The sums of the pause that covers the moment from `at` on, if it may be one of the slowest. `at`
+    /// never decreases.
     pub fn around(&mut self, at: Time) -> Option<&mut Sums> {
         while self.expected.front().is_some_and(|pause| pause.1 <= at) {
             let (begin, released) = self.expected.pop_front()?;
@@ -50,7 +51,7 @@ impl Slowest {
         (released.since(*begin) > least_ns).then_some(&mut self.sums)
     }
 
-    /// A pause has to be longer.
+    /// The length that a pause has to exceed.
     fn least_ns(&self) -> u64 {
         self.kept.last().filter(|_| self.kept.len() >= SLOWEST).map_or(0, |least| least.0)
     }
@@ -68,7 +69,7 @@ impl Slowest {
         self.kept.iter_mut().map(|(_, sums)| sums).chain([&mut self.sums]).for_each(Sums::without_kernel);
     }
 
-    /// All of them; the sweep has come to its end. `None`: there was no pause.
+    /// All of them, once the sweep has ended. `None`: there was no pause.
     pub fn together(mut self) -> Option<Together> {
         self.around(Time(u64::MAX));
         let least_ns = self.kept.last()?.0;

@@ -1,42 +1,42 @@
-//! Lane time by part, and what samples found meanwhile. Owns the sums; two of them make an interval.
+//! Lane time by part, and the samples taken in it. Owns the sums; the difference of two is an interval.
 
 use super::part::{Keeper, Part, Why};
 use rtscope_model::{CodeSample, LaneId, NameId, PurposeId, SymbolId};
 use std::collections::BTreeMap;
 
-/// Names of other processes that are kept apart.
+/// Names of other processes that are summed separately.
 const NAMES_MAX: usize = 256;
-/// Places in code that are kept apart.
+/// Places in the code that are summed separately.
 const PLACES_MAX: usize = 65_536;
 
-/// Waking a thread takes less where a CPU is idle, also out of its deepest sleep and on a virtual machine.
+/// Waking a thread takes less where a CPU is idle, even from its deepest sleep and on a virtual machine.
 const BRIEF_NS: u64 = 1_000_000;
 
-/// Where a sample was: the part, the innermost place, the innermost one outside the kernel, and what for.
+/// Where a sample was: the part, the innermost place, the innermost place outside the kernel, and the purpose.
 pub type Found = (Part, SymbolId, Option<SymbolId>, Option<PurposeId>);
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
     /// By lane and part, nanoseconds.
     pub lanes: BTreeMap<LaneId, BTreeMap<Part, u64>>,
-    /// Wall-clock time in which there was a lane, and in which one at least was in each top part, nanoseconds.
+    /// Wall-clock time with at least one lane, nanoseconds.
     pub wall_ns: u64,
-    /// See `wall_ns`.
+    /// Wall-clock time with at least one lane in each top-level part, nanoseconds.
     pub tops_ns: [u64; Part::TOPS],
-    /// Wall-clock time outside pauses in which so many lanes had something to do, from none on, nanoseconds; what is not
-    /// known of a lane is something.
+    /// Wall-clock time outside pauses by the number of lanes that had something to do, from zero up, nanoseconds. A
+    /// lane whose state is unknown counts as having something to do.
     pub with_work_ns: Vec<u64>,
-    /// Of the first of these what came in spells of [`BRIEF_NS`] at most.
+    /// The part of `with_work_ns[0]` that came in spells of at most [`BRIEF_NS`].
     pub no_work_briefly_ns: u64,
-    /// For so long none has had anything to do by now.
+    /// How long no lane has had anything to do by now.
     no_work_ns: u64,
-    /// CPU time that samples stand for, and how many they are.
+    /// CPU time that samples stand for, and their number.
     pub samples: BTreeMap<Found, (u64, u64)>,
     names: usize,
 }
 
 impl Sums {
-    /// A lane was in a part for so long.
+    /// A lane was in a part for `ns`.
     pub fn add(&mut self, lane: LaneId, part: Part, ns: u64) {
         let parts = self.lanes.entry(lane).or_default();
         if let Some(sum) = parts.get_mut(&part) {
@@ -54,7 +54,7 @@ impl Sums {
         *parts.entry(part).or_default() += ns;
     }
 
-    /// So many lanes had something to do for so long.
+    /// `lanes` lanes had something to do for `ns`.
     pub fn with_work(&mut self, lanes: usize, ns: u64) {
         self.add_with_work(lanes, ns);
         match lanes {
@@ -82,7 +82,7 @@ impl Sums {
         (sum.0, sum.1) = (sum.0 + ns, sum.1 + 1);
     }
 
-    /// Takes over those of another interval.
+    /// Adds the sums of another interval.
     pub fn and(&mut self, other: &Sums) {
         for (lane, parts) in &other.lanes {
             parts.iter().for_each(|(part, ns)| self.add(*lane, *part, *ns));
@@ -102,7 +102,7 @@ impl Sums {
         self.lanes.values().flat_map(BTreeMap::values).sum()
     }
 
-    /// The kernel's events do not fit the log: whatever rested on them becomes unknown.
+    /// The kernel's events do not fit the log: everything that rested on them becomes unknown.
     pub fn without_kernel(&mut self) {
         for parts in self.lanes.values_mut() {
             let by_kernel =
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn spells_without_work_are_brief_or_are_not() {
         let mut sums = Sums::default();
-        // Two pieces are one spell; the last has not ended.
+        // Two adjacent pieces are one spell; the last spell has not ended.
         let pieces = [(2, 10), (0, 300_000), (0, 700_000), (1, 10), (0, 600_000), (0, 400_001), (1, 10), (0, 5)];
         pieces.into_iter().for_each(|(lanes, ns)| sums.with_work(lanes, ns));
         assert_eq!((sums.no_work_briefly_ns, sums.with_work_ns[0]), (1_000_000, 2_000_006));

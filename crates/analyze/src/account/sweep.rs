@@ -1,8 +1,8 @@
-//! Divides lane time: lays what lanes did, what their threads did, and pauses with their causes on one line of time, and
+//! Divides lane time: puts what lanes did, what their threads did, and pauses with their causes on one time line, and
 //! counts each stretch between two changes once for each lane.
 //!
-//! Owns the lag: a moment is counted once pauses over it have their causes, and waits for a CPU their keepers. Its
-//! memory is bounded by that lag. Refuses words.
+//! Owns the lag: a moment is counted once the pauses that cover it have their causes, and waits for a CPU their
+//! holders. That lag bounds its memory. Refuses words.
 
 use super::part::{Keeper, Part, Still, Why};
 use super::slowest::{Slowest, Together};
@@ -20,16 +20,16 @@ use crate::results::BlamedPause;
 use rtscope_model::{Cause, CausePiece, CodeSample, Found, LaneId, LaneState, Tid, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A wait for a CPU that is longer counts before it is over.
+/// A longer wait for a CPU is counted before it is over.
 const OPEN_WAIT_MAX_NS: u64 = 1_000_000_000;
-/// Pieces of lanes' lines that wait in one go.
+/// Pieces of lane lines that start a round of counting.
 const DUE: usize = 16_384;
-/// From so many that wait, runs and what is between them are one piece.
+/// With this many pieces waiting, a run and the gap before the next one become one piece.
 const MERGED_FROM: usize = 1 << 16;
-/// Pieces of lanes' lines that may wait; what comes then is not known.
+/// Pieces of lane lines that may wait; later ones count as unknown.
 const WAITING_MAX: usize = 1 << 20;
 
-/// A pause, as far as it is asked for.
+/// The fields of a pause that the sweep needs.
 struct Stood {
     begin: Time,
     stopped: Time,
@@ -49,21 +49,21 @@ enum Change {
     Phase(Option<Still>, Option<LaneId>, Option<u16>),
     Cause(Option<Cause>),
     Lost(bool),
-    /// One of the samples that are at hand.
+    /// An index into the samples of this round.
     Sample(usize),
 }
 
-/// What moments are judged by.
+/// What a moment is judged by.
 pub struct By<'a> {
-    /// Threads and what kept them off their CPUs.
+    /// Threads, and what kept them off their CPUs.
     pub judge: &'a Judge<'a>,
-    /// Which threads serve a lane for life.
+    /// Threads that serve one lane for life.
     pub threads: &'a dyn LaneThreads,
-    /// The kernel's events are usable.
+    /// Whether the kernel's events are usable.
     pub kernel: bool,
 }
 
-/// What is known of a thread: it is not there, or does this.
+/// What is known of a thread: it does not exist, or what it does.
 type Life = Option<Option<ThreadState>>;
 
 #[derive(Default)]
@@ -72,30 +72,30 @@ pub struct Sweep {
     slowest: Slowest,
     lines: BTreeMap<LaneId, VecDeque<Segment<LaneState>>>,
     waiting: usize,
-    /// From so many that wait it is time to count: twice as many as could not be counted the last time.
+    /// Count when this many wait: twice what could not be counted last time.
     due: usize,
     pauses: VecDeque<Stood>,
     causes: VecDeque<CausePiece>,
-    /// Everything before was counted: nothing older is asked for.
+    /// Everything before was counted; nothing older is needed.
     pub done: Time,
-    /// Every run of a green thread is seen, where the runtime posts them.
+    /// Whether every run of a green thread is seen, where the runtime posts runs.
     every_run: bool,
-    /// Some run was.
+    /// Whether any run was posted.
     pub runs_posted: bool,
     moment: Moment,
-    /// Samples of what is counted just now, each with the time that it stands for.
+    /// Samples of the time being counted, each with the time that it stands for.
     samples: Vec<(CodeSample, u64)>,
 }
 
 /// What holds between two changes.
 #[derive(Default)]
 struct Moment {
-    /// `None`: the lane is not there any more.
+    /// `None`: the lane no longer exists.
     lanes: PerLane<Option<LaneState>>,
     serving: Serving,
     phase: Option<Still>,
     leads: Option<LaneId>,
-    /// Up to which generation it collects.
+    /// The oldest generation that it collects.
     generation: Option<u16>,
     cause: Option<Cause>,
     lost: bool,
@@ -106,23 +106,23 @@ struct Moment {
     room: Room,
 }
 
-/// Lists of one moment, kept so that the next one has their memory.
+/// Lists of one moment, reused so that the next one needs no allocation.
 #[derive(Default)]
 struct Room {
-    /// Lanes whose thread tells, with their states.
+    /// Lanes whose thread decides, with their states.
     need: Vec<(LaneId, LaneState)>,
     served: Vec<(LaneId, Served)>,
-    /// Lanes that wait for the work of others.
+    /// Lanes that wait for other lanes to finish.
     stand: Vec<LaneId>,
 }
 
 impl Sweep {
-    /// An account; `every_run`: a lane that runs nothing is known to be idle.
+    /// `every_run`: a lane that runs nothing is known to be idle.
     pub fn new(every_run: bool) -> Sweep {
         Sweep { every_run, ..Sweep::default() }
     }
 
-    /// What a lane did, as it becomes known.
+    /// Adds what a lane did, as it becomes known.
     pub fn segment(&mut self, lane: LaneId, segment: &Segment<Doing>) {
         let state = match segment.state.state {
             _ if self.waiting >= WAITING_MAX => LaneState::Gap,
@@ -133,7 +133,7 @@ impl Sweep {
         if crowded
             && let Some(last) = line.back_mut().filter(|last| between_pauses(last.state) && last.to == segment.from)
         {
-            // What its thread does tells the two apart well enough.
+            // The state of its thread distinguishes the two well enough.
             (last.state, last.to) = (LaneState::Program, segment.to);
             return;
         }
@@ -155,13 +155,13 @@ impl Sweep {
         self.causes.extend(&blamed.causes);
     }
 
-    /// So much waits that it is time to [`Sweep::settle`].
+    /// Whether enough waits to call [`Sweep::settle`].
     pub fn is_due(&self) -> bool {
         self.waiting >= self.due.max(DUE)
     }
 
-    /// Counts what lies before `until`: pauses are complete up to there, and lanes do now what `open` says since these
-    /// moments.
+    /// Counts everything before `until`: pauses are complete up to there. `open` is what lanes do now, and
+    /// since when.
     pub fn settle(&mut self, by: &By<'_>, open: &[(LaneId, Segment<LaneState>)], until: Time) {
         let until = if by.kernel { before_waits(by.judge, until) } else { until };
         // A pause counts as a whole.
@@ -171,7 +171,7 @@ impl Sweep {
         self.due = 2 * self.waiting;
     }
 
-    /// Nothing comes any more: counts the rest.
+    /// No more events follow: counts the rest.
     pub fn finish(&mut self, by: &By<'_>, until: Time) {
         self.count_until(by, &[], until);
     }
@@ -181,7 +181,7 @@ impl Sweep {
         self.slowest.without_kernel();
     }
 
-    /// What was counted: of the whole, and of the slowest pauses, where there was a pause.
+    /// The sums of the whole recording and of the slowest pauses; `None`: there was no pause.
     pub fn counted(self) -> (Sums, Option<Together>) {
         (self.sums, self.slowest.together())
     }
@@ -236,7 +236,7 @@ impl Sweep {
         for (lane, line) in &mut self.lines {
             let mut known = self.done;
             while let Some(first) = line.front_mut().filter(|first| first.from < until) {
-                // What a lane was taken to do before this came stays counted.
+                // What a lane was assumed to do before this piece stays counted.
                 changes.push((first.from.max(self.done), Change::Lane(*lane, Some(first.state))));
                 known = first.to;
                 if first.to > until {
@@ -245,7 +245,7 @@ impl Sweep {
                 }
                 line.pop_front();
                 self.waiting -= 1;
-                // Where another piece begins there nothing lies between.
+                // Unless another piece begins there, nothing is known after it.
                 if line.front().is_none_or(|next| next.from > known) {
                     changes.push((known.max(self.done), Change::Lane(*lane, None)));
                 }
@@ -259,7 +259,7 @@ impl Sweep {
 
     fn pause_changes(&mut self, until: Time, changes: &mut Vec<(Time, Change)>) {
         while let Some(pause) = self.pauses.front().filter(|pause| pause.released <= until) {
-            // In the order of time: what is sorted already is sorted soon.
+            // In time order; sorting is quick where the changes are sorted already.
             let phase = |at, phase| (at, Change::Phase(phase, pause.leader, pause.generation));
             changes.push(phase(pause.begin, Some(Still::ToStop)));
             changes.extend(pause.votes.iter().map(|(lane, tid)| (pause.begin, Change::Vote(*lane, *tid))));
@@ -293,7 +293,7 @@ impl Sweep {
         self.moment.stale = true;
     }
 
-    /// Nothing changed for so long from `at` on.
+    /// Nothing changed for `ns` from `at` on.
     fn count(&mut self, at: Time, ns: u64) {
         if ns == 0 || self.moment.lanes.values().all(Option::is_none) {
             return;
@@ -305,7 +305,7 @@ impl Sweep {
         }
     }
 
-    /// A sample counts for the part that the lane of its thread is in; for none where it serves no lane.
+    /// A sample counts for the part that its thread's lane is in; for none if the thread serves no lane.
     fn sample(&mut self, at: Time, index: usize) {
         let (sample, ns) = &self.samples[index];
         self.moment.refresh(self.runs_posted);
@@ -324,7 +324,7 @@ impl Sweep {
 }
 
 impl Moment {
-    /// Counts what lanes did for so long.
+    /// Counts what lanes did for `ns`.
     fn add_to(&self, sums: &mut Sums, ns: u64) {
         let mut tops = [false; Part::TOPS];
         for (lane, part) in &self.parts {
@@ -358,7 +358,7 @@ impl Moment {
             }
         }
         self.serving.serve(need.iter().map(|one| one.0), &mut served);
-        // Why the first that collects is not at work; while one of them is, that is what others wait for.
+        // Why the first collecting lane is not at work. While any of them works, the others wait for that work.
         let mut keeps: Option<Option<Cause>> = None;
         for (lane, served) in &served {
             let state = need.iter().find(|one| one.0 == *lane).map_or(LaneState::Gap, |one| one.1);
@@ -374,14 +374,14 @@ impl Moment {
         self.room = Room { need, served, stand };
     }
 
-    /// The leader, where it is the only one that can be at work: others have done theirs, or have not begun.
+    /// The leader, if only it can be at work: other lanes have finished, or have not begun.
     fn works_alone(&self) -> Option<LaneId> {
         let leader = self.leads.filter(|_| self.phase == Some(Still::Work))?;
         let waits = self.lanes.get(leader) == Some(&Some(LaneState::WaitingForOthers));
         (waits && !self.lanes.values().flatten().any(|state| state.collects())).then_some(leader)
     }
 
-    /// The part of a lane in `state`, where its thread does not matter.
+    /// The part of a lane in `state`, if its thread does not matter.
     fn without_thread(&self, state: LaneState) -> Option<Part> {
         Some(match state {
             LaneState::Idle => Part::Idle,
@@ -396,7 +396,7 @@ impl Moment {
         })
     }
 
-    /// The part of a lane that has something to do, by what its thread does.
+    /// The part of a lane that has something to do, by the state of its thread.
     fn with_thread(&self, state: LaneState, served: Served, runs_posted: bool) -> Part {
         let collects = state.collects() || state == LaneState::Slice;
         let thread = match served {
@@ -410,7 +410,7 @@ impl Moment {
             ThreadState::Running(_) => Part::Program,
             ThreadState::Behind(holder) => Part::NoCpu(holder.into()),
             ThreadState::Blocked => Part::Blocked,
-            // Which thread collects is not known: none of those that are awake does.
+            // Which thread collects is not known; none of the awake ones does.
             ThreadState::Asleep if collects && served == Served::Asleep => Part::Unknown(Why::Thread),
             ThreadState::Asleep if collects => Part::Still(Still::Work, None),
             ThreadState::Asleep if state == LaneState::WaitingToStop && self.cause == Some(Cause::ForeignCall) => {
@@ -422,17 +422,17 @@ impl Moment {
     }
 }
 
-/// The program's own states, of which a lane may change thousands of times in a millisecond.
+/// The program's own states. A lane may change between them thousands of times in a millisecond.
 fn between_pauses(state: LaneState) -> bool {
     matches!(state, LaneState::Program | LaneState::Idle)
 }
 
-/// Where only some runs are seen, a lane between two of them may be idle or not: its thread tells.
+/// Where only some runs are seen, a lane between two of them may or may not be idle: its thread decides.
 fn seen(state: LaneState, every_run: bool) -> LaneState {
     if state == LaneState::Idle && !every_run { LaneState::Program } else { state }
 }
 
-/// Why a lane that collects is not at work.
+/// Why a collecting lane is not at work.
 fn kept_off(part: Part) -> Option<Cause> {
     Some(match part {
         Part::NoCpu(Keeper::Quota) => Cause::Throttled,
@@ -445,7 +445,7 @@ fn kept_off(part: Part) -> Option<Cause> {
     })
 }
 
-/// The latest moment before which no thread's wait for a CPU goes on: who kept it off shows when it is over.
+/// The latest moment at which no thread waits for a CPU: what kept a thread off shows when its wait is over.
 fn before_waits(judge: &Judge<'_>, until: Time) -> Time {
     let open = judge.tracks.own().filter_map(|tid| judge.tracks.wait_around(tid, until));
     let recent = open.map(|wait| wait.0).filter(|from| until.since(*from) < OPEN_WAIT_MAX_NS);
@@ -453,7 +453,7 @@ fn before_waits(judge: &Judge<'_>, until: Time) -> Time {
 }
 
 fn thread_changes(judge: &Judge<'_>, from: Time, until: Time, changes: &mut Vec<(Time, Change)>) {
-    // One that no event has shown has not come to a CPU, nor left one: it sleeps.
+    // A thread without any event has not reached a CPU or left one: it sleeps.
     for tid in judge.tracks.own().filter(|tid| judge.tracks.since(*tid, until).is_some()) {
         let ended = judge.tracks.ended_at(tid);
         let stretches = judge.tracks.stretches(tid, from, until);
@@ -462,7 +462,7 @@ fn thread_changes(judge: &Judge<'_>, from: Time, until: Time, changes: &mut Vec<
             let life = match threads::state(judge, tid, stretch) {
                 Some(state) => Some(Some(state)),
                 None if ended.is_some_and(|at| at <= stretch.from) => None,
-                // It is made, or woken, next: it was not there, or slept.
+                // It is created or woken next: before, it did not exist or slept.
                 None => match next() {
                     Some((State::Woken { .. }, None)) => None,
                     Some((State::Woken { .. }, _)) => Some(Some(ThreadState::Asleep)),

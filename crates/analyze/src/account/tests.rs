@@ -1,4 +1,4 @@
-//! The account of small recordings, checked to the nanosecond.
+//! The accounts of small recordings, checked to the nanosecond.
 
 use crate::results::Results;
 use crate::testing::{Places, Script, context, switch, waking};
@@ -23,7 +23,7 @@ fn divided(script: Script) -> Account {
     divide_all(context(), script.events())
 }
 
-/// The length of a node by the ids that lead to it.
+/// The length of the node at this path of ids.
 fn ns(account: &Account, path: &[&str]) -> u64 {
     let (first, rest) = path.split_first().unwrap();
     let step = |node: Option<&Node>, id: &&str| node?.parts.iter().find(|part| part.id == *id).cloned();
@@ -43,7 +43,7 @@ fn two() -> Script {
         .rt(0, 1, Runtime::LaneCreated)
 }
 
-/// The last event of both lanes.
+/// Adds the last event of both lanes.
 fn until(script: Script, end: u64) -> Script {
     script.rt(end, 0, Runtime::LaneDeleted).rt(end, 1, Runtime::LaneDeleted)
 }
@@ -51,7 +51,7 @@ fn until(script: Script, end: u64) -> Script {
 #[test]
 fn what_a_lane_does_follows_from_its_thread() {
     let script = two()
-        // Asleep, woken onto an idle CPU, back.
+        // Asleep, woken onto an idle CPU, back on it.
         .k(1_000, switch(1, 12, OffState::Sleeping, 0))
         .k(3_000, waking(11, 12, 1))
         .k(3_500, switch(1, 0, OffState::Runnable, 12))
@@ -84,12 +84,12 @@ fn a_pause_is_divided_into_its_parts_and_each_wait_has_its_cause() {
         .parallel(100_000, 150_000, 151_000, 211_000);
     let account = divided(until(script, 300_000));
     assert_eq!(account.lanes_ns, 600_000);
-    // Lane 0 waited from its request until the other had stopped, and until it went on itself.
+    // Lane 0 waited from its request until lane 1 had stopped, and then until it resumed itself.
     assert_eq!(ns(&account, &["standing-still", "to-stop", "preempted"]), 40_000);
     let to_stop = ns(&account, &["standing-still", "to-stop"]);
     assert!((50_000..=52_000).contains(&to_stop), "{account:#?}");
     let collecting = ns(&account, &["collecting", "in-pauses"]);
-    // The leader works alone until the other begins, and after it is done.
+    // The leader works alone until lane 1 begins, and again after lane 1 is done.
     assert_eq!(collecting, 60_000 + 59_998, "{account:#?}");
     assert_eq!(ns(&account, &["no-cpu", "process:task-77"]), 41_000, "{account:#?}");
     assert_eq!(ns(&account, &["not-known"]), 0);
@@ -97,7 +97,8 @@ fn a_pause_is_divided_into_its_parts_and_each_wait_has_its_cause() {
 
 #[test]
 fn what_held_the_slowest_pauses_up_is_not_hidden_by_the_others() {
-    // Every fourth of forty pauses takes 50 us until lane 1, whose CPU another process has, has stopped; the others 1 us.
+    // Every fourth of forty pauses takes 50 us until lane 1, whose CPU another process has, has stopped; the others
+    // take 1 us.
     let script = (0..40u64).fold(two(), |script, index| {
         let at = 1_000_000 + index * 1_000_000;
         if index % 4 != 3 {
@@ -129,7 +130,7 @@ fn a_lane_that_runs_no_green_thread_is_idle_and_one_whose_thread_sleeps_is_in_a_
     let script = two()
         .run(0, 0, 1)
         .run(0, 1, 2)
-        // Its thread goes on looking for work: still nothing to run.
+        // Its thread keeps looking for work: still nothing to run.
         .stop(2_000, 1, 2, StopReason::Finished)
         .run(5_000, 1, 3)
         .k(7_000, switch(1, 12, OffState::Sleeping, 0))
@@ -157,7 +158,7 @@ fn where_only_some_runs_are_seen_a_lane_is_idle_while_its_thread_sleeps() {
 
 #[test]
 fn a_lane_that_does_one_thing_for_long_counts_all_the_time() {
-    // Lane 0 never changes; so much happens on the other one that it is counted in rounds.
+    // Lane 0 never changes; lane 1 changes often enough for several rounds of counting.
     let script = (0..9_000u64).fold(two(), |script, index| {
         let at = 1_000 + index * 1_000;
         script.k(at, switch(1, 12, OffState::Runnable, 77)).k(at + 500, switch(1, 77, OffState::Sleeping, 12))
@@ -169,7 +170,7 @@ fn a_lane_that_does_one_thing_for_long_counts_all_the_time() {
 
 #[test]
 fn threads_that_are_too_many_take_no_lane_time() {
-    // One lane, two threads on CPUs: the second one is in a call that gave its lane up.
+    // One lane and two threads on CPUs: the second thread is in a call that released its lane.
     let script = Script::default()
         .k(0, switch(0, 0, OffState::Runnable, 11))
         .k(0, switch(1, 0, OffState::Runnable, 12))
@@ -222,7 +223,7 @@ fn samples_divide_what_was_on_a_cpu() {
     assert_eq!(program.parts[0].samples, Some(3));
 }
 
-/// The account of two lanes at work for 10 us, with four samples that stand for so much each.
+/// The account of two lanes that work for 10 us, with four samples that stand for `each_ns` each.
 fn sampled(each_ns: u64) -> Account {
     let places = Places::new();
     let (spin, fault) = (places.spin, places.fault);
@@ -242,13 +243,13 @@ fn what_samples_did_not_meet_is_not_divided() {
     assert_eq!(ns(&account, &["program", "not-sampled"]), 16_000);
     let rest = account.part("program").unwrap().part("not-sampled").unwrap();
     assert!(rest.samples.is_none() && rest.why.is_some());
-    // Of so few the rest may be missing by chance.
+    // With so few samples the rest may be missing by chance.
     assert_eq!(ns(&sampled(1_100), &["program", "program-code"]), 15_000);
 }
 
 #[test]
 fn it_sums_up_wherever_it_is_cut() {
-    // Enough of everything for many rounds; who has a CPU changes all the time.
+    // Enough events for many rounds; the thread on each CPU keeps changing.
     let script = (0..3_000u64).fold(two(), |script, index| {
         let at = 1_000 + index * 10_000;
         let (out, other) = if index % 3 == 0 { (OffState::Sleeping, 0) } else { (OffState::Runnable, 77) };
@@ -264,7 +265,7 @@ fn it_sums_up_wherever_it_is_cut() {
 
 #[test]
 fn runs_that_are_too_many_to_wait_for_the_kernel_are_merged_and_not_lost() {
-    // All of them come within the time that counters are waited for.
+    // All of them fall within the time that the analysis waits for counters.
     let script = (0..80_000u64).fold(two().quota(0, 0, 0), |script, index| {
         script.run(1_000 + index * 100, 0, 1).stop(1_050 + index * 100, 0, 1, StopReason::Finished)
     });

@@ -1,8 +1,8 @@
-//! Which thread serves a lane at a moment: the one that a pause's vote gave it, else the one that served it last while that
-//! is awake, else one of the program's that is awake and serves no other lane.
+//! Which thread serves a lane at a moment: the one that a pause's vote chose; else the last one that served it, if
+//! awake; else an awake thread of the program that serves no other lane.
 //!
-//! Owns this assignment. How many lanes have a thread on a CPU does not depend on it; which lanes these are is inferred
-//! outside of pauses. Refuses to sum up.
+//! Owns this assignment. How many lanes have a thread on a CPU does not depend on it; which lanes they are is
+//! inferred outside pauses. Refuses to sum up.
 
 use crate::blame::threads::ThreadState;
 use rtscope_model::{LaneId, Tid};
@@ -13,20 +13,20 @@ use std::collections::BTreeMap;
 pub struct Serving {
     /// What each thread does; `None`: not known.
     pub states: BTreeMap<Tid, Option<ThreadState>>,
-    /// The thread that a vote gave a lane for the pause that goes on.
+    /// The thread that a vote chose for a lane during the current pause.
     voted: BTreeMap<LaneId, Tid>,
-    /// The thread that served a lane last.
+    /// The thread that last served a lane.
     last: BTreeMap<LaneId, Tid>,
-    /// Threads of one lane for life.
+    /// Threads that serve one lane for life.
     owned: BTreeMap<Tid, LaneId>,
 }
 
 /// What is known of the thread that serves a lane.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Served {
-    /// This one, and it does this.
+    /// This thread, in this state.
     By(Tid, ThreadState),
-    /// None is awake that could.
+    /// No thread that could serve it is awake.
     Asleep,
     /// Some thread's state is not known.
     Unknown,
@@ -36,7 +36,7 @@ fn awake(state: Option<ThreadState>) -> bool {
     matches!(state, Some(ThreadState::Running(_) | ThreadState::Behind(_) | ThreadState::Blocked))
 }
 
-/// Whoever is on a CPU comes before who wants one, and that before who is blocked.
+/// A running thread ranks before a runnable one, and that before a blocked one.
 fn rank(state: ThreadState) -> u8 {
     match state {
         ThreadState::Running(_) => 0,
@@ -53,7 +53,7 @@ impl Serving {
         self.last.entry(lane).or_insert(tid);
     }
 
-    /// A pause begins in which `tid` serves `lane`, as far as that is known.
+    /// A pause begins in which `tid` serves `lane`, if that is known.
     pub fn vote(&mut self, lane: LaneId, tid: Option<Tid>) {
         match tid {
             Some(tid) => {
@@ -72,7 +72,7 @@ impl Serving {
         self.voted.get(&lane).copied()
     }
 
-    /// Who serves each of `lanes`, which have the program to run.
+    /// Which thread serves each of `lanes`; all of these have the program to run.
     pub fn serve(&mut self, lanes: impl Iterator<Item = LaneId>, out: &mut Vec<(LaneId, Served)>) {
         out.clear();
         let mut taken: Vec<Tid> = self.voted.values().copied().collect();
@@ -113,7 +113,7 @@ impl Serving {
         }
     }
 
-    /// The thread that served `lane` last, and what it does.
+    /// The thread that last served `lane`, and its state.
     pub fn last(&self, lane: LaneId) -> Option<(Tid, Option<ThreadState>)> {
         let tid = *self.last.get(&lane)?;
         Some((tid, self.states.get(&tid).copied().flatten()))

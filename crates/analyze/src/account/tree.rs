@@ -1,6 +1,6 @@
-//! The tree of an account: sums with names, in the order of their length.
+//! The tree of an account: named sums, longest first.
 //!
-//! Owns the words for parts and which of them samples divide further. Refuses to measure.
+//! Owns the words for parts, and which parts samples divide further. Refuses to measure.
 
 use super::faults::{self, Groups, kernel};
 use super::part::{Keeper, Part, Still, Why};
@@ -12,14 +12,14 @@ use rtscope_model::{
 };
 use std::collections::BTreeMap;
 
-/// What gives parts their names.
+/// Sources of the names of parts.
 pub struct Words<'a> {
     /// Names of processes.
     pub names: &'a Names,
     pub symbols: &'a Symbols,
-    /// What threads were seen to wait for while lanes had nothing to run.
+    /// What threads were seen waiting for while lanes had nothing to run.
     pub waits: Option<&'a Waits>,
-    /// Of page faults on memory that was touched first, the share of those on memory that the program had had before.
+    /// Of page faults on first-touched memory, the share on memory that the program had had before.
     pub given_back: f64,
 }
 
@@ -56,7 +56,7 @@ pub fn account(sums: &Sums, words: &Words<'_>) -> Account {
     }
 }
 
-/// The tops that have a length, longest first.
+/// The top-level parts with a length, longest first.
 fn tops(parts: &BTreeMap<Part, u64>, words: &Words<'_>) -> Vec<Node> {
     let top = |(index, (id, name)): (usize, &(&str, &str))| {
         let own: Vec<(Part, u64)> =
@@ -71,7 +71,7 @@ fn tops(parts: &BTreeMap<Part, u64>, words: &Words<'_>) -> Vec<Node> {
     Node::sum("", "", all).parts
 }
 
-/// Standing still: for what, and what the lane that is waited for did.
+/// Divides standing still by its purpose, and by what the awaited lane did.
 fn standing(parts: &[(Part, u64)]) -> Vec<Node> {
     let kinds = [
         (Still::ToStop, "to-stop", "until all had stopped"),
@@ -92,7 +92,7 @@ fn standing(parts: &[(Part, u64)]) -> Vec<Node> {
     kinds.iter().map(of).collect()
 }
 
-/// What a lane that is waited for does.
+/// What the awaited lane does.
 fn doing(cause: Cause) -> (&'static str, &'static str) {
     match cause {
         Cause::HostSteal => ("host-steal", "the host had its CPU"),
@@ -163,7 +163,7 @@ fn unknown(why: Why, ns: u64) -> Node {
     Node { why: Some(reason.to_owned()), ..Node::leaf(id, name, ns) }
 }
 
-/// Divides what was on a CPU by what samples found there.
+/// Divides CPU time by what samples found there.
 fn sampled(node: &mut Node, sums: &Sums, words: &Words<'_>) {
     let part = match node.id.as_str() {
         "program" if node.parts.is_empty() => Some(Part::Program),
@@ -179,10 +179,10 @@ fn sampled(node: &mut Node, sums: &Sums, words: &Words<'_>) {
     }
 }
 
-/// Divides what lanes had nothing to run by what threads waited for meanwhile: each that waits is as good a reason as another.
+/// Divides idle lane time by what threads waited for meanwhile. Every waiting thread counts as an equal reason.
 fn waited(node: &mut Node, words: &Words<'_>) {
     let Some(waits) = words.waits else { return };
-    // What the holder did meanwhile does not tell waits apart.
+    // Waits that differ only in what the holder did count as one.
     let mut alike: BTreeMap<(WaitKind, Option<&str>), (f64, f64)> = BTreeMap::new();
     for wait in waits.by.iter().filter(|wait| wait.share > 0.0) {
         let sum = alike.entry((wait.kind, wait.place.as_deref())).or_default();
@@ -227,7 +227,7 @@ fn divide(node: &mut Node, part: Part, sums: &Sums, words: &Words<'_>) {
     let (met_ns, samples) = groups.values().fold((0, 0), |all, (ns, samples)| (all.0 + ns, all.1 + samples));
     let mut weights: Vec<_> =
         groups.into_iter().map(|((id, name), (ns, samples))| (Node::leaf(id, name, 0), ns, samples)).collect();
-    // A thread that ends sooner than a sample comes is never met, and what others do says nothing of it.
+    // A thread that ends before a sample is due is never sampled, and samples of others say nothing of it.
     let each_ns = met_ns.checked_div(samples).unwrap_or(0);
     if samples > 0 && node.ns >= each_ns.saturating_mul(SAMPLES_DUE_MIN) && node.ns / 2 > met_ns {
         weights.push((Node::leaf(NOT_SAMPLED, "not sampled", 0), node.ns - met_ns, 0));
@@ -239,13 +239,13 @@ fn divide(node: &mut Node, part: Part, sums: &Sums, words: &Words<'_>) {
     }
 }
 
-/// What samples did not meet.
+/// Id of the time without samples.
 const NOT_SAMPLED: &str = "not-sampled";
 /// With fewer samples due, half of them may be missing by chance.
 const SAMPLES_DUE_MIN: u64 = 20;
 
-/// What a sample counts as, its id and name: of the runtime what for, of the kernel how the thread came there, else whose
-/// code it is.
+/// The id and name that a sample counts as: its purpose in the runtime, its entry path in the kernel, else the owner
+/// of the code.
 fn group(leaf: SymbolId, user: Option<SymbolId>, purpose: Option<PurposeId>, words: &Words<'_>) -> (String, String) {
     let symbol = words.symbols.get(leaf);
     if symbol.kind == CodeKind::Kernel {

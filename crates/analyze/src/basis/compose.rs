@@ -1,32 +1,32 @@
-//! One line of states, of which some are known only later: a base that is told as it changes, and pieces
-//! that are laid over it afterwards.
+//! One line of states, some of which become known late: a base that follows its changes, and pieces laid over
+//! it afterwards.
 //!
-//! Owns the order: what comes out is sorted and does not overlap, and nothing comes out twice. Refuses to
-//! wait for ever: who uses it says until when nothing can be laid over any more.
+//! Owns the order: output is sorted, does not overlap, and is never repeated. Refuses to wait for ever: the caller
+//! says until when nothing more can be laid over.
 
 use rtscope_model::Time;
 use std::collections::VecDeque;
 
-/// Pieces of the base that wait at a time; after so many they are handed on as they are.
+/// Pieces of the base that may wait; beyond that they are handed on as they are.
 const WAITING_MAX: usize = 16_384;
 
-/// One state and how long it held.
+/// One state, with its start and end.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Segment<S> {
-    /// Start.
+    /// Start of the piece.
     pub from: Time,
     /// End, later than the start.
     pub to: Time,
-    /// The state.
+    /// The state that held.
     pub state: S,
 }
 
-/// One line.
+/// One line of states.
 pub struct Composer<S> {
     base: VecDeque<Segment<S>>,
     open: Option<(Time, S)>,
     over: VecDeque<Segment<S>>,
-    /// Everything before came out.
+    /// Everything before was handed out.
     done: Time,
 }
 
@@ -37,7 +37,7 @@ impl<S> Default for Composer<S> {
 }
 
 impl<S: Copy + PartialEq> Composer<S> {
-    /// The base is `state` from now on; `None`: nothing is there.
+    /// The base is `state` from now on; `None`: nothing exists.
     pub fn enter(&mut self, time: Time, state: Option<S>) {
         if self.open.as_ref().map(|(_, open)| open) == state.as_ref() {
             return;
@@ -46,20 +46,20 @@ impl<S: Copy + PartialEq> Composer<S> {
         if let Some((from, state)) = self.open.take().filter(|open| open.0 < time) {
             self.base.push_back(Segment { from, to: time, state });
         } else if let Some(last) = self.base.back().filter(|last| last.to == time && Some(last.state) == state) {
-            // It was something else for no time at all.
+            // The state between lasted no time at all.
             since = last.from;
             self.base.pop_back();
         }
         self.open = state.map(|state| (since, state));
     }
 
-    /// The state that the base has now, and since when.
+    /// The current state of the base, and since when it holds.
     pub fn open(&self) -> Option<(Time, S)> {
         self.open
     }
 
-    /// Lays `state` over the base from `from` to `to`. Pieces come in the order of time; what overlaps the one
-    /// before, or what has come out, is cut.
+    /// Lays `state` over the base from `from` to `to`. Pieces come in time order; what overlaps the one before, or
+    /// has been handed out, is cut off.
     pub fn lay(&mut self, from: Time, to: Time, state: S) {
         let from = self.over.back().map_or(from, |last| last.to.max(from));
         if from >= to {
@@ -71,7 +71,7 @@ impl<S: Copy + PartialEq> Composer<S> {
         }
     }
 
-    /// Hands out what ended before `until`, before which nothing will be laid any more.
+    /// Hands out what ended before `until`; nothing more will be laid before that.
     pub fn flush(&mut self, until: Time, out: &mut impl FnMut(Segment<S>)) {
         while let Some(over) = self.over.front().filter(|over| over.from < until).copied() {
             self.base_until(over.from, true, out);
@@ -88,13 +88,13 @@ impl<S: Copy + PartialEq> Composer<S> {
         }
     }
 
-    /// Hands out everything; the line ends.
+    /// Ends the line and hands out everything.
     pub fn finish(&mut self, end: Time, out: &mut impl FnMut(Segment<S>)) {
         self.enter(end, None);
         self.flush(Time(u64::MAX), out);
     }
 
-    /// The base before `until`; of a piece that goes on behind it the first part, if that is to be `cut`.
+    /// The base before `until`; with `cut`, also the first part of a piece that extends past it.
     fn base_until(&mut self, until: Time, cut: bool, out: &mut impl FnMut(Segment<S>)) {
         while let Some(first) = self.base.front().filter(|first| first.from < until).copied() {
             if first.to > until {
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(flushed(&mut line, 20), [(0, 10, 'p')]);
         line.lay(Time(20), Time(25), 'c');
         assert_eq!(flushed(&mut line, 40), [(10, 20, 'i'), (20, 25, 'c'), (25, 30, 'i')]);
-        // Too late: only the part that has not come out counts.
+        // Too late: only the part that has not been handed out counts.
         line.lay(Time(28), Time(35), 'c');
         assert_eq!(finished(line, 50), [(30, 35, 'c'), (35, 50, 'p')]);
     }

@@ -1,4 +1,4 @@
-//! Containers and sums that every part of the analysis uses. Owns their bounds; knows no event.
+//! Containers and sums shared by the whole analysis. Owns their bounds; knows no event.
 
 pub mod compose;
 pub(crate) mod lately;

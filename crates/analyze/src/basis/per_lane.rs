@@ -1,12 +1,12 @@
-//! Something for each lane. Owns that a lane is found at once, whatever its number, and that all come in the order of
-//! their numbers: every event of a log asks. What was taken is used again when it is emptied.
+//! A map with one value per lane. Owns its costs: every event of a log looks up a lane, so that takes constant time
+//! whatever the lane's number. Iteration follows the numbers. Memory is reused after the map is emptied.
 
 use rtscope_model::LaneId;
 
-/// A map from lanes.
+/// A map from lanes to values.
 pub struct PerLane<T> {
     slots: Vec<Option<T>>,
-    /// Those that are there, sorted.
+    /// Lanes with a value, sorted.
     there: Vec<LaneId>,
 }
 
@@ -17,32 +17,32 @@ impl<T> Default for PerLane<T> {
 }
 
 impl<T> PerLane<T> {
-    /// The lane's.
+    /// The value of `lane`.
     pub fn get(&self, lane: LaneId) -> Option<&T> {
         self.slots.get(usize::from(lane.0))?.as_ref()
     }
 
-    /// The lane's, to be changed.
+    /// The value of `lane`, mutable.
     pub fn get_mut(&mut self, lane: LaneId) -> Option<&mut T> {
         self.slots.get_mut(usize::from(lane.0))?.as_mut()
     }
 
-    /// How many lanes are there.
+    /// The number of lanes with a value.
     pub(crate) fn len(&self) -> usize {
         self.there.len()
     }
 
-    /// All, by number.
+    /// All lanes with their values, by lane number.
     pub fn iter(&self) -> impl Iterator<Item = (LaneId, &T)> {
         self.there.iter().filter_map(|lane| Some((*lane, self.get(*lane)?)))
     }
 
-    /// What they have.
+    /// All values, by lane number.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.iter().map(|(_, value)| value)
     }
 
-    /// Does something with each.
+    /// Calls `change` for each lane.
     pub fn change(&mut self, mut change: impl FnMut(LaneId, &mut T)) {
         for lane in &self.there {
             if let Some(value) = self.slots.get_mut(usize::from(lane.0)).and_then(Option::as_mut) {
@@ -51,7 +51,7 @@ impl<T> PerLane<T> {
         }
     }
 
-    /// Takes all out.
+    /// Takes all values out.
     pub fn drain(&mut self) -> impl Iterator<Item = (LaneId, T)> {
         let slots = &mut self.slots;
         self.there.drain(..).filter_map(|lane| Some((lane, slots.get_mut(usize::from(lane.0))?.take()?)))
@@ -59,7 +59,7 @@ impl<T> PerLane<T> {
 }
 
 impl<T: Default> PerLane<T> {
-    /// The lane's, made if it is new.
+    /// The value of `lane`, created if missing.
     pub fn of(&mut self, lane: LaneId) -> &mut T {
         let place = usize::from(lane.0);
         if self.slots.len() <= place {

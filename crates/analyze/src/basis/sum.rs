@@ -1,8 +1,8 @@
-//! A sum of waits. Owns that the longest of them can be shown.
+//! A sum of waits. Owns that the longest wait can be shown.
 
 use rtscope_model::Time;
 
-/// A sum of waits with its longest.
+/// A sum of waits, with the longest.
 #[derive(Clone, Debug, Default)]
 pub struct Sum {
     pub ns: u64,
@@ -11,7 +11,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// One more of `ns`, that lay in this interval.
+    /// Adds a wait of `ns` in this interval.
     pub fn add(&mut self, (from, to): (Time, Time), ns: u64) {
         self.ns = self.ns.saturating_add(ns);
         self.count += 1;

@@ -1,5 +1,5 @@
-//! Some of many, spread over all of them, in bounded memory: every one, then every second,
-//! every fourth. Owns that thinning.
+//! A bounded sample of many values, spread over all of them: every value, then every second, then every fourth. Owns
+//! that thinning.
 
 /// Up to `MAX` of the values offered.
 pub struct Thinned<T, const MAX: usize> {
@@ -15,7 +15,7 @@ impl<T, const MAX: usize> Default for Thinned<T, MAX> {
 }
 
 impl<T, const MAX: usize> Thinned<T, MAX> {
-    /// Offers one; it is made only where it is kept.
+    /// Offers a value; `make` runs only if the value is kept.
     pub fn offer(&mut self, make: impl FnOnce() -> T) {
         if self.seen.is_multiple_of(self.step) {
             self.kept.push(make());
@@ -31,7 +31,7 @@ impl<T, const MAX: usize> Thinned<T, MAX> {
         }
     }
 
-    /// What is kept, in order.
+    /// The values kept, in order.
     pub fn kept(&self) -> &[T] {
         &self.kept
     }

@@ -1,5 +1,5 @@
-//! Union of intervals that arrive almost in order, in bounded memory. Owns the
-//! merging; what is older than the newest [`OPEN_MAX`] disjoint spans is final.
+//! Union of intervals that arrive almost in order, in bounded memory. Owns the merging; spans older than the newest
+//! [`OPEN_MAX`] disjoint ones are final.
 
 use rtscope_model::Time;
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! One test per row of the table and per rule. Lane 0 is served by thread 11,
-//! lane 1 by thread 12, unless a test says otherwise. Times are microseconds.
+//! One test per row of the table and per rule. Thread 11 serves lane 0 and thread 12 lane 1, unless a test says
+//! otherwise. Times are in microseconds.
 
 use super::*;
 use crate::kernel::lane_thread::vote;
@@ -9,7 +9,7 @@ use crate::testing::{Places, Script, switch, waking};
 use Cause::*;
 use rtscope_model::{Body, Cpu, LossKind, OffState, Runtime, Sample, Sched, StopReason};
 
-/// A pause asked for at 100, with the follower's arrival at 900.
+/// A pause requested at 100, with the follower's arrival at 900.
 fn stop() -> Script {
     parallel(900, 910)
 }
@@ -81,7 +81,7 @@ fn causes(script: Script) -> Vec<(Cause, u64, u64)> {
     stop.map(|piece| (piece.cause, piece.from.0 / 1000, piece.to.0 / 1000)).collect()
 }
 
-/// Both threads run on CPUs of their own; 11 alone sees the request's moment.
+/// Both threads run on their own CPUs; only 11 covers the moment of the request.
 fn base(script: Script) -> Script {
     script.k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12))
 }
@@ -215,8 +215,8 @@ fn a_lane_that_a_sibling_handed_over_does_not_blame_the_new_thread_for_the_time_
 
 #[test]
 fn a_thread_that_slept_while_it_held_the_lane_is_not_handed_over() {
-    // Woken by a sibling, but the lane's green thread stopped while 12 was on
-    // its CPU: it slept inside an unsafe call.
+    // Woken by a sibling, but the lane's green thread stopped while 12 was on its CPU: it slept inside an
+    // unsafe call.
     let script = with(
         stop(),
         &[out(20, OffState::Sleeping, 13), (600, waking(13, 12, 1)), (700, switch(1, 13, OffState::Sleeping, 12))],
@@ -262,7 +262,7 @@ fn what_follows_the_last_arrival_waits_for_the_leader() {
 
 #[test]
 fn of_two_candidates_only_what_both_share_is_said() {
-    // Both are on a CPU at every event, and off it in between.
+    // Both are on a CPU at every event, and off it between events.
     let script = with(
         base(stop()),
         &[
@@ -375,8 +375,7 @@ fn without_kernel_events_counters_answer_with_low_confidence() {
     assert_eq!(pieces.first().map(|piece| piece.cause), Some(Unknown), "too short for a counter");
 }
 
-/// The follower on its CPU from 100 to 900; the leader is off its own, so that the
-/// vote is clear.
+/// The follower is on its CPU from 100 to 900; the leader is off its own, so that the vote is clear.
 fn ran() -> Script {
     with(base(stop()), &[(200, switch(0, 11, OffState::Sleeping, 0)), (905, switch(0, 0, OffState::Runnable, 11))])
 }
@@ -430,7 +429,7 @@ fn a_leader_in_the_programs_code_is_no_late_safepoint() {
     assert_eq!((last.cause, last.code), (Running, Some(at.spin)));
 }
 
-/// The follower sleeps from 20 to 600, and a timer on its sibling's CPU wakes it.
+/// The follower sleeps from 20 to 600; a timer on its sibling's CPU wakes it.
 fn slept(waker: u32) -> Script {
     with(base(stop()), &[out(20, OffState::Sleeping, 0), (600, waking(waker, 12, 1)), back(700, 0)])
 }

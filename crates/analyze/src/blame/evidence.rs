@@ -1,7 +1,7 @@
-//! What the kernel and the samples say, as evidence for causes: kept as far back as open pauses can ask.
+//! Kernel events and samples as evidence for causes, kept as far back as open pauses need.
 //!
-//! Owns whether it can be used at all: at least 99 % of arrivals have to fall while a thread of the program is on
-//! a CPU, else clocks or thread ids do not fit. Refuses to judge by itself, see [`Judge`].
+//! Owns whether the evidence is usable at all: at least 99 % of arrivals have to fall while a thread of the program
+//! is on a CPU, else clocks or thread ids do not match. Refuses to judge, see [`Judge`].
 
 use super::Judge;
 use crate::kernel::code::CodeSamples;
@@ -17,8 +17,7 @@ use std::collections::BTreeMap;
 
 /// How long a pause is held back until later counter samples have arrived, nanoseconds.
 const COUNTERS_WAIT_NS: u64 = 200_000_000;
-/// History kept before the oldest question, nanoseconds: a wait begins before
-/// the request that asks about it.
+/// History kept before the oldest open pause, nanoseconds: a wait begins before the request that needs it.
 const SLACK_NS: u64 = 200_000_000;
 /// Threads whose last lane is remembered.
 const LAST_LANES_MAX: usize = 4_096;
@@ -31,7 +30,7 @@ struct Sanity {
 }
 
 impl Sanity {
-    /// At least 99 %; a single miss among few arrivals is forgiven.
+    /// At least 99 %; a single miss among few arrivals is allowed.
     fn holds(self) -> bool {
         self.missed.saturating_mul(100) <= self.arrivals.max(100)
     }
@@ -43,7 +42,7 @@ impl Sanity {
 
 #[derive(Default)]
 pub struct Evidence {
-    /// What the kernel said of threads.
+    /// What the kernel reported about threads.
     pub tracks: Tracks,
     pub counters: Counters,
     pub code: CodeSamples,
@@ -60,17 +59,17 @@ impl Evidence {
         }
     }
 
-    /// Whether the kernel's events can be used for causes.
+    /// Whether causes may use the kernel's events.
     pub fn usable(&self, context: &Context) -> bool {
         self.seen(context) && self.sanity.holds()
     }
 
-    /// Whether there are any, on the clock of the runtime's.
+    /// Whether there are any, on the runtime's clock.
     pub fn seen(&self, context: &Context) -> bool {
         context.clock.is_monotonic() && self.tracks.seen
     }
 
-    /// What gives causes; `kernel`: its events are used.
+    /// The judge of causes; `kernel`: whether it uses the kernel's events.
     pub fn judge<'a>(&'a self, context: &'a Context, kernel: bool) -> Judge<'a> {
         Judge {
             tracks: &self.tracks,
@@ -91,7 +90,7 @@ impl Evidence {
         self.counted(if self.tracks.seen { now.minus(behind_ns) } else { now }, now)
     }
 
-    /// Until when counters are complete, `until` at most.
+    /// Until when counters are complete, at most `until`.
     pub fn counted(&self, until: Time, now: Time) -> Time {
         match self.counters.seen {
             true => until.min(self.counters.covered().max(now.minus(COUNTERS_WAIT_NS))),
@@ -99,7 +98,7 @@ impl Evidence {
         }
     }
 
-    /// Every arrival was posted by a thread of the program that ran.
+    /// Checks that a running thread of the program posted every arrival.
     pub fn check(&mut self, context: &Context, recognised: &Recognised) {
         if !self.seen(context) {
             return;
@@ -116,7 +115,7 @@ impl Evidence {
         self.sanity = sanity;
     }
 
-    /// Remembers who served which lane.
+    /// Remembers which thread served which lane.
     pub fn served(&mut self, pause: &Pause) {
         for part in &pause.lanes {
             if let Some(tid) = part.tid {
@@ -128,7 +127,7 @@ impl Evidence {
         }
     }
 
-    /// Nothing before `oldest` is asked for any more.
+    /// Nothing before `oldest` is needed any more.
     pub fn prune(&mut self, oldest: Time) {
         let before = oldest.minus(SLACK_NS);
         self.tracks.prune(before);
@@ -137,7 +136,7 @@ impl Evidence {
         self.code.prune(before, |tid| !tracks.seen || tracks.is_own(tid));
     }
 
-    /// How the kernel side was seen, and whether it was `used`.
+    /// The state of the kernel side, and whether it was `used`.
     pub fn view(&self, context: &Context, used: bool) -> KernelView {
         let (tracks, sanity) = (&self.tracks, self.sanity);
         let mut notes = context.kernel.as_ref().map(|kernel| kernel.missing.clone()).unwrap_or_default();

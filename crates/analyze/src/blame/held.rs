@@ -1,10 +1,9 @@
-//! Time in which the program had work and was held off the CPU: at least one of
-//! its threads wanted a CPU and did not get one, by what held it.
+//! Time in which the program had work and was held off the CPU: at least one of its threads was runnable but not
+//! running. Divided by the holder.
 //!
-//! Owns the wall-clock unions per holder, over the whole recording and inside
-//! pauses. This is what a quota or a neighbour costs a program, whether or not
-//! it collects: the union counts a moment once, however many threads wait.
-//! Refuses to blame pauses: that is `blame`'s.
+//! Owns the wall-clock unions per holder, over the whole recording and inside pauses. This is what a quota or a
+//! neighbour costs a program, whether or not it collects: a moment counts once, however many threads wait. Refuses to
+//! blame pauses: `blame` does that.
 
 use crate::basis::sum::Sum;
 use crate::basis::union::Union;
@@ -16,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Waits that may be undecided at a time.
 const UNDECIDED_MAX: usize = 65_536;
-/// Names of others that are kept apart.
+/// Names of other processes that are summed separately.
 const NAMES_MAX: usize = 256;
 
 /// One holder's part.
@@ -25,7 +24,7 @@ pub struct Part {
     all: Union,
     /// Wall-clock time inside pauses, nanoseconds.
     pub in_pauses_ns: u64,
-    /// Pieces of waiting, in thread time: what `all` counts once, for each thread.
+    /// Pieces of waiting in thread time: each thread counts, where `all` counts a moment once.
     pub pieces: Sum,
 }
 
@@ -44,7 +43,7 @@ impl Part {
 #[derive(Default)]
 pub struct Held {
     pub quota: Part,
-    /// The part of it in which another process ran on the CPU.
+    /// The part of `quota` in which another process ran on the CPU.
     pub quota_with_neighbour: Part,
     /// Other processes.
     pub foreign: Part,
@@ -57,7 +56,7 @@ pub struct Held {
     undecided: VecDeque<Wait>,
 }
 
-/// Names of the recorder's threads that no other program has.
+/// Names that only threads of the recorder have.
 const RECORDER_NAMES: [&str; 2] = ["rtscope", "rtscope-kernel"];
 
 impl Held {
@@ -70,19 +69,19 @@ impl Held {
         self.by_name.iter().filter(|(name, (_, tid))| told(name) || same(*tid)).map(|(name, _)| *name).collect()
     }
 
-    /// A wait has ended; it is judged once the counters behind it are there.
+    /// A wait has ended; it is judged once the counters after it have arrived.
     pub fn push(&mut self, wait: Wait) {
         if self.undecided.len() < UNDECIDED_MAX {
             self.undecided.push_back(wait);
         }
     }
 
-    /// Start of the oldest wait not judged yet.
+    /// Start of the oldest wait that is not judged yet.
     pub fn oldest(&self) -> Option<Time> {
         self.undecided.front().map(|wait| wait.from)
     }
 
-    /// Judges the waits that ended by `ready`; `each` hears of every piece of them.
+    /// Judges the waits that ended by `ready`; `each` receives every piece of them.
     pub(crate) fn settle(&mut self, judge: &Judge<'_>, ready: Time, each: &mut dyn FnMut(Holder, Time, Time)) {
         while let Some(wait) = self.undecided.front().copied().filter(|wait| wait.to <= ready) {
             self.undecided.pop_front();
@@ -115,10 +114,9 @@ impl Held {
         }
     }
 
-    /// A pause over `[from, to]`, not overlapping an earlier one. Tells for each
-    /// of the program's threads how long it ran and waited for a CPU while it
-    /// stood `still`. Gives the wall-clock time in which a thread that may serve a lane
-    /// was kept off its CPU, whoever had it; not the time in which that CPU was idle.
+    /// Handles a pause over `[from, to]` that overlaps no earlier one. Reports for each thread of the program how
+    /// long it ran and waited for a CPU while it stood `still`. Returns the wall-clock time in which a thread that
+    /// may serve a lane was kept off its CPU by any thread; time in which that CPU was idle does not count.
     pub(crate) fn pause(
         &mut self,
         judge: &Judge<'_>,

@@ -1,6 +1,5 @@
-//! Why the world waited: each interval in which a pause waits for one lane,
-//! cut at every transition that the kernel reports for that lane's thread, each
-//! piece with a cause.
+//! Why the world waited: cuts each interval in which a pause waits for one lane at every transition that the kernel
+//! reports for that lane's thread, and gives each piece a cause.
 //!
 //! | evidence | cause |
 //! |---|---|
@@ -17,15 +16,12 @@
 //! | asleep otherwise | asleep, or handed over |
 //! | uninterruptible | blocked in the kernel |
 //!
-//! That a thread of the program runs on the very CPU that is waited for rules
-//! the quota out for that piece: a throttled run queue runs none of them.
-//! A leader that loses its CPU between its request and telling the others is what the
-//! world waits for until it is back: before that nobody knows of the request.
-//! Where every lane collects with a thread of its own, the last one at it is waited for,
-//! too, as long as it has no CPU.
-//! Without usable kernel events the recorder's counters answer, with low
-//! confidence. Pieces shorter than twice the clock error get no cause.
-//! Refuses to sum up.
+//! A thread of the program that runs on the awaited CPU rules the quota out for that piece: a throttled run queue
+//! runs none of them. If a leader loses its CPU between its request and the signal to the others, the world waits for
+//! the leader until it is back: before that no other lane knows of the request. Where every lane collects with its
+//! own thread, the last one at work is waited for, too, as long as it has no CPU. Without usable kernel events the
+//! recorder's counters decide, with low confidence. Pieces shorter than twice the clock error get no cause. Refuses
+//! to sum up.
 
 pub(crate) mod evidence;
 pub(crate) mod held;
@@ -42,44 +38,42 @@ use rtscope_model::{
 };
 use std::collections::BTreeMap;
 
-/// Steal and interrupt counters have 10 ms steps: shorter pieces of running
-/// than a tenth of that are not held against them.
+/// Steal and interrupt counters have 10 ms steps: they say nothing about running pieces shorter than a tenth of that.
 const STOLEN_PIECE_MIN_NS: u64 = 1_000_000;
-/// A leader that has asked tells the others within so much time on a CPU.
+/// CPU time within which a leader signals the others after its request.
 const TELL_NS: u64 = 5_000;
-/// When that took longer on the wall, the world waited for the leader.
+/// If that took longer in wall-clock time, the world waited for the leader.
 const TOLD_LATE_NS: u64 = 50_000;
-/// Counters are sampled every 10 ms or so: of shorter waits than this they
-/// say nothing.
+/// Counters are sampled about every 10 ms: they say nothing about shorter waits than this.
 const COUNTED_WAIT_MIN_NS: u64 = 1_000_000;
 
-/// What a waiting thread waits behind.
+/// What holds the CPU that a thread waits for.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Holder {
     /// A quota.
     Quota {
-        /// Who used the CPU meanwhile.
+        /// The thread that used the CPU meanwhile.
         neighbour: Option<(Tid, NameId)>,
     },
     /// Another process.
     Foreign {
-        /// Its thread.
+        /// The thread on the CPU.
         tid: Tid,
-        /// Its name.
+        /// The name of its process.
         name: NameId,
     },
     /// Another thread of the program.
     Sibling {
-        /// Its number.
+        /// The thread on the CPU.
         tid: Tid,
     },
-    /// Nothing: the CPU is idle, or another one that the program may use.
+    /// Nothing: the CPU, or another one that the program may use, is idle.
     Nobody,
     /// Not known.
     Unknown,
 }
 
-/// Judges intervals from what is remembered.
+/// Judges intervals by the evidence kept.
 pub(crate) struct Judge<'a> {
     pub tracks: &'a Tracks,
     pub counters: &'a Counters,
@@ -87,13 +81,12 @@ pub(crate) struct Judge<'a> {
     pub symbols: &'a Symbols,
     /// Largest difference between log and kernel times, nanoseconds.
     pub error_ns: u64,
-    /// Kernel events may be used.
+    /// Whether kernel events may be used.
     pub kernel: bool,
     pub losses: &'a [Loss],
-    /// Which lane a thread served last, for stops that post no arrivals.
+    /// The lane that a thread served last, for stops that post no arrivals.
     pub last_lane: &'a BTreeMap<Tid, LaneId>,
-    /// Lanes have threads of their own, each of which collects: the last one at it is
-    /// waited for by all others.
+    /// Lanes have threads of their own, each of which collects: all others wait for the last one at work.
     pub own_threads: bool,
 }
 
@@ -104,30 +97,27 @@ struct Waited {
     to: Time,
     lane: Option<LaneId>,
     served: Option<Served>,
-    /// `to` is the arrival of this lane: before it, the thread that arrives
-    /// may not be the one that held the lane.
+    /// `to` is the arrival of this lane: before it, another thread may have held the lane than the one that arrives.
     arrival: bool,
-    /// The lane has to stop: its thread runs the program. A leader, or a lane on
-    /// its way back, runs the runtime.
+    /// The lane has to stop: its thread runs the program. A leader, or a lane that resumes, runs the runtime.
     stopping: bool,
     medium: bool,
     /// The thread of the pause's leader.
     leader: Option<Tid>,
-    /// When the green thread of the lane stopped, where logged.
+    /// When the lane's green thread stopped, where logged.
     green_stop: Option<Time>,
 }
 
 impl Waited {
-    /// The lane is known to have been idle when it was asked to stop.
+    /// The lane is known to have been idle at the request.
     fn idle(&self) -> bool {
         self.green_stop.is_some_and(|stop| stop <= self.from)
     }
 }
 
 impl Judge<'_> {
-    /// Fills in the pause's threads and, for stops without arrivals, its
-    /// straggler; returns the causes of its waits, in time order, without gaps.
-    /// `votes` are the threads of its lanes.
+    /// Fills in the pause's threads and, for stops without arrivals, its straggler. Returns the causes of its waits,
+    /// in time order and without gaps. `votes` are the threads of its lanes.
     pub fn blame(&self, recognised: &mut Recognised, votes: Votes) -> Vec<CausePiece> {
         let Votes { served, open } = votes;
         for part in &mut recognised.pause.lanes {
@@ -180,8 +170,7 @@ impl Judge<'_> {
             Some((lane, arrived)) => (arrived.clamp(requested, stopped), Some(lane), of(Some(lane)), true),
             None if pause.mode == PauseMode::NonThreaded => return Vec::new(),
             None => {
-                // No arrival was posted: the thread that last woke the leader is the
-                // one it had waited for.
+                // No arrival was posted: the leader had waited for the thread that last woke it.
                 let woken = of(leader).and_then(|led| {
                     let (at, by) = self.tracks.last_waking(led.tid, requested, stopped)?;
                     let ours = by != led.tid && self.tracks.is_own(by);
@@ -198,8 +187,8 @@ impl Judge<'_> {
         waits.into_iter().filter(|wait| wait.from < wait.to).collect()
     }
 
-    /// When the leader had told the others to stop: it asks, then it tells them, and
-    /// if it loses its CPU in between they know of nothing. It does not sleep before.
+    /// When the leader had signalled the others to stop. It requests the stop first; if it loses its CPU before the
+    /// signal, they know nothing. It does not sleep in between.
     fn told(&self, leader: Option<Served>, requested: Time, until: Time) -> Time {
         let Some(leader) = leader else { return requested };
         let mut left = TELL_NS;
@@ -216,8 +205,8 @@ impl Judge<'_> {
         if told.since(requested) >= TOLD_LATE_NS { told } else { requested }
     }
 
-    /// The lane that `tid` gave up at `at`: whose green thread stopped last
-    /// while `tid` was on a CPU, else the lane that it served last.
+    /// The lane that `tid` gave up at `at`: the lane whose green thread stopped last while `tid` was on a CPU, else
+    /// the lane that it served last.
     fn lane_of(&self, tid: Tid, at: Time, recognised: &Recognised, leader: Option<LaneId>) -> Option<LaneId> {
         let others = recognised.marks.iter().filter(|lane| Some(lane.lane) != leader);
         let stops = others.clone().filter_map(|lane| Some((lane.stopped_green?, lane.lane)));
@@ -239,18 +228,18 @@ impl Judge<'_> {
         if wait.arrival {
             self.hand_over(&mut pieces, &stretches, tid, wait);
         }
-        // What ran without a break is looked up as a whole: a sample is rare.
+        // An uninterrupted run is looked up as a whole: samples are rare.
         let coded = merge(pieces).into_iter().map(|piece| self.with_code(piece, tid, wait));
         merge(coded.collect())
     }
 
-    /// The piece with where its thread's code was, and the cause that follows.
+    /// The piece with the place of its thread's code, and the cause that follows from it.
     fn with_code(&self, mut piece: CausePiece, tid: Tid, wait: &Waited) -> CausePiece {
         match piece.cause {
             Cause::Running => {
                 let found = |from, to| self.code.majority(tid, from, to, self.symbols);
-                // No safepoint since the wait began: where it was before and behind an
-                // interruption it was in between, too.
+                // No safepoint since the wait began: what it ran before and after an interruption it also ran
+                // in between.
                 let around =
                     || found(wait.from, wait.to).filter(|_| wait.stopping).map(|found| (found, Confidence::Medium));
                 let here = found(piece.from, piece.to).map(|found| (found, Confidence::High));
@@ -277,23 +266,23 @@ impl Judge<'_> {
         piece
     }
 
-    /// What `tid`, which sleeps at `at`, waits in, and whose wait that is.
+    /// What `tid`, asleep at `at`, waits in, and whose code that is.
     fn waits_in(&self, tid: Tid, at: Time) -> Option<(SymbolId, CodeKind)> {
         let sample = self.code.waits(tid, self.tracks.since(tid, at)?)?;
         Some((sample.leaf, whose(sample, self.symbols).0))
     }
 
-    /// The runtime's own threads sleep on locks; whatever else a thread sleeps in,
-    /// something that the program called brought it there.
+    /// The runtime's own threads sleep on locks. If a thread sleeps in anything else, a call of the program
+    /// led there.
     fn on_lock(&self, symbol: SymbolId) -> bool {
         let name = &self.symbols.get(symbol).name;
         name.is_empty() || name.contains("futex")
     }
 
-    /// Which of several threads serves a lane that has to stop, as samples tell: that one
-    /// runs the program until it stops, while a leader and collector threads that spin
-    /// run the runtime and its system calls. Foreign code alone says nothing (a safe call
-    /// runs without a lane): there all others have to be found in the runtime.
+    /// Which of several threads serves a lane that has to stop, according to samples: that thread runs the
+    /// program until it stops, while a leader and spinning collector threads run the runtime and its system
+    /// calls. Foreign code alone proves nothing (a safe call runs without a lane): there all other threads have
+    /// to be found in the runtime.
     fn told_apart(&self, wait: &Waited, candidates: &[Tid]) -> Option<Tid> {
         let kind = |tid: &&Tid| self.code.majority(**tid, wait.from, wait.to, self.symbols).map(|found| found.kind);
         let program = |tid: &&Tid| kind(tid) == Some(CodeKind::Program);
@@ -305,8 +294,8 @@ impl Judge<'_> {
         left.first().map(|tid| **tid).filter(|_| wait.stopping && left.len() == 1)
     }
 
-    /// Causes of a wait for a lane that one of several threads served: at each
-    /// moment only what is true of every one of them.
+    /// Causes of a wait for a lane that one of several threads served: for each moment, only what holds for all
+    /// of them.
     fn agreed(&self, wait: &Waited, candidates: &[Tid]) -> Vec<CausePiece> {
         let pieces = |tid: &Tid| {
             let mut pieces = self.pieces(wait, Served { tid: *tid, by_elimination: true });
@@ -358,9 +347,9 @@ impl Judge<'_> {
         piece.cause = if matches!(stretch.state, State::Woken { .. }) { Cause::WakeLatency } else { cause };
     }
 
-    /// What a thread in `stretch`, which waits for a CPU, waits behind.
+    /// What holds the CPU that a thread in `stretch` waits for.
     pub fn holder(&self, tid: Tid, stretch: &Stretch) -> Holder {
-        // A CPU that is idle because of a quota is none for the program.
+        // A CPU that is idle because of a quota is not available to the program.
         if let Runner::Own(sibling) = stretch.runner
             && (!stretch.beside_idle || self.throttled(tid, stretch))
         {
@@ -380,8 +369,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Counters move when throttling ends, so the whole wait is asked about,
-    /// not the piece.
+    /// Counters move when throttling ends, so this checks the whole wait, not the piece.
     fn throttled(&self, tid: Tid, stretch: &Stretch) -> bool {
         let (from, to) = self.tracks.wait_around(tid, stretch.from).unwrap_or((stretch.from, stretch.to));
         let moved = self.counters.quota_moved(from, to.max(stretch.to));
@@ -394,10 +382,9 @@ impl Judge<'_> {
         ns >= STOLEN_PIECE_MIN_NS && taken.is_some_and(|taken| taken.saturating_mul(2) >= ns)
     }
 
-    /// Walks back from the arrival. While the thread ran, waited for a CPU or
-    /// was blocked in the kernel it kept the lane. A sleep is the lane's own
-    /// only if the lane was idle or the thread slept while it held it;
-    /// everything before a change of hands says nothing about the lane.
+    /// Walks back from the arrival. While the thread ran, waited for a CPU or was blocked in the kernel it held the
+    /// lane. A sleep belongs to the lane only if the lane was idle or the thread slept while it held it; everything
+    /// before a handover says nothing about the lane.
     fn hand_over(&self, pieces: &mut [CausePiece], stretches: &[Stretch], tid: Tid, wait: &Waited) {
         let slept = |index: usize| stretches.get(index).is_some_and(|stretch| stretch.state == State::Sleeping);
         let changed = (0..stretches.len()).rev().filter(|index| slept(*index)).find(|index| {
@@ -418,17 +405,17 @@ impl Judge<'_> {
 
     fn slept_with_lane(&self, tid: Tid, wait: &Waited, woken_by: Option<Tid>) -> bool {
         if let Some(stop) = wait.green_stop {
-            // Stopped before the request: the lane was idle. Behind it: whoever
-            // was on a CPU then had the lane.
+            // Stopped before the request: the lane was idle. After it: the thread that was on a CPU then had
+            // the lane.
             let held = || self.tracks.was_on_cpu(tid, stop.minus(self.error_ns), stop.plus(self.error_ns));
             return wait.idle() || held();
         }
-        // The leader prods idle lanes; timers, devices and other processes end
-        // a blocked call. A sibling that wakes it hands the lane over.
+        // The leader prods idle lanes; timers, devices and other processes end a blocked call. A sibling that wakes
+        // it hands the lane over.
         woken_by.is_some_and(|by| Some(by) == wait.leader || !self.tracks.is_own(by))
     }
 
-    /// The same table from counters alone.
+    /// The table from counters alone.
     fn counted(&self, wait: &Waited) -> CausePiece {
         let mut piece = unknown(wait);
         let ns = wait.to.since(wait.from);
@@ -444,8 +431,7 @@ impl Judge<'_> {
         piece
     }
 
-    /// Takes the cause from what is too short for the clocks and from what a
-    /// kernel loss touches.
+    /// Removes the cause from pieces too short for the clocks and from pieces that a kernel loss touches.
     fn void(&self, pieces: &mut Vec<CausePiece>) {
         let joined = self.error_ns.saturating_mul(2);
         for piece in pieces.iter_mut() {
@@ -469,7 +455,7 @@ impl Judge<'_> {
     }
 }
 
-/// The wait for the last lane that collects, from when all others are done.
+/// The wait for the last lane that collects, from the moment when all others are done.
 fn collect_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Waited> {
     let mut ends: Vec<(Time, LaneId)> =
         pause.lanes.iter().filter_map(|lane| Some((lane.work_end?, lane.lane))).collect();
@@ -480,7 +466,7 @@ fn collect_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Wait
     (from < end).then_some(Waited { from, to: end, lane, served, ..Waited::default() })
 }
 
-/// The wait for the last lane back.
+/// The wait for the last lane to resume.
 fn release_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Waited> {
     let last = pause.lanes.iter().filter(|lane| lane.left == Some(pause.released)).map(|lane| lane.lane).next_back();
     let served = last.and_then(|lane| served.get(&lane)).copied();
@@ -493,14 +479,13 @@ fn unknown(wait: &Waited) -> CausePiece {
     piece(wait.lane, tid, (wait.from, wait.to), Confidence::Low)
 }
 
-/// A piece of which no cause is known yet.
+/// A piece without a known cause.
 fn piece(lane: Option<LaneId>, tid: Option<Tid>, (from, to): (Time, Time), confidence: Confidence) -> CausePiece {
     let (cause, who, who_pid, code, neighbour) = (Cause::Unknown, None, None, None, false);
     CausePiece { cause, lane, tid, who, who_pid, code, neighbour, from, to, confidence }
 }
 
-/// What two covers of one interval agree on, moment by moment; the rest is
-/// unknown.
+/// What two covers of one interval agree on, moment by moment; the rest is unknown.
 fn common(left: &[CausePiece], right: &[CausePiece]) -> Vec<CausePiece> {
     let mut out = Vec::with_capacity(left.len().max(right.len()));
     let (mut lefts, mut rights) = (left.iter().peekable(), right.iter().peekable());
@@ -528,7 +513,7 @@ fn common(left: &[CausePiece], right: &[CausePiece]) -> Vec<CausePiece> {
     merge(out)
 }
 
-/// Joins neighbours of one cause in one place of the code.
+/// Joins adjacent pieces with the same cause and place in the code.
 fn merge(pieces: Vec<CausePiece>) -> Vec<CausePiece> {
     let mut out: Vec<CausePiece> = Vec::with_capacity(pieces.len());
     for piece in pieces {

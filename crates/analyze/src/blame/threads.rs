@@ -1,8 +1,8 @@
-//! What each kernel thread of the program did: a line of states of the kernel's, with who had the CPU that
-//! it waited for.
+//! What each kernel thread of the program did: a line of kernel states, with the holder of the CPU while the thread
+//! waited for one.
 //!
-//! Owns the lag: a wait is told when it is over and the counters behind it are there, because only they
-//! tell a quota from a neighbour; the rest a little behind the newest event. Refuses lanes.
+//! Owns the lag: a wait is reported when it is over and the counters after it have arrived, because only they
+//! distinguish a quota from a neighbour; the rest shortly after the newest event. Refuses lanes.
 
 use crate::basis::compose::Segment;
 use crate::blame::evidence::Evidence;
@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 
 /// Scheduling events and samples between two rounds.
 const ROUND: u32 = 4_096;
-/// Streams of several CPUs are merged with a little disorder.
+/// Merged streams of several CPUs are slightly out of order.
 const SLACK_NS: u64 = 2_000_000;
-/// A wait that is longer is told before it is over.
+/// A longer wait is reported before it is over.
 const OPEN_WAIT_MAX_NS: u64 = 1_000_000_000;
 const THREADS_MAX: usize = 4_096;
 
@@ -25,7 +25,7 @@ const THREADS_MAX: usize = 4_096;
 pub enum ThreadState {
     /// It is on this CPU.
     Running(Option<Cpu>),
-    /// It wants a CPU and this keeps it off.
+    /// It is runnable and this keeps it off the CPU.
     Behind(Holder),
     /// It sleeps.
     Asleep,
@@ -35,17 +35,17 @@ pub enum ThreadState {
 
 #[derive(Default)]
 struct Line {
-    /// Told up to here.
+    /// Reported up to here.
     done: Time,
     /// The last piece, which may go on.
     held: Option<Segment<ThreadState>>,
 }
 
-/// The fold.
+/// The fold over thread states.
 #[derive(Default)]
 pub struct ThreadStates {
     evidence: Evidence,
-    /// Of the recording's its clock alone: nothing else tells what a thread waits for.
+    /// Only its clock is set: nothing else decides what a thread waits for.
     context: Context,
     lines: BTreeMap<Tid, Line>,
     too_many: bool,
@@ -54,7 +54,7 @@ pub struct ThreadStates {
 }
 
 impl ThreadStates {
-    /// The lines of the recording that `context` describes.
+    /// Thread states of the recording that `context` describes.
     pub fn new(context: &Context) -> Self {
         ThreadStates {
             evidence: Evidence::new(context),
@@ -63,7 +63,7 @@ impl ThreadStates {
         }
     }
 
-    /// A thread that the runtime named, by its number on this host.
+    /// A thread that the runtime named, by its id on this host.
     pub fn adopt(&mut self, tid: Tid) {
         self.evidence.tracks.adopt(tid);
     }
@@ -78,7 +78,7 @@ impl ThreadStates {
         self.too_many
     }
 
-    /// Takes the next event; what is known now is handed to `out`.
+    /// Takes the next event; what it settles goes to `out`.
     pub fn push(&mut self, event: &Event, out: &mut impl FnMut(Tid, Segment<ThreadState>)) {
         match &event.body {
             Body::Sched(sched) => {
@@ -100,7 +100,7 @@ impl ThreadStates {
             let before = oldest.min(self.now.minus(SLACK_NS)).max(self.now.minus(2 * OPEN_WAIT_MAX_NS));
             self.evidence.tracks.prune(before);
             self.evidence.counters.prune(before);
-            // Those that have ended were told to their end.
+            // Threads that have ended were reported to their end.
             let tracks = &self.evidence.tracks;
             self.lines.retain(|tid, line| {
                 let stays = tracks.is_own(*tid);
@@ -124,12 +124,12 @@ impl ThreadStates {
         self.evidence.counted(self.now.minus(SLACK_NS), self.now)
     }
 
-    /// Tells what every thread, or one of them, did until `ready`; waits that are not over only with `open`.
+    /// Reports what every thread, or only one, did until `ready`; waits that are not over only if `open`.
     fn round(&mut self, only: Option<Tid>, ready: Time, open: bool, out: &mut impl FnMut(Tid, Segment<ThreadState>)) {
         let judge = self.evidence.judge(&self.context, true);
         for tid in self.evidence.tracks.own().filter(|tid| only.is_none_or(|only| only == *tid)) {
             if !self.lines.contains_key(&tid) {
-                // One of which nothing is known needs no line.
+                // A thread without any event needs no line.
                 if self.evidence.tracks.since(tid, self.now).is_none() {
                     continue;
                 }
@@ -164,7 +164,7 @@ impl Line {
     }
 }
 
-/// `None`: not known.
+/// The state of `tid` in `stretch`; `None`: not known.
 pub(crate) fn state(judge: &Judge<'_>, tid: Tid, stretch: &Stretch) -> Option<ThreadState> {
     Some(match stretch.state {
         State::Running => ThreadState::Running(stretch.cpu),

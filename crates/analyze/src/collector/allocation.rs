@@ -1,25 +1,23 @@
-//! What each lane allocates, and how much of its allocation area it had used when
-//! a collection came: with areas of equal size and unequal use, the busiest lane
-//! decides when all of them stop.
+//! What each lane allocates, and how much of its allocation area it had used at each collection: with areas of equal
+//! size and unequal use, the busiest lane decides when all of them stop.
 //!
-//! Owns the cumulative counters of lanes. A runtime may count large objects too, and lanes may
-//! take pieces of all areas from a common pool: then a use above 1 is a lane that took more
-//! than its share.
+//! Owns the cumulative counters of lanes. A runtime may count large objects too, and lanes may take pieces of all
+//! areas from a common pool: then a use above 1 is a lane that took more than its share.
 
 use crate::folds::{End, Fold};
 use crate::results::{Lane, Nursery, NurseryUse, Results};
 use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, Runtime};
 use std::collections::BTreeMap;
 
-/// A collection is believed to have been asked for by a full area where some
-/// lane allocated at least this share of one since the collection before.
+/// A full area is believed to be the reason for a collection if some lane allocated at least this share of one since
+/// the previous collection.
 const FULL_SHARE: f64 = 0.75;
 
 #[derive(Default)]
 struct OneLane {
     off: bool,
     allocated: u64,
-    /// At the end of the collection before; `None`: none was seen.
+    /// At the end of the previous collection; `None`: none was seen.
     before: Option<u64>,
     /// Shares of an area, summed up over `judged` collections.
     used: f64,
@@ -28,7 +26,7 @@ struct OneLane {
 }
 
 impl OneLane {
-    /// Bytes allocated since the start; `None`: its counter was never posted.
+    /// Bytes allocated since the start; `None`: the counter was never posted.
     fn known(&self) -> Option<u64> {
         (self.allocated > 0 || self.before.is_some()).then_some(self.allocated)
     }
@@ -44,11 +42,11 @@ impl OneLane {
 pub struct Allocation {
     lanes: BTreeMap<LaneId, OneLane>,
     area_bytes: Option<u64>,
-    /// Collections that a full area asked for.
+    /// Collections caused by a full area.
     collections: u64,
-    /// Mean share over lanes, summed up over them.
+    /// Mean share over lanes, summed over these collections.
     used: f64,
-    /// Most that a young heap held when it was collected, bytes: its size, where one was full.
+    /// Most bytes in a young heap when it was collected: its size, if one was full.
     pub young_bytes_max: u64,
 }
 
@@ -76,7 +74,7 @@ impl Allocation {
         rate(self.lanes.values().filter_map(OneLane::known).reduce(u64::saturating_add)?, span_ns)
     }
 
-    /// The allocation areas, each of a lane's own.
+    /// The allocation areas, one per lane.
     pub fn nursery(&self) -> Option<Nursery> {
         let bytes = self.area_bytes?;
         Some(Nursery {
@@ -142,7 +140,7 @@ mod tests {
         Runtime::Count(counter, value)
     }
 
-    /// A collection at `at` by which lanes had allocated so much in all.
+    /// A collection at `at`; `allocated` are the lanes' totals so far.
     fn collection(script: Script, at: u64, allocated: [u64; 2]) -> Script {
         script
             .rt(at, 0, count(Counter::AllocatedBytes, allocated[0]))
@@ -171,7 +169,7 @@ mod tests {
         let allocation = fold(script);
         let lanes = lanes(&allocation);
         let use_of = |lane: usize| lanes[lane].nursery_use.unwrap();
-        // The first says nothing, and nobody's area was full at the last.
+        // The first collection says nothing, and no area was full at the last.
         assert_eq!(use_of(0), NurseryUse { mean: (1.0 + 0.99) / 2.0, min: 0.99 });
         assert_eq!(use_of(1), NurseryUse { mean: (0.2 + 0.6) / 2.0, min: 0.2 });
         assert_eq!(lanes[0].allocated_bytes, Some(7_000));

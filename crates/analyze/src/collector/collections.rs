@@ -1,66 +1,60 @@
-//! What collections were like: their time, the bytes they copied, the threads that
-//! worked. Owns the sums that rules about the collector's configuration ask for, and
-//! the line between time that a collection of so many bytes takes and time that needs
-//! another explanation.
+//! What collections were like: their time, the bytes they copied, the threads that worked. Owns the sums that rules
+//! about the collector's configuration need, and the line between time usual for a collection of so many bytes and
+//! time that needs another explanation.
 //!
-//! Partial pauses are left out, and so is, pause by pause, the time in which a thread of
-//! the program was kept off its CPU: that has other names. Refuses to judge the sums.
+//! Partial pauses are left out. Time in which a thread of the program was kept off its CPU is subtracted from each
+//! pause: it is reported elsewhere. Refuses to judge the sums.
 
 use crate::basis::thinned::Thinned;
 use crate::folds::{Fold, Past};
 use crate::results::BlamedPause;
 use rtscope_model::{Body, Class, Classes, Counter, Event, Pause, PauseKind, PauseMode, PauseQuality, Runtime, Time};
 
-/// What a collection that copies nothing takes at most: waking and joining the threads,
-/// the roots of an ordinary program, the blocks of the allocation area. 4 to 50 us were
-/// measured; the rest is room for slower machines.
+/// Most that a collection takes if it copies nothing: waking and joining the threads, the roots of an ordinary
+/// program, the blocks of the allocation area. 4 to 50 us were measured; the rest is room for slower machines.
 const EMPTY_NS_MAX: u64 = 100_000;
-/// What copying takes at most, nanoseconds per byte: small objects all over a cold heap.
-/// 0.4 to 1.6 were measured.
+/// Most that copying takes, nanoseconds per byte: small objects all over a cold heap. 0.4 to 1.6 were measured.
 const BYTE_NS_MAX: u64 = 6;
-/// What copying takes at least, nanoseconds per 1,000 bytes: small objects in a warm cache.
+/// Least that copying takes, nanoseconds per 1,000 bytes: small objects in a warm cache.
 const KILOBYTE_NS_MIN: u64 = 400;
-/// What stopping, and going on, take at most where nothing is in the way. What waits
-/// longer waits for something that has a name of its own.
+/// Most that stopping, and resuming, take if nothing delays them. A longer wait has a cause of its own.
 const WAIT_NS_MAX: u64 = 100_000;
-/// Share of a pause in which threads may be kept off their CPUs before it says nothing
-/// of how the collector worked.
+/// Share of a pause in which threads may be kept off their CPUs before the pause says nothing about how the
+/// collector worked.
 const KEPT_SHARE_MAX: f64 = 0.25;
-/// Collections of which bytes and time are kept side by side.
+/// Collections whose bytes and time are kept in pairs.
 const POINTS_MAX: usize = 4_096;
 
 #[derive(Clone, Debug, Default)]
 pub struct Kind {
     pub count: u64,
-    /// All stopped to work done, without what threads were kept off their CPUs.
+    /// From all stopped to work done, without the time in which threads were kept off their CPUs.
     pub collect_ns: u64,
-    /// What stopping and going on took where nothing was in the way.
+    /// Time to stop and to resume where nothing delayed them.
     pub waited_ns: u64,
-    /// What stopping, collecting and going on took without copying, and where nothing was
-    /// in the way: what a collection costs because there is one.
+    /// Time to stop, to collect and to resume without copying and without delays: the fixed cost of a collection.
     pub fixed_ns: u64,
-    /// The part of `collect_ns` that collections of so many bytes take.
+    /// The part of `collect_ns` usual for the bytes copied.
     pub copying_ns: u64,
-    /// The part of `collect_ns` that goes beyond that.
+    /// The part of `collect_ns` beyond that.
     pub beyond_ns: u64,
     pub copied_bytes: u64,
     /// The pause with the longest collection, and that collection's time.
     pub longest: Option<(Time, Time)>,
-    /// Its `collect_ns`.
+    /// The `collect_ns` of `longest`.
     pub longest_ns: u64,
-    /// The part of the collections in which several threads took part.
+    /// The part of the collections done by several threads.
     pub parallel: Parallel,
 }
 
-/// Collections with several threads, which had their CPUs for nearly all of it.
+/// Collections by several threads that had their CPUs nearly all the time.
 #[derive(Clone, Debug, Default)]
 pub struct Parallel {
     pub count: u64,
     pub collect_ns: u64,
     /// Sum over threads of the time in which they had work, or waited for a CPU.
     pub work_ns: u64,
-    /// Wall-clock time that the idle threads' share comes to: what all threads lost,
-    /// divided by their number.
+    /// Wall-clock equivalent of idle threads: what all threads lost, divided by their number.
     pub lost_ns: u64,
     pub threads_max: u32,
     /// The pause with the largest loss.
@@ -68,7 +62,7 @@ pub struct Parallel {
     longest_lost_ns: u64,
 }
 
-/// A collection's bytes and time, medians of a group of collections.
+/// Bytes and time of a collection: medians over a group.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Point {
     pub copied_bytes: u64,
@@ -82,9 +76,9 @@ pub struct Collections {
     /// Undisturbed minor collections.
     points: Thinned<Point, POINTS_MAX>,
     figures: Figures,
-    /// Bytes that the busiest threads of parallel collections copied, of all.
+    /// Bytes that the busiest threads copied, summed over parallel collections.
     pub busiest_bytes: u64,
-    /// All bytes of these.
+    /// All bytes copied in parallel collections.
     pub parallel_bytes: u64,
 }
 
@@ -96,8 +90,8 @@ struct Figures {
 }
 
 impl Collections {
-    /// Medians of the quarter of minor collections that copied least, and of the quarter
-    /// that copied most. Medians: one collection beside a busy neighbour moves nothing.
+    /// Medians of the quarter of minor collections that copied least, and of the quarter that copied most. A median
+    /// does not move when one collection meets a busy neighbour.
     pub fn least_and_most(&self) -> Option<(Point, Point)> {
         let mut points = self.points.kept().to_vec();
         points.sort_by_key(|point| point.copied_bytes);
@@ -172,7 +166,7 @@ impl Kind {
 }
 
 impl Parallel {
-    /// A thread that was kept off its CPU is taken to have had work meanwhile.
+    /// A thread that was kept off its CPU is assumed to have had work meanwhile.
     fn add(&mut self, pause: &Pause, kept_ns: u64) {
         let threads = pause.gc_threads.unwrap_or(1);
         if pause.mode != PauseMode::Parallel || threads < 2 {
@@ -200,13 +194,13 @@ impl Parallel {
     }
 }
 
-/// Whether it is known that the threads of the collection had their CPUs for nearly all of it.
+/// Whether the threads of the collection are known to have had their CPUs nearly all the time.
 fn undisturbed(blamed: &BlamedPause) -> bool {
     let until_collected_ns = blamed.pause.collected.since(blamed.pause.begin());
     blamed.kept_ns.is_some_and(|kept_ns| kept_ns as f64 <= until_collected_ns as f64 * KEPT_SHARE_MAX)
 }
 
-/// What a collection that copies so much takes at most, nanoseconds.
+/// Most that a collection takes to copy so many bytes, nanoseconds.
 fn usual_ns(copied_bytes: u64) -> u64 {
     EMPTY_NS_MAX.saturating_add(copied_bytes.saturating_mul(BYTE_NS_MAX))
 }

@@ -1,9 +1,8 @@
-//! What a concurrent collector did beside the program: marks, the stops behind
-//! them, sweeps; and how much of that work lay inside pauses all the same.
+//! What a concurrent collector did in parallel with the program: marks, the stops after them, sweeps; and how much of
+//! that work still lay inside pauses.
 //!
-//! Owns the phases of GHC's non-moving collector. It posts each end of a stop
-//! twice (the first begin and the first end count), and a mark for every round
-//! over weak pointers: the marks of one collection are summed.
+//! Owns the phases of GHC's non-moving collector. The collector posts each end of a stop twice (the first begin and
+//! the first end count), and a mark for every round over weak pointers: the marks of one collection are summed.
 
 use crate::basis::lately;
 use crate::folds::{End, Fold, Past};
@@ -12,7 +11,7 @@ use crate::results::{BlamedPause, Concurrent, Results};
 use rtscope_model::{Body, Class, Classes, Event, Pause, Runtime, Time};
 use std::collections::VecDeque;
 
-/// Finished phases that a pause which is still held back can meet.
+/// Finished phases kept for pauses that are still held back.
 const SPANS_MAX: usize = 4_096;
 
 #[derive(Default)]
@@ -32,7 +31,7 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Adds one pause; every event until its end was taken before.
+    /// Adds one pause; every event up to its end must have been taken before.
     fn add(&mut self, pause: &Pause) {
         // Pauses may overlap: each moment counts once.
         let (from, to) = (pause.begin().max(self.pauses_until), pause.released);
@@ -43,8 +42,8 @@ impl Phases {
         self.in_pauses_ns = self.in_pauses_ns.saturating_add(met);
     }
 
-    /// The sums; `None` where the log has no such phases. A collection that did
-    /// not come to its sweep before the log ended is not among the marks.
+    /// The sums; `None` where the log has no such phases. A collection that did not reach its sweep before the log
+    /// ended is not among the marks.
     pub fn values(&self) -> Option<Concurrent> {
         let any = [self.marking, self.syncing, self.sweeping].iter().any(Option::is_some) || self.marked_ns.is_some();
         let values = Concurrent {
@@ -113,7 +112,7 @@ mod tests {
     use crate::runtimes::ghc::pauses::Recogniser;
     use crate::testing::Script;
 
-    /// The script through recogniser and fold, pauses as they come.
+    /// Runs the script through recogniser and fold, with pauses as they come.
     fn fold(script: Script) -> Phases {
         let (mut phases, mut recogniser, mut out) =
             (Phases::default(), Recogniser::new(Some(true), Some(2)), Vec::new());

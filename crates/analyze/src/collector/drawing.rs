@@ -1,5 +1,5 @@
-//! What pictures are drawn from: pauses over time in slices that double their
-//! width when there are too many, and the worst pauses with thread states.
+//! The data for charts: pauses over time in slices that double their width when there are too many, and the worst
+//! pauses with thread states.
 
 use crate::folds::{End, Fold, Past};
 use crate::kernel::sched::{Runner, Tracks};

@@ -1,5 +1,5 @@
-//! What collections were like by themselves: their kinds, what they copied and allocated, what
-//! ran concurrently, what writing the log took. Refuses waits and causes.
+//! What collections did by themselves: their kinds, the bytes they copied and allocated, concurrent work, and the
+//! cost of writing the log. Refuses waits and causes.
 
 pub mod allocation;
 pub mod collections;

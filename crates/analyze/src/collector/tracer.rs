@@ -9,7 +9,7 @@ use rtscope_model::{Body, Class, Classes, Event, Runtime, Time};
 pub struct Disturbance {
     write_ns: u64,
     write_max_ns: u64,
-    /// On the wall: lanes may write at the same time.
+    /// Wall-clock time: lanes may write at the same time.
     pub wall: Union,
     pub longest: Option<(Time, Time)>,
     pub writes: u64,
@@ -32,7 +32,7 @@ impl Fold for Disturbance {
         self.write_max_ns = self.write_max_ns.max(ns);
     }
 
-    /// What the recorder's own threads took is a matter of findings.
+    /// Time of the recorder's own threads is left to findings.
     fn result(&mut self, end: &End<'_>, results: &mut Results) {
         let logged = end.logged && end.context.runtime.info().posts.writes;
         results.tracer = Tracer {

@@ -1,13 +1,11 @@
-//! A run in twenty blocks of equal length, and what quarters of it say: the
-//! variation that a comparison sets differences against.
+//! A run in twenty blocks of equal length, and the values of its quarters: the variation that a comparison sets
+//! differences against.
 //!
-//! Owns resampling. Pauses come in clusters, so whole blocks are drawn, never
-//! single pauses (block bootstrap, Kuensch 1989). And a run differs from the next
-//! run of the same program by more than its own blocks let expect, because the
-//! noise of machines is slow: so what is drawn is a quarter, five blocks out of
-//! five that lie together, and its spread is *not* made smaller for the rest of
-//! the run. For noise whose power goes with 1/f that is the spread from run to
-//! run; for noise without memory it is twice that. Refuses to decide.
+//! Owns resampling. Pauses come in clusters, so it draws whole blocks, never single pauses (block bootstrap, Kuensch
+//! 1989). A run also differs from the next run of the same program by more than its own blocks suggest, because
+//! machine noise is slow. So each draw is a quarter, five blocks drawn from five adjacent ones, and its spread is
+//! *not* scaled down for the rest of the run. For noise whose power goes with 1/f that is the spread from run to run;
+//! for noise without memory it is twice that. Refuses to decide.
 
 use super::sample::{PauseSample, Samples, Sums, Taken};
 use crate::results::Results;
@@ -28,22 +26,22 @@ rtscope_model::listed! {
         Stop = "time_to_stop_ns",
         /// All stopped to work done.
         Collect = "collect_ns",
-        /// Work done to last lane back.
+        /// Work done to last lane resumed.
         Release = "release_ns",
-        /// Request to last lane back.
+        /// Request to last lane resumed.
         Whole = "pause_ns",
     }
 }
 
-/// What to do with time in which others had the CPU that was waited for.
+/// How to treat time in which other threads had the awaited CPU.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Others {
     /// It counts, as in every report.
     Counted,
-    /// It is taken out of stops and releases; with it time in which another thread
-    /// of the program had the CPU, where that is the kernel's doing.
+    /// It is subtracted from stops and releases. So is time in which another thread of the program had the CPU, if
+    /// that is the kernel's doing.
     TakenOut {
-        /// There were CPUs for all lanes: nothing made them queue but the kernel.
+        /// There were CPUs for all lanes, so only the kernel made them queue.
         siblings: bool,
     },
 }
@@ -73,12 +71,12 @@ rtscope_model::listed! {
 /// Five blocks, as drawn.
 pub type Quarter = [u8; QUARTER];
 
-/// Draws quarters: where each begins, and then five of its five blocks.
+/// Draws quarters: a random start, then five draws from its five blocks.
 pub fn quarters(seed: u64) -> Vec<Quarter> {
     let mut chance = Chance::new(seed);
     let mut draw = || {
         let start = chance.below(BLOCKS as u64);
-        // The end joins the start, so that every block counts alike.
+        // The end joins the start, so that every block is equally likely.
         std::array::from_fn(|_| ((start + chance.below(QUARTER as u64)) % BLOCKS as u64) as u8)
     };
     (0..DRAWS).map(|_| draw()).collect()
@@ -95,7 +93,7 @@ pub struct Blocks<'s> {
 pub type Sorted = Vec<(u64, u8)>;
 
 impl<'s> Blocks<'s> {
-    /// Cuts a run; `None` where it is too short to be cut.
+    /// Cuts a run into blocks; `None` if it is too short.
     pub fn of(results: &Results, samples: &'s Samples) -> Option<Blocks<'s>> {
         let width_ns = results.span_ns / BLOCKS as u64;
         if width_ns == 0 {
@@ -128,7 +126,7 @@ impl<'s> Blocks<'s> {
         self.sums.map(|sums| Some(ns(&sums, part, others) as f64 / seconds))
     }
 
-    /// How long `part` was in each pause, by length.
+    /// Time in `part` of each pause, sorted by length.
     pub fn sorted(&self, part: Part, others: Others) -> Sorted {
         let known = self.pauses.iter().filter(|pause| pause.requested || part != Part::Stop);
         let mut sorted: Sorted = known.map(|pause| (ns(&pause.of, part, others), self.number(pause.begin))).collect();
@@ -191,8 +189,8 @@ fn weight(weights: &[u64; BLOCKS], block: u8) -> u64 {
     weights.get(usize::from(block)).copied().unwrap_or(0)
 }
 
-/// A quantile of the pauses in a quarter: the smallest value that at least the
-/// share `at` does not exceed. `None` without pauses.
+/// A quantile of the pauses in a quarter: the smallest value that at least the share `at` of them does not exceed.
+/// `None` without pauses.
 pub fn quantile(sorted: &Sorted, quarter: &Quarter, at: f64) -> Option<f64> {
     let weights = weights(quarter);
     let all: u64 = sorted.iter().map(|(_, block)| weight(&weights, *block)).sum();

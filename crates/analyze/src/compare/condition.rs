@@ -1,5 +1,5 @@
-//! Conditions for CI: `pauses.time_to_stop_ns.p99 > +20%`. Owns their grammar and
-//! when one holds; what a figure is comes from whoever asks.
+//! Conditions for CI: `pauses.time_to_stop_ns.p99 > +20%`. Owns their grammar and when one holds; the caller supplies
+//! the figures.
 //!
 //! | condition | holds when |
 //! |---|---|
@@ -8,22 +8,22 @@
 //! | `KEY > 5ms`, `KEY < 0.9` | after, it lies beyond that |
 //! | `finding ID` | after, there is this finding |
 //!
-//! A change must also be real where that can be judged: a condition that two runs
-//! of the same program meet by chance is of no use.
+//! A change must also be real where that can be judged: a condition that two runs of the same program meet by chance
+//! is useless.
 
-/// A condition that was read.
+/// A parsed condition.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Condition {
-    /// As given.
+    /// The text as given.
     pub text: String,
-    /// What it asks.
+    /// The test that it makes.
     pub asks: Asks,
 }
 
-/// What a condition asks.
+/// A test on two runs.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Asks {
-    /// Whether a finding is there.
+    /// Whether a finding exists.
     Finding(String),
     /// Whether a figure lies beyond a bound.
     Figure {
@@ -31,27 +31,27 @@ pub enum Asks {
         path: String,
         /// Above the bound, else below.
         above: bool,
-        /// The bound.
+        /// The bound that the figure is compared with.
         bound: Bound,
     },
 }
 
-/// A bound.
+/// A bound on a figure or on its change.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Bound {
     /// On the change as a share of before: 0.2.
     Relative(f64),
     /// On after minus before.
     Change(f64),
-    /// On the figure after.
+    /// On the figure afterwards.
     Value(f64),
 }
 
-/// What is said of a text that is none.
+/// The message for a text that is no condition.
 const SHAPE: &str = "it is neither KEY > BOUND, KEY < BOUND nor `finding ID`";
 
 impl std::str::FromStr for Condition {
-    /// Why it could not be read.
+    /// Why the text is no condition.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Condition, String> {
@@ -74,7 +74,7 @@ impl std::str::FromStr for Condition {
     }
 }
 
-/// What a key counts, by its name.
+/// What the figure of a key counts, judged by its name.
 #[derive(Copy, Clone, Eq, PartialEq)]
 enum Counts {
     Ns,
@@ -85,7 +85,7 @@ enum Counts {
 fn counts(path: &str) -> Counts {
     let ends = |ending: &str| path.split('.').any(|key| key.ends_with(ending));
     match () {
-        // How many of something, whatever it is measured in.
+        // A count of something, whatever its unit is.
         () if path.ends_with(".count") => Counts::Other,
         () if ends("_ns") => Counts::Ns,
         () if ends("_bytes") || ends("_bytes_per_second") => Counts::Bytes,
@@ -141,9 +141,9 @@ fn other_unit(unit: &str, counts: Counts) -> String {
 pub struct Values {
     /// Before; `None` where not known.
     pub before: Option<f64>,
-    /// After.
+    /// After; `None` where not known.
     pub after: Option<f64>,
-    /// Both again as they are compared: sums per second of the run.
+    /// Before and after as they are compared: sums per second of the run.
     pub compared: (Option<f64>, Option<f64>),
     /// Whether a change is real, where that was judged.
     pub real: Option<bool>,
@@ -152,11 +152,11 @@ pub struct Values {
 /// Whether a condition holds.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Holds {
-    /// It does.
+    /// It holds.
     Yes,
-    /// It does not.
+    /// It does not hold.
     No,
-    /// The change is so large, but two runs of the same differ by as much.
+    /// The change is large enough, but two runs of the same program differ by as much.
     ByChance,
     /// The figure is not known.
     Unknown,
@@ -178,7 +178,7 @@ pub fn beyond(values: &Values, above: bool, bound: Bound) -> Holds {
     }
 }
 
-/// The change as a share of before; from nothing to something is without bounds.
+/// The change as a share of before; without bounds if before is 0.
 fn relative((before, after): (f64, f64)) -> f64 {
     if before == after { 0.0 } else { (after - before) / before.abs() }
 }

@@ -1,16 +1,15 @@
-//! The figures that are compared: which they are, where they stand in
-//! `report --json`, and what a person can feel of each.
+//! The figures that are compared: which they are, their paths in `report --json`, and the smallest change of each
+//! that a person can feel.
 //!
-//! Owns the list and the zone of indifference: a change of less than a twentieth
-//! matters to nobody, and neither does one below the floor of its kind. Refuses
-//! to draw or to decide.
+//! Owns the list and the zone of indifference: a change of less than a twentieth does not matter, and neither does
+//! one below the floor of its kind. Refuses to draw or to decide.
 
 use super::blocks::{self, Blocks, Line, Others, Part, Quarter};
 use crate::results::{Distribution, Level, Results};
 use serde::Serialize;
 
 rtscope_model::listed! {
-    /// What of a part.
+    /// Which statistic of a part.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     pub enum Measure: key {
         /// Its sum, per second of the run.
@@ -39,12 +38,12 @@ pub enum Figure {
 pub enum Unit {
     /// Nanoseconds in each second of the run.
     NsPerSecond,
-    /// Nanoseconds.
+    /// Nanoseconds per pause.
     Ns,
     /// A count per second.
     #[default]
     PerSecond,
-    /// Bytes.
+    /// Bytes of memory.
     Bytes,
 }
 
@@ -65,8 +64,7 @@ impl Figure {
         }
     }
 
-    /// Its unit here; sums and counts are taken per second, so that runs of
-    /// different lengths compare.
+    /// Its unit here. Sums and counts are taken per second, so that runs of different lengths can be compared.
     pub fn unit(self) -> Unit {
         match self {
             Figure::Of(_, Measure::Sum) => Unit::NsPerSecond,
@@ -76,9 +74,8 @@ impl Figure {
         }
     }
 
-    /// The smallest change that a person can feel; `None`: a change of this is never
-    /// felt by itself. A hundredth of the wall clock; a pause longer by a
-    /// millisecond; 16 MiB.
+    /// The smallest change that a person can feel; `None`: such a change is never felt by itself. A hundredth of the
+    /// wall clock; a pause longer by a millisecond; 16 MiB.
     pub fn floor(self) -> Option<f64> {
         match self.unit() {
             Unit::NsPerSecond => Some(1e7),
@@ -106,7 +103,7 @@ impl Figure {
         let mean = |level: Option<Level>| level.map(|level| level.mean);
         match self {
             Figure::Of(Part::Whole, Measure::Sum) => per_second(pauses.total_ns),
-            // A run without pauses waited for none; one that posts no requests is not known.
+            // A run without pauses waited 0; a run that posts no requests is unknown.
             Figure::Of(_, Measure::Sum) if pauses.count == 0 => Some(0.0),
             Figure::Of(part, Measure::Sum) => of(part).sum.filter(|_| of(part).count > 0).and_then(per_second),
             Figure::Of(part, Measure::Mean) => of(part).mean,
@@ -120,8 +117,8 @@ impl Figure {
         }
     }
 
-    /// Pauses that a run must have for this figure to be judged, so that a quarter
-    /// of them still holds some beyond a quantile.
+    /// Pauses that a run needs for this figure to be judged, so that a quarter of them still holds some beyond
+    /// a quantile.
     pub fn pauses_needed(self) -> u64 {
         match self {
             Figure::Of(_, Measure::P99) => 400,
@@ -131,7 +128,7 @@ impl Figure {
         }
     }
 
-    /// What each of `quarters` says; empty where one of them says nothing.
+    /// The value in each of `quarters`; empty if one of them has none.
     pub fn drawn(self, run: &Blocks<'_>, results: &Results, others: Others, quarters: &[Quarter]) -> Vec<f64> {
         let of_blocks = |values: [Option<f64>; blocks::BLOCKS]| -> Vec<f64> {
             quarters.iter().filter_map(|quarter| blocks::mean(&values, quarter)).collect()

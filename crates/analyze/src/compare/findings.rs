@@ -1,15 +1,14 @@
-//! Findings that came, went away or stayed. Owns when that is a difference: a
-//! finding at the edge of its threshold comes and goes from run to run, and a
-//! rule that could not look has not made a finding go away.
+//! Findings that came, went away or stayed. Owns when that is a difference: a finding at the edge of its threshold
+//! comes and goes from run to run, and a rule that could not look has not made a finding go away.
 
 use crate::results::Results;
 use rtscope_model::{Finding, Severity};
 use serde::Serialize;
 
-/// A finding that costs less of a run than this may come and go by chance: rules
-/// begin to speak at a twentieth.
+/// A finding that costs a smaller share of a run than this may come and go by chance: rules report from a
+/// twentieth on.
 const SHARE_MIN: f64 = 0.1;
-/// What these say is done by the machine, not by the program.
+/// Findings about the machine, not the program.
 const BY_OTHERS: [&str; 3] = ["preempted", "host-steal", "tracer-disturbance"];
 
 /// What became of a finding.
@@ -29,13 +28,13 @@ pub enum Change {
 /// A finding in one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Seen {
-    /// Wall clock that it cost.
+    /// Wall-clock time that it cost.
     pub cost_ns: u64,
-    /// Memory that it cost instead.
+    /// Memory that it cost, instead of time.
     pub cost_bytes: Option<u64>,
-    /// Of the run, or of the resident memory.
+    /// Share of the run, or of the resident memory.
     pub share: f64,
-    /// How much it matters there.
+    /// How much it matters in that run.
     pub severity: Severity,
     /// Its sentence.
     pub claim: String,
@@ -44,31 +43,31 @@ pub struct Seen {
 /// One finding of either run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FindingChange {
-    /// Stable name.
+    /// Stable name of the finding.
     pub id: String,
     /// What became of it.
     pub change: Change,
-    /// Before.
+    /// The finding before; `None`: absent.
     pub a: Option<Seen>,
-    /// After.
+    /// The finding after; `None`: absent.
     pub b: Option<Seen>,
     /// It came or went, and not by chance.
     pub matters: bool,
     /// It is about other processes or the host.
     pub by_others: bool,
-    /// Why the other run could not tell.
+    /// Why the other run cannot show it.
     pub why: Option<String>,
 }
 
 impl FindingChange {
-    /// Change of its cost as a share of the run; a finding that is not there costs 0.
+    /// Change of its cost as a share of the run; an absent finding costs 0.
     pub fn share_change(&self) -> f64 {
         let share = |seen: &Option<Seen>| seen.as_ref().map_or(0.0, |seen| seen.share);
         share(&self.b) - share(&self.a)
     }
 }
 
-/// Every finding of both, the largest change first.
+/// Every finding of both runs, the largest change first.
 pub(super) fn changes(a: &Results, b: &Results) -> Vec<FindingChange> {
     let mut ids: Vec<&str> = Vec::new();
     for finding in a.findings.iter().chain(&b.findings) {

@@ -1,10 +1,9 @@
 //! Whether a difference is real, and whether it matters. Owns both decisions.
 //!
-//! *Real*: quarters of one run lie beyond quarters of the other by a tenth and more
-//! than they scatter, so that chance alone would say so of any figure in one
-//! comparison of twenty (Holm 1979, over all figures looked at). The tenth is for what no run shows of itself: where memory happens to lie
-//! moves a program by up to that (Mytkowicz et al. 2009). *Matters*: beyond a
-//! twentieth, and beyond what a person can feel.
+//! *Real*: the quarters of the two runs are further apart, by a tenth and more than they scatter. Chance alone would
+//! say that of any figure in one comparison of twenty (Holm 1979, over all figures looked at). The tenth covers what
+//! a single run cannot show: memory layout alone changes a program's speed by up to that (Mytkowicz et al. 2009).
+//! *Matters*: beyond a twentieth, and beyond what a person can feel.
 
 use super::blocks::{Blocks, DRAWS, Others, Quarter, quarters};
 use super::figures::{Figure, Unit};
@@ -12,13 +11,13 @@ use super::sample::Side;
 use crate::results::Results;
 use serde::Serialize;
 
-/// Chance of calling anything real that is not, in one comparison.
+/// The chance that one comparison calls anything real that is not.
 const ERROR: f64 = 0.05;
-/// Changes smaller than this share matter to nobody.
+/// Changes smaller than this share do not matter.
 const RELATIVE_MIN: f64 = 0.05;
-/// Starts of the same program may be so far apart, as a share.
+/// Two starts of the same program may differ by this share.
 const START_TO_START: f64 = 0.1;
-/// Where more quarters than this say nothing of a figure, it is not judged.
+/// A figure is not judged if more quarters than this have no value for it.
 const MISSING_MAX: usize = DRAWS / 20;
 const SEEDS: (u64, u64) = (0xa11c_e5e5_0bad_cafe, 0xb0b5_1ded_5eed_f00d);
 
@@ -33,55 +32,55 @@ pub struct Compared {
     pub unit: Unit,
     /// Before; null where not known.
     pub a: Option<f64>,
-    /// After.
+    /// After; null where not known.
     pub b: Option<f64>,
     /// After minus before.
     pub change: Option<f64>,
-    /// The same as a share of before; null where that is 0.
+    /// The change as a share of before; null where that is 0.
     pub relative: Option<f64>,
-    /// What 95 in 100 pairs of quarters differ by, from here ...
+    /// 95 in 100 pairs of quarters differ by at least this ...
     pub low: Option<f64>,
-    /// ... to here.
+    /// ... and at most this.
     pub high: Option<f64>,
-    /// About the smallest change that these two runs could have shown.
+    /// Roughly the smallest change that these two runs could have shown.
     pub smallest: Option<f64>,
-    /// More than chance; null where that cannot be judged.
+    /// Whether it is more than chance; null where that cannot be judged.
     pub real: Option<bool>,
-    /// Large enough to care.
+    /// Whether it is large enough to care.
     pub matters: bool,
-    /// It follows from what other processes and the host took.
+    /// Whether it follows from what other processes and the host took.
     pub by_others: bool,
-    /// What the change of its part costs (gains: below 0) in the second run's length.
+    /// What the change of its part costs over the second run's length (gains are negative).
     pub cost_ns: Option<f64>,
     /// Why it was not judged.
     pub why_not: Option<String>,
     #[serde(skip)]
     p: Option<f64>,
-    /// Middle of what pairs of quarters differ by.
+    /// Median difference between pairs of quarters.
     #[serde(skip)]
     middle: Option<f64>,
 }
 
 impl Compared {
-    /// Whether it is a difference that is both real and worth caring about.
+    /// Whether the difference is both real and worth caring about.
     pub fn differs(&self) -> bool {
         self.real == Some(true) && self.matters
     }
 
-    /// By how much starts may differ, in its unit.
+    /// How far starts may differ, in the figure's unit.
     fn margin(&self) -> f64 {
         START_TO_START * self.a.unwrap_or(0.0).abs().min(self.b.unwrap_or(0.0).abs())
     }
 
-    /// The same by what the draws say, where the reports do not hold the figure:
-    /// without what others took.
+    /// Like [`Compared::differs`], but by the draws, where the reports lack the figure: without what other
+    /// processes took.
     pub(super) fn differs_as_drawn(&self) -> bool {
         let (middle, before) = (self.middle.unwrap_or(0.0), self.a.unwrap_or(0.0));
         self.real == Some(true) && matters(self.figure, middle, before)
     }
 }
 
-/// A run as it is judged.
+/// A run, prepared for judging.
 pub(super) struct Run<'r> {
     pub results: &'r Results,
     pub seen: u64,
@@ -148,12 +147,12 @@ fn compared(
     }
 }
 
-/// Beyond both edges of the zone of indifference.
+/// Whether the change lies beyond both edges of the zone of indifference.
 fn matters(figure: Figure, change: f64, before: f64) -> bool {
     figure.floor().is_some_and(|floor| change.abs() >= floor && change.abs() >= RELATIVE_MIN * before.abs())
 }
 
-/// Differences of pairs of quarters, smallest first, or why there are none.
+/// Differences between pairs of quarters, smallest first, or why there are none.
 fn deltas(
     figure: Figure,
     a: &Run<'_>,
@@ -181,16 +180,15 @@ fn deltas(
     Ok(deltas)
 }
 
-/// Mean and spread of what pairs of quarters differ by.
+/// Mean and spread of the differences between pairs of quarters.
 fn moments(deltas: &[f64]) -> (f64, f64) {
     let count = deltas.len().max(1) as f64;
     let mean = deltas.iter().sum::<f64>() / count;
     (mean, (deltas.iter().map(|delta| (delta - mean).powi(2)).sum::<f64>() / count).sqrt())
 }
 
-/// The chance of differences that spread so, around no more than `margin`, to lie
-/// where these do. The tail is taken as a normal one: the far ends of the draws are
-/// single blocks drawn over and over, which no run consists of.
+/// The chance that differences with this spread, around no more than `margin`, lie where these do. The tail is
+/// assumed to be normal: the far ends of the draws are single blocks drawn repeatedly, and no run looks like that.
 fn p_value(deltas: &[f64], margin: f64) -> f64 {
     let (mean, spread) = moments(deltas);
     let beyond = mean.abs() - margin;
@@ -200,8 +198,7 @@ fn p_value(deltas: &[f64], margin: f64) -> f64 {
     if spread > 0.0 { two_tails(beyond / spread) } else { 0.0 }
 }
 
-/// Both tails of the normal distribution beyond `z` (not below 0), to 1.5e-7
-/// (Abramowitz and Stegun, 7.1.26).
+/// Both tails of the normal distribution beyond `z` (at least 0), to 1.5e-7 (Abramowitz and Stegun, 7.1.26).
 fn two_tails(z: f64) -> f64 {
     let x = z / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.3275911 * x);
@@ -209,7 +206,7 @@ fn two_tails(z: f64) -> f64 {
     (series.iter().fold(0.0, |sum, coefficient| (sum + coefficient) * t) * (-x * x).exp()).clamp(0.0, 1.0)
 }
 
-/// How far out the tails hold `error`, in spreads.
+/// How many standard deviations out the tails hold `error`.
 fn quantile(error: f64) -> f64 {
     let (mut low, mut high) = (0.0, 8.0);
     for _ in 0..40 {
@@ -225,7 +222,7 @@ fn at(sorted: &[f64], share: f64) -> Option<f64> {
     sorted.get((last as f64 * share).round() as usize).copied()
 }
 
-/// Marks what is real.
+/// Marks the figures whose change is real.
 fn holm(all: &mut [Compared]) {
     let chances: Vec<f64> = all.iter().filter_map(|one| one.p).collect();
     let tested = all.iter_mut().filter(|one| one.p.is_some());
@@ -234,8 +231,7 @@ fn holm(all: &mut [Compared]) {
     }
 }
 
-/// Holm's step-down: the smallest chance has to pass the strictest test; where one
-/// fails, all larger ones do.
+/// Holm's step-down: the smallest chance has to pass the strictest test; once one fails, all larger ones do.
 fn steps(chances: &[f64]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     let chance = |index: usize| chances.get(index).copied().unwrap_or(1.0);

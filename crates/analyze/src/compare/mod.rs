@@ -1,9 +1,8 @@
-//! Two runs beside each other: which figures differ, whether a difference is real
-//! and matters, which findings came and went, and what of it other processes did.
+//! Comparison of two runs: which figures differ, whether a difference is real and matters, which findings came and
+//! went, and which of these changes other processes caused.
 //!
-//! Owns the answer as values; words and drawings are the report's. What one run of
-//! each can show is bounded: how a run varies from one start to the next can only
-//! be guessed from how it varies within itself (see `blocks`).
+//! Owns the answer as values; words and drawings are the report's. One run of each can show only so much: how a run
+//! varies from one start to the next can only be estimated from its variation within itself (see `blocks`).
 
 pub(crate) mod blocks;
 pub mod condition;
@@ -27,38 +26,37 @@ use setting::Difference;
 /// Schema of the document that holds a [`Comparison`].
 pub const SCHEMA: &str = "rtscope/compare/1";
 
-/// Others must have taken so much more of the wall clock before it is told.
+/// Other processes must have taken this much more of the wall clock before it is reported.
 const OTHERS_SHARE_MIN: f64 = 0.05;
 
-/// What it comes to.
+/// The answer of a comparison.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Something is different, really and so that it matters.
+    /// A difference that is real and matters.
     Different,
-    /// What differs is what other processes and the host took.
+    /// Only what other processes and the host took differs.
     OthersDiffer,
-    /// Nothing that these two runs could show.
+    /// No difference that these two runs could show.
     NoDifference,
     /// Nothing could be judged.
     CannotTell,
 }
 
-/// What the machine took of the program's time, which the program did not choose.
+/// What the machine took of the program's time; the program had no part in it.
 #[derive(Copy, Clone, Debug, Serialize)]
 pub struct OtherProcesses {
-    /// Before: share of the wall clock in which other processes ran where a thread
-    /// of the program waited for a CPU, and in which pauses waited because the
-    /// kernel queued threads of the program behind each other although there were
-    /// CPUs for all lanes. Null where the kernel side does not tell.
+    /// Before: share of the wall clock in which other processes ran while a thread of the program waited for their
+    /// CPU, and in which pauses waited because the kernel queued threads of the program on one CPU although there
+    /// were CPUs for all lanes. Null where the kernel side does not show it.
     pub a_share: Option<f64>,
-    /// After.
+    /// The share after.
     pub b_share: Option<f64>,
-    /// Far enough apart to be told.
+    /// Whether the two differ enough to be reported.
     pub differ: bool,
 }
 
-/// Two runs beside each other.
+/// The comparison of two runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// The answer.
@@ -69,12 +67,12 @@ pub struct Comparison {
     pub figures: Vec<Compared>,
     /// Findings; those that came or went first.
     pub findings: Vec<FindingChange>,
-    /// What others took.
+    /// What other processes took.
     pub others: OtherProcesses,
 }
 
 impl Comparison {
-    /// A figure by its path.
+    /// Finds a figure by its path.
     pub fn figure(&self, path: &str) -> Option<&Compared> {
         self.figures.iter().find(|one| one.path == path)
     }
@@ -88,8 +86,8 @@ pub fn compare(a: &Side<'_>, b: &Side<'_>) -> Comparison {
     costs(&mut figures, b.results.span_ns);
     let findings = findings::changes(a.results, b.results);
     let verdict = verdict(&figures, &findings);
-    // A stable sort: what does not differ keeps the order in which one reads. The whole
-    // pause is the sum of its parts, which say more; what is no time comes last.
+    // The sort is stable: what does not differ keeps its reading order. The whole pause is the sum of its parts,
+    // which say more; figures that are no times come last.
     figures.sort_by(|one, other| {
         let rank = |one: &Compared| match one.figure {
             _ if !one.differs() => 0,
@@ -118,16 +116,15 @@ fn taken(side: &Side<'_>) -> Option<f64> {
     (results.span_ns > 0).then(|| ns / results.span_ns as f64)
 }
 
-/// Whether there was a CPU for each lane: more lanes queue behind each other by
-/// themselves, fewer only where the kernel puts them so.
+/// Whether there was a CPU for each lane: surplus lanes queue by themselves, others only if the kernel places
+/// them so.
 fn cpus_for_all(side: &Side<'_>) -> bool {
     side.manifest.is_some_and(|manifest| side.results.lanes.len() <= manifest.machine.cpus_allowed.len())
 }
 
-/// Marks the differences that may follow from what others took: those that are gone
-/// when it is taken out of the pauses, and those of a part that changed by no more
-/// than others took more of one run. The second goes both ways: whoever has less of
-/// the CPUs also uses less of a quota.
+/// Marks the differences that may follow from what other processes took: those that disappear when it is subtracted
+/// from the pauses, and those of a part that changed by no more than the difference of what others took. The latter
+/// applies in both directions: a run with less of the CPUs also uses less of its quota.
 fn mark_others(figures: &mut [Compared], (a, b): (&Side<'_>, &Side<'_>), others: &OtherProcesses) {
     let differing: Vec<Figure> = figures.iter().filter(|one| one.differs()).map(|one| one.figure).collect();
     let waits = |figure: &Figure| matches!(figure, Figure::Of(Part::Stop | Part::Release | Part::Whole, _));
@@ -152,7 +149,7 @@ fn mark_others(figures: &mut [Compared], (a, b): (&Side<'_>, &Side<'_>), others:
     }
 }
 
-/// Gives each figure of a part what the change of that part costs.
+/// Gives each figure of a part the cost of that part's change.
 fn costs(figures: &mut [Compared], span_ns: u64) {
     let seconds = span_ns as f64 / 1e9;
     let sum = |part: Part, figures: &[Compared]| {
@@ -169,8 +166,8 @@ fn costs(figures: &mut [Compared], span_ns: u64) {
 
 fn verdict(figures: &[Compared], findings: &[FindingChange]) -> Verdict {
     let figure = |by_others: bool| figures.iter().any(|one| one.differs() && one.by_others == by_others);
-    // What others did is told where it shows in a figure: on a busy machine their
-    // findings come and go without the program being any different.
+    // Other processes count only where they show in a figure: on a busy machine their findings come and go without
+    // any change in the program.
     if figure(false) || findings.iter().any(|one| one.matters && !one.by_others) {
         Verdict::Different
     } else if figure(true) {

@@ -1,10 +1,8 @@
-//! What a comparison keeps of a run beside its results: a sample of its pauses
-//! and sums over slices of time.
+//! What a comparison keeps of a run in addition to its results: a sample of its pauses and sums over slices of time.
 //!
-//! Owns what is kept and its bounds: [`PAUSES_MAX`] pauses, each as likely as any
-//! other (reservoir sampling, Vitter 1985), and [`SLICES_MAX`] slices, which
-//! double their width when the run is longer. Pauses that a loss touches are left
-//! out, as they are of distributions. Refuses to judge.
+//! Owns what is kept and its bounds: [`PAUSES_MAX`] pauses, each equally likely (reservoir sampling, Vitter 1985),
+//! and [`SLICES_MAX`] slices, which double their width for longer runs. Pauses that a loss touches are left out, as
+//! in distributions. Refuses to judge.
 
 use crate::results::slices::{Join, Slices};
 use crate::results::{BlamedPause, Results};
@@ -20,37 +18,37 @@ const SEED: u64 = 0x005e_ed0f_9a05_e500;
 /// One of the runs that are compared.
 #[derive(Copy, Clone)]
 pub struct Side<'r> {
-    /// What its report says.
+    /// The results of its report.
     pub results: &'r Results,
-    /// Its pauses.
+    /// The sample of its pauses.
     pub samples: &'r Samples,
     /// Its manifest; `None` for a log on its own.
     pub manifest: Option<&'r Manifest>,
 }
 
-/// One pause, as long as its parts were.
+/// One pause, with the lengths of its parts.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct PauseSample {
-    /// First moment.
+    /// Its first moment.
     pub begin: Time,
-    /// Its request was posted: how long it took to stop is known.
+    /// Its request was posted, so its time to stop is known.
     pub requested: bool,
-    /// Of it alone.
+    /// The sums of this pause alone.
     pub of: Sums,
 }
 
-/// Time in which somebody else had the CPU that was waited for, nanoseconds.
+/// Time in which another thread had the awaited CPU, nanoseconds.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct Taken {
-    /// Another process, or the host.
+    /// Taken by another process, or by the host.
     pub by_others_ns: u64,
-    /// Another thread of the program.
+    /// Taken by another thread of the program.
     pub by_siblings_ns: u64,
 }
 
 impl Taken {
-    /// Of `ns`, what is left without it. Pieces do not overlap, but results that
-    /// contradict themselves must not underflow.
+    /// What is left of `ns` without it. Pieces do not overlap, but results that contradict themselves must
+    /// not underflow.
     pub fn left(self, ns: u64, with_siblings: bool) -> u64 {
         let siblings = if with_siblings { self.by_siblings_ns } else { 0 };
         ns.saturating_sub(self.by_others_ns).saturating_sub(siblings)
@@ -62,20 +60,20 @@ impl Taken {
     }
 }
 
-/// Sums over one slice of time, by the begin of a pause.
+/// Sums over one slice of time, to which a pause belongs by its start.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct Sums {
-    /// Pauses.
+    /// Number of pauses.
     pub count: u64,
-    /// Sum of times to stop.
+    /// Sum of times to stop, nanoseconds.
     pub stop_ns: u64,
-    /// Sum of collecting.
+    /// Sum of collect phases, nanoseconds.
     pub collect_ns: u64,
-    /// Sum of releases.
+    /// Sum of releases, nanoseconds.
     pub release_ns: u64,
-    /// Of the stops, what was taken.
+    /// What was taken of the stops.
     pub stop_taken: Taken,
-    /// Of the releases.
+    /// What was taken of the releases.
     pub release_taken: Taken,
 }
 
@@ -93,9 +91,9 @@ impl Join for Sums {
 /// The fold: call [`Samples::add`] for each pause, in order.
 #[derive(Clone, Debug)]
 pub struct Samples {
-    /// Those that are kept.
+    /// The pauses that are kept.
     pub pauses: Vec<PauseSample>,
-    /// How many there were.
+    /// How many pauses there were.
     pub seen: u64,
     chance: Chance,
     origin: Option<Time>,
@@ -159,7 +157,7 @@ fn sample(blamed: &BlamedPause) -> PauseSample {
     PauseSample { begin: pause.begin(), requested: pause.requested.is_some(), of }
 }
 
-/// What was taken within a span.
+/// What was taken within an interval.
 fn taken(blamed: &BlamedPause, from: Time, to: Time) -> Taken {
     let mut taken = Taken::default();
     for piece in &blamed.causes {

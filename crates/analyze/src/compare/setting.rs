@@ -1,20 +1,19 @@
-//! What differs between two recordings before any figure is looked at: program,
-//! flags, runtime, machine, quota, and how they were recorded. Owns what is
-//! looked at; refuses to guess which of it a difference comes from.
+//! What differs between two recordings before any figure is compared: program, flags, runtime, machine, quota, and
+//! recording method. Owns the list of settings; refuses to guess which of them causes a difference.
 
 use super::sample::Side;
 use crate::results::Results;
 use rtscope_model::manifest::{Machine, Manifest};
 use serde::Serialize;
 
-/// Spans further apart than this are told.
+/// A larger ratio of spans than this is reported.
 const SPANS_APART: f64 = 1.5;
 
 /// What kind of thing differs.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// What was run: another program makes figures incomparable.
+    /// The program itself: different programs make figures incomparable.
     Program,
     /// How it was set up: arguments, flags, quota.
     Setup,
@@ -27,21 +26,21 @@ pub enum Kind {
 /// One thing that differs.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Difference {
-    /// What kind.
+    /// The kind of setting.
     pub kind: Kind,
-    /// Which thing: "runtime flags".
+    /// The setting: "runtime flags".
     pub what: &'static str,
     /// Before, in words.
     pub a: String,
-    /// After.
+    /// After, in words.
     pub b: String,
 }
 
-/// Everything that differs, what was run first.
+/// Everything that differs, the program first.
 pub(super) fn differences(a: &Side<'_>, b: &Side<'_>) -> Vec<Difference> {
     let mut list = Vec::new();
     let mut differ = |kind: Kind, what: &'static str, a: Option<String>, b: Option<String>| {
-        // What one recording does not hold cannot be said to differ.
+        // A setting that one recording lacks cannot be said to differ.
         if let (Some(a), Some(b)) = (a, b)
             && a != b
         {
@@ -76,7 +75,7 @@ fn apart_in_length(a: u64, b: u64) -> bool {
     a.max(b) as f64 > a.min(b) as f64 * SPANS_APART
 }
 
-/// The file that was run, without its folder: the same program is often built anew.
+/// The file that was run, without its folder: a program is often rebuilt elsewhere.
 fn program(results: &Results) -> Option<String> {
     let command = results.program.as_ref().and_then(|program| program.command.first());
     let path = results.runtime.args.first().or(command)?;
@@ -98,7 +97,7 @@ fn arguments(results: &Results) -> Vec<String> {
     results.runtime.attributed_args().filter(|(own, _)| !own).map(|(_, arg)| arg.to_owned()).collect()
 }
 
-/// What each has that the other lacks, in words; equal where both have the same.
+/// What each has and the other lacks, in words; equal where both have the same.
 fn apart(a: &[String], b: &[String]) -> (String, String) {
     let lacks = |own: &[String], other: &[String]| {
         let only: Vec<&str> = own.iter().filter(|word| !other.contains(word)).map(String::as_str).collect();

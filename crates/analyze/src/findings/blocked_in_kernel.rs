@@ -1,12 +1,9 @@
-//! `blocked-in-kernel`: pauses are long because the kernel works for them: page
-//! faults of a heap that grows or was given back, memory that is given back, reads
-//! from a disk.
+//! `blocked-in-kernel`: pauses are long because of kernel work: page faults of a heap that grows or was given back,
+//! memory that is given back, reads from a disk.
 //!
-//! Cost: wall-clock time inside pauses, of three parts that do not overlap: lanes
-//! waited for while their thread was in the kernel on a CPU; the share of collection
-//! work that samples found in the kernel; time in which a thread that serves a lane
-//! was blocked there. A collector thread that yields because it has no work is left
-//! out.
+//! Cost: wall-clock time inside pauses, in three parts that do not overlap: waits for lanes whose thread was in the
+//! kernel on a CPU; the share of collection work that samples found in the kernel; time in which a thread that serves
+//! a lane was blocked in the kernel. A collector thread that yields because it has no work is left out.
 
 use super::{
     COLLECT, Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, evidence, found_in, longest, needs, stopped_late, sure,
@@ -37,21 +34,20 @@ struct Parts {
     waits: u64,
     /// Collection work in the kernel.
     work: u64,
-    /// Threads of lanes blocked.
+    /// Time in which threads of lanes were blocked.
     blocked: u64,
 }
 
 impl Parts {
     fn of(facts: &Facts<'_>) -> Parts {
         let collects = facts.code.map(|code| &code.collects);
-        // Threads work side by side: not more than the share of the wall clock, and
-        // not more than was found.
+        // Threads work in parallel: no more than the share of the wall clock, and no more than the samples found.
         let work = collects.map_or(0, |collects| {
             let kernel = collects.part_ns(CodeKind::Kernel).min(collects.sampled_ns(CodeKind::Kernel));
             (kernel as f64 * (1.0 - unavoidable(facts, collects))) as u64
         });
         let blocked = facts.held.map_or(0, |held| held.blocked.ns());
-        // Short waits are mostly not hit: as in `late-safepoint`.
+        // Samples miss most short waits: as in `late-safepoint`.
         let stops = facts.code.map_or(0, |code| code.stops.part_ns(CodeKind::Kernel));
         Parts { waits: facts.paused_ns(Cause::InKernel).max(stops), work, blocked }
     }
@@ -61,8 +57,8 @@ impl Parts {
     }
 }
 
-/// Of what collections did in the kernel, the share that touched memory which the program had not had before: whatever it
-/// is set to, it needs each page once. Getting into the kernel belongs to faults of every kind in proportion.
+/// The share of the kernel's work for collections that touched memory which the program had not had before: it needs
+/// each page once, whatever its settings. Entering the kernel is shared out among faults of every kind.
 fn unavoidable(facts: &Facts<'_>, collects: &Waits) -> f64 {
     let Some(given_back) = facts.given_back else { return 0.0 };
     let came = |id: SymbolId| facts.symbols.get(id).source.as_deref();
@@ -84,8 +80,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.seen(seen(facts, &parts)).remedies(remedies(facts, &parts)))
 }
 
-/// What the kernel did most: by the door that the thread came through, where that is
-/// known, else by the function that it was in.
+/// What the kernel did most: by the thread's entry path if that is known, else by the kernel function.
 fn most(facts: &Facts<'_>, places: &[(SymbolId, u64)]) -> Option<String> {
     let mut doors: BTreeMap<&str, u64> = BTreeMap::new();
     for (id, ns) in places {

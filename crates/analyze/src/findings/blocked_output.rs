@@ -1,7 +1,7 @@
 //! `blocked-output`: lanes have nothing to run because threads wait until they can write.
 //!
-//! Whoever takes what a program writes (a pipe's reader, a terminal, a peer, a disk) sets its pace then. Cost: what the
-//! average lane had nothing to run for, as far as looks saw such threads among those that waited.
+//! The reader of the output (a pipe's other end, a terminal, a peer, a disk) then sets the program's pace. Cost: idle
+//! time of the average lane, in proportion to such threads among those that looks saw waiting.
 
 use super::collected::mean;
 use super::{Cost, Facts, IDLE, LOOKS_MIN, Rule, Verdict, needs};
@@ -9,7 +9,7 @@ use crate::results::waits::Wait;
 use rtscope_model::units::percent;
 use rtscope_model::{Confidence, Remedy, WaitKind};
 
-/// System calls that write, as looks name them.
+/// System calls that write, by their names in looks.
 const CALLS: [&str; 11] = [
     "write", "__write", "writev", "pwrite", "pwrite64", "pwritev", "send", "sendto", "sendmsg", "sendmmsg", "sendfile",
 ];

@@ -1,5 +1,5 @@
-//! What the rules about code, the kernel, the host and the recorder say of whole
-//! recordings, and when they are silent.
+//! What the rules about code, the kernel, the host and the recorder report for whole recordings, and when they
+//! are silent.
 
 use super::tests::{MS, analyse, context, healthy, ids};
 use super::*;
@@ -10,12 +10,12 @@ use rtscope_model::{
 };
 
 fn sampled(script: Script) -> (Results, Vec<BlamedPause>) {
-    // Without the size of the allocation area nothing is said about what asked for collections.
+    // Without the size of the allocation area nothing is reported about what triggered collections.
     analyse(Context { symbols: Places::new().symbols, nursery_bytes: None, ..context(2) }, script)
 }
 
-/// A collection each 100 ms for `count` times; the leader sleeps while it waits 40 ms
-/// for thread 12, which is in `place` and sampled each 10 ms.
+/// A collection every 100 ms, `count` times. The leader sleeps while it waits 40 ms for thread 12, which is in
+/// `place` and sampled every 10 ms.
 fn late(count: u64, place: SymbolId) -> Script {
     let script =
         Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
@@ -34,7 +34,7 @@ fn only<'r>(results: &'r Results, id: &str) -> &'r Finding {
     results.findings.first().unwrap()
 }
 
-/// Each remedy names a figure that shall fall.
+/// Each remedy names a figure that it should lower.
 fn remedies_can_be_measured(finding: &Finding) {
     assert!(!finding.remedies.is_empty());
     for remedy in &finding.remedies {
@@ -59,7 +59,7 @@ fn code_without_a_safepoint_is_named_with_its_module() {
 
 #[test]
 fn waits_too_short_to_be_hit_each_are_told_by_those_that_were() {
-    // A wait of 4 ms each 40 ms; every fifth is hit.
+    // A wait of 4 ms every 40 ms; samples hit every fifth.
     let at = Places::new();
     let script =
         Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
@@ -78,7 +78,7 @@ fn waits_too_short_to_be_hit_each_are_told_by_those_that_were() {
     assert_eq!(late.sum_ns, 20 * 4 * MS, "only what was hit is called so piece by piece");
 }
 
-/// One CPU for both: the leader wants it back while the straggler runs on.
+/// One CPU for both threads: the leader wants it back while the straggler runs on.
 #[test]
 fn a_leader_that_queues_behind_late_code_is_not_oversubscribed_too() {
     let at = Places::new();
@@ -113,7 +113,7 @@ fn too_many_lanes_explain_one_that_spins_in_the_runtime_and_none_that_may_be_in_
         let context = Context { symbols: Places::new().symbols, nursery_bytes: None, ..context(1) };
         analyse(context, late(20, place)).0
     };
-    // 10 us of each are after the last sample's lane has stopped.
+    // 10 us of each lie after the last sampled lane has stopped.
     assert_eq!(only(&crowded(Places::new().runtime), "oversubscribed").cost_ns, 20 * (40 * MS + 10_002));
     only(&crowded(SymbolId(0)), "standing-still");
     only(&crowded(Places::new().spin), "late-safepoint");
@@ -129,7 +129,7 @@ fn a_foreign_call_that_keeps_its_lane_is_named() {
     remedies_can_be_measured(finding);
 }
 
-/// A runtime of which only its protocol is known.
+/// A runtime of which only the protocol is known.
 struct Plain;
 
 static PLAIN: RuntimeInfo = RuntimeInfo {
@@ -171,8 +171,7 @@ fn a_runtime_without_rules_of_its_own_is_given_no_flag_of_another() {
     assert!(results.checked.iter().all(|rule| findings::RULES.iter().any(|general| general.id == rule.id)));
 }
 
-/// The straggler is taken off its CPU in the middle of the call; only the first half
-/// is sampled.
+/// The straggler is taken off its CPU in the middle of the call; only the first half is sampled.
 #[test]
 fn a_call_on_a_cpu_that_no_sample_hit_did_not_sleep() {
     let at = Places::new();
@@ -333,7 +332,7 @@ fn what_the_runtime_does_to_post_events_is_the_tracers_cost_whatever_function_do
     let finding = only(&results, "tracer-disturbance");
     assert_eq!((finding.cost_ns, finding.confidence), (39 * 10 * MS / 2, Confidence::Medium));
     assert!(finding.claim.contains("the runtime posted events"), "{}", finding.claim);
-    // A write is known by the log itself.
+    // The log itself shows a write.
     assert!(!ids(&with("log-writing", at.fault)).contains(&"tracer-disturbance"));
     assert!(!ids(&with("statistics", at.runtime)).contains(&"tracer-disturbance"));
 }

@@ -1,11 +1,9 @@
 //! `cpu-throttled`: a CPU quota stopped the program's threads.
 //!
-//! Cost: wall-clock time in which at least one thread of the program wanted a
-//! CPU and a quota kept it off, inside and outside of pauses, each moment once.
-//! Without kernel events: the larger of the pause waits that the counters
-//! explain and the throttled time divided by the CPUs it was summed over, which
-//! is a lower bound. A quota that never runs out costs nothing, so a hundredth
-//! of the wall clock is enough to report.
+//! Cost: wall-clock time in which at least one thread of the program was runnable and a quota kept it off the CPU,
+//! inside and outside pauses, each moment once. Without kernel events: the larger of the pause waits that the
+//! counters explain and the throttled time divided by the CPUs it was summed over, which is a lower bound. A quota
+//! that never runs out costs nothing, so a hundredth of the wall clock is enough to report.
 
 use super::needs::log_alone;
 use super::{Cost, Facts, Need, Rule, STOP, Verdict, evidence, longest};
@@ -25,8 +23,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::BLANK
 };
 
-/// Not the time to stop: a single lane, too, is mostly stopped between the request and the
-/// start of a collection, as the truth suite showed.
+/// Not the time to stop: even a single lane is mostly stopped between the request and the start of a collection, as
+/// the truth suite showed.
 const PRODUCTIVITY: Figure =
     Figure { path: "productivity.wall", shows: "the program runs for more of the time that it could" };
 const THROTTLED: Figure = Figure { shows: "the throttled periods stop growing and this finding is gone", ..STOP };
@@ -63,11 +61,11 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         .then(beside_collections(facts))
         .seen(seen(facts, total, paused))
         .remedies(remedies(facts, GroupId(total.group), group.and_then(|group| group.quota_cpus)));
-    // In at least half of its periods it ran out.
+    // It ran out in at least half of its periods.
     Some(verdict.first(total.throttled.saturating_mul(2) >= total.periods))
 }
 
-/// What collections and waiting for them took, to be compared.
+/// For comparison: what collections, and waiting for them, took.
 fn beside_collections(facts: &Facts<'_>) -> String {
     let (stop, collect) = (facts.sums.stop_sum_ns(), facts.sums.collect_sum_ns);
     match collect {

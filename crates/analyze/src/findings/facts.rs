@@ -1,4 +1,4 @@
-//! What rules look at. Owns the list of it; refuses to judge.
+//! The inputs of rules. Owns their list; refuses to judge.
 
 use crate::blame::held::Held;
 use crate::collector::allocation::Allocation;
@@ -17,7 +17,7 @@ use rtscope_model::heap::Heap;
 use rtscope_model::{Account, Cause, Confidence, Evidence, NameId, Names, RuntimeInfo, Symbols, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Causes of waits that rules of their own name.
+/// Causes of waits that have rules of their own.
 const NAMED: [Cause; 8] = [
     Cause::HostSteal,
     Cause::LateSafepoint,
@@ -29,29 +29,29 @@ const NAMED: [Cause; 8] = [
     Cause::BlockedInKernel,
 ];
 
-/// What rules look at.
+/// Everything that rules look at.
 pub struct Facts<'a> {
     /// What is known of the recording as a whole.
     pub context: &'a Context,
     /// Names of processes.
     pub names: &'a Names,
-    /// Wall clock of the recording,
+    /// Wall-clock time of the recording, nanoseconds.
     pub span_ns: u64,
-    /// from here
+    /// Start of the recording.
     pub started: Time,
-    /// to here.
+    /// End of the recording.
     pub end: Time,
     /// Lanes switched on at the end.
     pub lanes: usize,
-    /// Whose words and flags are used.
+    /// The runtime, with its words and flags.
     pub runtime: &'static RuntimeInfo,
     /// Sums over pauses.
     pub sums: &'a Sums,
     /// What held the program off its CPUs; `None` without usable kernel events.
     pub held: Option<&'a Held>,
-    /// Names of the recorder's own threads: what they take is the tracer's cost.
+    /// Names of the recorder's own threads: their time is the tracer's cost.
     pub recorder: BTreeSet<NameId>,
-    /// Kernel events say what ran instead of a thread that waits.
+    /// Whether kernel events name the thread that ran instead of a waiting one.
     pub names_next: bool,
     /// Names of code; only the unknown one where nothing was sampled.
     pub symbols: &'a Symbols,
@@ -59,8 +59,8 @@ pub struct Facts<'a> {
     pub code: Option<&'a CodeSamples>,
     /// The recorder's counters.
     pub counters: &'a Counters,
-    /// Of page faults that touched memory first, the share (0 to 1) on memory that had been given back; `None`: not
-    /// known.
+    /// Of page faults that touched memory first, the share (0 to 1) on memory that had been given back; `None`:
+    /// not known.
     pub given_back: Option<f64>,
     /// What writing the log cost.
     pub disturbance: &'a Disturbance,
@@ -68,68 +68,68 @@ pub struct Facts<'a> {
     pub lines: &'a Lines,
     /// What lanes allocate.
     pub allocation: &'a Allocation,
-    /// What collections were like.
+    /// What collections did.
     pub collections: &'a Collections,
     /// Where lane time went; `None` in an analysis without an account.
     pub account: Option<&'a Account>,
     /// Green threads, where the log has them.
     pub green: &'a GreenThreads,
-    /// Its transactions; `None`: their counts were not read.
+    /// The program's transactions; `None`: their counts were not read.
     pub transactions: Option<&'a Transactions>,
     /// CPU time of lanes outside pauses, by number; empty: not known.
     pub lane_cpu: BTreeMap<u16, u64>,
     /// Looks at the heap, in time order.
     pub heaps: &'a [Heap],
-    /// Every fold, also those that one runtime alone has.
+    /// Every fold, including those that only one runtime has.
     pub folds: &'a Folds,
     /// Counters of quotas over the whole recording.
     pub quotas: Vec<Throttled>,
 }
 
 impl<'a> Facts<'a> {
-    /// A fold that this recording has.
+    /// The fold of type `T`, if this recording has it.
     pub fn fold<T: Fold>(&self) -> Option<&'a T> {
         self.folds.get()
     }
 
-    /// Of the wall clock.
+    /// `ns` as a share of the wall clock.
     pub fn share(&self, ns: u64) -> f64 {
         if self.span_ns > 0 { (ns as f64 / self.span_ns as f64).min(1.0) } else { 0.0 }
     }
 
-    /// So many, per second of the recording.
+    /// `count` per second of the recording.
     pub fn per_second(&self, count: u64) -> f64 {
         count as f64 / (self.span_ns.max(1) as f64 / 1e9)
     }
 
-    /// Collections of the young, per second.
+    /// Minor collections per second.
     pub fn minors_per_second(&self) -> f64 {
         self.per_second(self.collections.minor.count)
     }
 
-    /// What all lanes allocated, bytes.
+    /// Bytes allocated by all lanes.
     pub fn allocated_bytes(&self) -> Option<f64> {
         Some(self.allocation.per_second(self.span_ns)? * self.span_ns as f64 / 1e9)
     }
 
-    /// Wall-clock time in which a lane at least had nothing to run; `None` without usable kernel events: only they tell a
-    /// scheduler at work from a lane at rest.
+    /// Wall-clock time in which at least one lane had nothing to run; `None` without usable kernel events: only they
+    /// distinguish a scheduler at work from a lane at rest.
     pub fn idle_wall_ns(&self) -> Option<u64> {
         self.held.and(self.account)?.part("idle").map_or(Some(0), |idle| idle.wall_ns)
     }
 
-    /// Pause time waited for where no cause that a rule names is known: it comes with each pause, whoever is late.
+    /// Pause time spent waiting without a cause that a rule names: it comes with each pause, whichever lane is late.
     pub fn waited_unnamed_ns(&self) -> u64 {
         let named: u64 = NAMED.iter().map(|cause| self.paused_ns(*cause)).sum();
         self.sums.waited_ns.saturating_sub(named)
     }
 
-    /// Pause time waited for because of `cause`.
+    /// Pause time spent waiting because of `cause`.
     pub(super) fn paused_ns(&self, cause: Cause) -> u64 {
         self.sums.cause_total(cause).map_or(0, |total| total.ns)
     }
 
-    /// What was seen over the whole recording.
+    /// Evidence seen over the whole recording.
     pub fn overall(&self, text: String) -> Evidence {
         evidence(text, Some((self.started, self.end)))
     }
@@ -140,34 +140,34 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// High or medium.
+/// High if `sure`, else medium.
 pub fn sure(sure: bool) -> Confidence {
     if sure { Confidence::High } else { Confidence::Medium }
 }
 
-/// One sentence, and where in the recording it was seen.
+/// One sentence, and the interval of the recording that shows it.
 pub fn evidence(text: String, range: Option<(Time, Time)>) -> Evidence {
     Evidence { text, from: range.map(|range| range.0), to: range.map(|range| range.1) }
 }
 
-/// Wall-clock time in which the recorder's own threads ran on CPUs that the
-/// program wanted; `None` where that cannot be seen.
+/// Wall-clock time in which the recorder's own threads ran on CPUs that the program wanted; `None` where that is
+/// not visible.
 pub fn recorder_held_ns(facts: &Facts<'_>) -> Option<u64> {
     facts.held.filter(|_| facts.names_next).map(|held| recorder_ns(held, &facts.recorder))
 }
 
-/// Wall-clock time in which other processes ran on CPUs that the program wanted,
-/// the recorder apart; `None` where that cannot be seen.
+/// Wall-clock time in which other processes except the recorder ran on CPUs that the program wanted; `None` where
+/// that is not visible.
 pub fn others_held_ns(facts: &Facts<'_>) -> Option<u64> {
     Some(facts.held?.foreign.ns().saturating_sub(recorder_held_ns(facts)?))
 }
 
-/// Wall-clock time that the recorder's threads took, at most.
+/// Upper bound of the wall-clock time that the recorder's threads took.
 pub(crate) fn recorder_ns(held: &Held, recorder: &BTreeSet<NameId>) -> u64 {
     held.by_name.iter().filter(|(name, _)| recorder.contains(*name)).map(|(_, (part, _))| part.ns()).sum()
 }
 
-/// The part of `ns` that `part` is of `whole`.
+/// `ns` times `part` / `whole`.
 pub fn scaled(ns: u64, part: u64, whole: u64) -> u64 {
     (u128::from(ns) * u128::from(part) / u128::from(whole.max(1))) as u64
 }

@@ -1,9 +1,9 @@
-//! `unsafe-foreign-call`: a call into another language kept its lane while the world waited
-//! for it. Most runtimes let a call give its lane up first; one that does not cannot be stopped.
+//! `unsafe-foreign-call`: a call into another language held its lane while the world waited for it. Most runtimes let
+//! a call release its lane first; one that does not cannot be stopped.
 //!
-//! Cost: time that the world waited for a lane whose thread was in such a call: on a
-//! CPU (by samples, as in `late-safepoint`) or asleep in the kernel, where the runtime
-//! itself only ever sleeps on its locks. Each moment waits for one lane.
+//! Cost: time that the world waited for a lane whose thread was in such a call: on a CPU (by samples, as in
+//! `late-safepoint`) or asleep in the kernel, where the runtime itself only ever sleeps on its locks. Each moment is
+//! a wait for one lane.
 
 use super::{
     Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, evidence, listed_code, longest, needs, stopped_late, sure,
@@ -72,7 +72,7 @@ fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
     let Some(call) = facts.runtime.knobs.foreign_call else {
         return vec![Remedy::new("Give each call less work, so that it returns within a millisecond.").falls(STOP)];
     };
-    // Of a call that sleeps, only the place in the kernel is seen.
+    // For a call that sleeps, only the place in the kernel is visible.
     let top = if mostly_asleep(code) { Vec::new() } else { code.stops.top(CodeKind::Foreign) };
     let name = top.first().map(|(id, _)| called(facts.symbols.get(*id)));
     let what = name.map_or("the function that waits there".to_owned(), |name| format!("`{name}`"));

@@ -1,11 +1,12 @@
-//! `hand-over`: threads wait for each other only, and from when one lets go until the next is awake no lane works.
+//! `hand-over`: threads wait only for each other, and no lane works from when one lets go until the next is awake.
 //!
-//! Cost: wall-clock time outside pauses in which no lane had work, as far as it came in spells that waking a thread may
-//! take (in longer ones the program rests: a signal or a callback may be what it waits for), and of the average lane that
-//! in which it had some and its thread was on its way to a CPU that was idle. Without what threads explain that wait for
-//! time, for input, for a call, or for something unknown: the next work may come from there. Looks come while any lane is
-//! idle, so their share with such a thread is a larger one of the time that counts here. They are few: what they may have
-//! missed by chance is left out where it is decided whether there is anything to find.
+//! Cost: wall-clock time outside pauses in which no lane had work, counting only spells no longer than waking a
+//! thread may take (in longer ones the program rests, perhaps until a signal or a callback); plus, of the average
+//! lane, time in which it had work and its thread was on its way to an idle CPU. What threads that wait for time,
+//! for input, for a call, or for something unknown explain is left out: the next work may come from there. Looks
+//! come while any lane is idle, so the share of looks with such a thread is larger than its share of the time that
+//! counts here. Looks are few: what they may have missed by chance is subtracted where the rule decides whether
+//! there is a finding.
 
 use super::collected::mean;
 use super::looks::at_most;
@@ -16,7 +17,7 @@ use rtscope_model::units::{duration, percent};
 use rtscope_model::{Account, Confidence, Evidence, Node, Remedy, WaitKind};
 
 const SHARE_MIN: f64 = 0.10;
-/// One lane takes as long as all were on CPUs, at least: with less to gain it is not offered.
+/// One lane takes at least as long as all were on CPUs: it is suggested only if it gains this share.
 const GAIN_MIN: f64 = 0.2;
 
 pub(super) static RULE: Rule = Rule {
@@ -45,13 +46,13 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.then(rest).explaining("no-cpu", waking_ns).seen(seen).remedies(remedies(facts, most)))
 }
 
-/// Wall-clock time in which threads waited for each other only, and for a CPU that was idle.
+/// Wall-clock time in which threads waited only for each other, and for an idle CPU.
 pub(super) struct Stood {
-    /// At least, as few looks tell.
+    /// Lower bound that so few looks support.
     pub least_ns: u64,
-    /// Most likely,
+    /// Most likely value.
     pub ns: u64,
-    /// of which on the way to a CPU.
+    /// The part of `ns` on the way to a CPU.
     waking_ns: u64,
 }
 
@@ -65,7 +66,7 @@ pub(super) fn stood(facts: &Facts<'_>, waits: &Waits) -> Option<Stood> {
     Some(Stood { least_ns: without(at_most(share, waits.looks)), ns: without(share), waking_ns })
 }
 
-/// Lane time in which a thread had work, and a CPU that was idle.
+/// Lane time in which a thread had work and an idle CPU.
 pub(super) fn waking(account: &Account) -> Option<&Node> {
     account.part("no-cpu")?.parts.iter().find(|part| part.id == "idle-cpu")
 }
@@ -76,13 +77,13 @@ fn woken(facts: &Facts<'_>, ns: u64) -> Option<Evidence> {
     (facts.share(ns) >= MENTIONED_MIN).then(|| facts.overall(text()))
 }
 
-/// Whether another thread has something to do first, from what on this one works. The end of a thread is no hand-over.
+/// Whether another thread has to do something before this one can work. The end of a thread is no hand-over.
 pub(super) fn among_threads(kind: WaitKind) -> bool {
     kind.is_for_each_other() && kind != WaitKind::Child
 }
 
-/// Looks at which work may have come from elsewhere for some thread, as a share of all; at most, as several kinds of waits
-/// are at one look.
+/// Share of looks at which work may have come from elsewhere for some thread; an upper bound, since one look may see
+/// several kinds of waits.
 fn from_elsewhere(waits: &Waits) -> f64 {
     let is = |kind: WaitKind| kind.is_for_outside() || kind == WaitKind::Unknown;
     waits.kinds.iter().filter(|kind| is(kind.kind)).map(|kind| kind.looks_share).sum::<f64>().min(1.0)
@@ -94,7 +95,7 @@ pub(super) fn waited(facts: &Facts<'_>, most: &Wait) -> Evidence {
     facts.overall(format!("Most waits at looks: for a {}{at}, at {looks} of them.", most.kind.word()))
 }
 
-/// What threads wait for may be a lock, or what another one is to bring.
+/// Threads may wait for a lock, or for something that another thread brings.
 fn remedies(facts: &Facts<'_>, most: &Wait) -> Vec<Remedy> {
     let lane = facts.runtime.lane.0;
     let verify = "Record again: handing over takes less of the run.";
@@ -111,7 +112,7 @@ fn remedies(facts: &Facts<'_>, most: &Wait) -> Vec<Remedy> {
     words.chain(one_lane(facts).map(|one| one.verify(verify))).collect()
 }
 
-/// One lane for all, where what they do fits into it: threads of a lane hand over without waking a CPU.
+/// One lane for all, if their work fits into it: threads of one lane hand over without waking a CPU.
 fn one_lane(facts: &Facts<'_>) -> Option<Remedy> {
     let (account, flag) = (facts.account?, facts.runtime.knobs.lanes?);
     let on_cpus_ns: u64 = ["program", "collecting"].iter().filter_map(|id| account.part(id)).map(|part| part.ns).sum();

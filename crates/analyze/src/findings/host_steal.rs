@@ -1,17 +1,16 @@
-//! `host-steal`: the machine is a guest, and its host ran something else on the CPUs
-//! that the program was using. Interrupts are told in the evidence.
+//! `host-steal`: the machine is a guest, and its host ran something else on the CPUs that the program was using. The
+//! evidence reports interrupts.
 //!
-//! Cost: stolen time of the CPUs that the program may use, averaged over them: what
-//! an average lane lost. The counters have steps of 10 ms and are summed over all
-//! that ran on a CPU, hence confidence `medium`; a twentieth of the wall clock is
-//! more than their rounding and more than a busy host takes now and then.
+//! Cost: stolen time of the CPUs that the program may use, averaged over them: what an average lane lost. The
+//! counters have steps of 10 ms and are summed over everything that ran on a CPU, hence confidence `medium`. A
+//! twentieth of the wall clock is more than their rounding and more than a busy host takes now and then.
 
 use super::needs::log_alone;
 use super::{Cost, Facts, Need, Rule, Says, Verdict, longest};
 use rtscope_model::units::duration;
 use rtscope_model::{Cause, Confidence, Figure, Remedy};
 
-/// Steps of the counters, nanoseconds.
+/// Step of the counters, nanoseconds.
 const STEP_NS: u64 = 10_000_000;
 
 pub(super) static RULE: Rule = Rule {
@@ -25,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::BLANK
 };
 
-/// The mean: a program that is not kept from running may collect more often.
+/// The mean: a program that is free to run may collect more often.
 const STOP_MEAN: Figure = Figure {
     path: "pauses.time_to_stop_ns.mean",
     shows: "the stolen time stays near 0, and the mean time to stop falls",
@@ -38,8 +37,7 @@ fn no_counters(facts: &Facts<'_>) -> Option<String> {
     stolen(facts).is_none().then(|| "the counters of stolen time were not recorded.".to_owned())
 }
 
-/// Steal and interrupts over the CPUs that the program may use, nanoseconds, and how
-/// many CPUs that are.
+/// Steal and interrupt time over the CPUs that the program may use, nanoseconds, and the number of these CPUs.
 fn stolen(facts: &Facts<'_>) -> Option<(u64, u64, u64)> {
     let allowed = &facts.context.cpus_allowed;
     let mut sums: Option<(u64, u64, u64)> = None;

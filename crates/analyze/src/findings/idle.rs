@@ -1,8 +1,8 @@
-//! `idle`: lanes had nothing to run although the program was not done, and no rule says why.
+//! `idle`: lanes had nothing to run although the program was not done, and no other rule explains it.
 //!
-//! Cost: wall clock that even division of the work would save, where two lanes ever worked at once or several threads wait
-//! for each other; and that in which threads waited for each other only. Threads that wait for time, for input or for a call
-//! explain what they can: see `with_work` and `hand_over`.
+//! Cost: wall-clock time that an even division of the work would save, if two lanes ever worked at once or several
+//! threads wait for each other; and time in which threads waited only for each other. Threads that wait for time, for
+//! input or for a call explain their share: see `with_work` and `hand_over`.
 
 use super::hand_over::{among_threads, stood, waited};
 use super::with_work::{TWO_MIN, WithWork, seen};
@@ -10,7 +10,7 @@ use super::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
 use crate::results::waits::Waits;
 use rtscope_model::{Confidence, Remedy};
 
-/// Threads at a look that wait for each other: one may wait for the end of the others, as a main thread does.
+/// Threads per look that wait for each other: one may wait for the others to end, as a main thread does.
 const WAITERS_MIN: f64 = 1.5;
 
 pub(super) static RULE: Rule = Rule {
@@ -41,7 +41,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::new(Cost::Time(ns), Confidence::Medium, what).then(rest).seen(seen).remedies([remedy]))
 }
 
-/// Threads at a look that wait for one another, on average.
+/// Threads per look that wait for one another, on average.
 fn waiters(waits: &Waits) -> f64 {
     waits.kinds.iter().filter(|kind| among_threads(kind.kind)).map(|kind| kind.threads_mean).sum()
 }

@@ -1,13 +1,14 @@
-//! `lock-convoy`: lanes have nothing to run because threads queue for what one of them has.
+//! `lock-convoy`: lanes have nothing to run because threads queue for what one of them holds.
 //!
-//! Cost: what the average lane had nothing to run for, as far as looks saw two threads and more wait for the same thing
-//! that a thread at work had, and that share of what threads took to get to a CPU that was idle: who lets go wakes the next
-//! one. One waiter is no queue: a main thread that waits for its workers loses nothing. A holder that itself waits for what
-//! comes from outside is none either: so does a pool that has no work. One that waits for time is, where threads have the
-//! thing in turn: they could wait without it. Where it is always the same thread, it may be a clock that wakes the others.
-//! What few looks met by chance is left out where it is decided whether there is anything to find. Who has a
-//! thing that a running thread took is not always known: those waits count as the others at their place do.
-//! Of runtimes that are looked at at any time this says less than there is, as a lane is not idle at every look.
+//! Cost: idle time of the average lane, in proportion to looks that saw two or more threads wait for the same thing,
+//! held by a thread at work; and the same share of the time in which threads were on their way to an idle CPU, since
+//! a holder that lets go wakes the next one. One waiter is no queue: a main thread that waits for its workers loses
+//! nothing. A holder that itself waits for something from outside makes no queue either: a pool without work looks
+//! like that. A holder that waits for time does, if threads hold the thing in turn: they could wait without it. If it
+//! is always the same thread, it may be a clock that wakes the others. What few looks hit by chance is subtracted
+//! where the rule decides whether there is a finding. The holder of a thing that a running thread took is not always
+//! known: those waits count like the others at their place. For runtimes with looks at any time the result is too
+//! low, since a lane is not idle at every look.
 
 use super::collected::mean;
 use super::hand_over::waking;
@@ -19,11 +20,12 @@ use rtscope_model::units::counted;
 use rtscope_model::{Confidence, Doing, Evidence, Remedy, WaitKind};
 use std::collections::BTreeMap;
 
-/// Threads that wait for one thing, as the average of them meets it: from here on there is a queue.
+/// Mean number of threads that wait for one thing, weighted by threads: from here on there is a queue.
 const QUEUE_MIN: f64 = 1.5;
-/// From this share of lane time on, what threads wait for has to be seen.
+/// From this share of idle lane time on, the rule needs to see what threads wait for.
 const SHARE_MIN: f64 = 0.10;
-/// Foreign functions that wait for what comes from outside: a thread in one has no work, and those behind it have none.
+/// Foreign functions that wait for something from outside: a thread in one has no work, nor have those that wait
+/// for it.
 const FROM_OUTSIDE: [&str; 22] = [
     "accept",
     "accept4",
@@ -75,7 +77,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let waits = facts.context.waits.as_ref()?;
     let account = facts.account?;
     let idle = account.part("idle")?;
-    // So many are idle at once, where any is.
+    // Mean number of idle lanes while any is idle.
     let lanes = idle.ns as f64 / idle.wall_ns.filter(|ns| *ns > 0)? as f64;
     let mut queues = queues(&waits.by, lanes);
     queues.sort_by(|one, other| other.share.total_cmp(&one.share));
@@ -100,16 +102,16 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 
 /// Threads that queue at one place.
 struct Queue<'w> {
-    /// Of those whose holder is known and at work, the wait that most looks saw.
+    /// The wait that most looks saw, of those whose holder is known and at work.
     wait: &'w Wait,
     holder: &'w HolderDoes,
-    /// Of the time in which lanes had nothing to run.
+    /// Share of the time in which lanes had nothing to run.
     share: f64,
-    /// Looks at which threads queued there, and looks that saw who had it, as shares of all.
+    /// Looks at which threads queued there, and looks that saw the holder, as shares of all.
     looks: [f64; 2],
 }
 
-/// Queues for what a thread at work has, where `lanes` are idle at once.
+/// Queues for what a thread at work holds, where `lanes` are idle at once.
 fn queues(by: &[Wait], lanes: f64) -> Vec<Queue<'_>> {
     let mut places: BTreeMap<(WaitKind, Option<&str>), Vec<&Wait>> = BTreeMap::new();
     for wait in by.iter().filter(|wait| matches!(wait.kind, WaitKind::Lock | WaitKind::Value)) {
@@ -118,7 +120,7 @@ fn queues(by: &[Wait], lanes: f64) -> Vec<Queue<'_>> {
     places.values().filter_map(|waits| Queue::of(waits, lanes)).collect()
 }
 
-/// How many they were at looks at which there were any.
+/// Mean number of threads at looks that saw any.
 fn threads(wait: &Wait) -> f64 {
     wait.threads_mean / wait.looks_share.max(f64::MIN_POSITIVE)
 }
@@ -127,11 +129,11 @@ fn queued(wait: &Wait) -> bool {
     wait.queue_mean.unwrap_or_else(|| threads(wait)) >= QUEUE_MIN
 }
 
-/// Whether those that queue for what it has wait for its work or its sleep, and not for what comes from outside.
+/// Whether the queued threads wait for the holder's work or sleep, and not for something from outside.
 fn works(holder: &HolderDoes) -> bool {
     match holder.doing {
         Doing::Runs | Doing::Ready => true,
-        // One that always has it may be a clock.
+        // A thread that always holds it may be a clock.
         Doing::Waits(WaitKind::Time) => holder.thread.is_none(),
         Doing::Waits(WaitKind::ForeignCall) => {
             holder.callee.as_deref().is_some_and(|callee| !FROM_OUTSIDE.contains(&callee))
@@ -141,14 +143,15 @@ fn works(holder: &HolderDoes) -> bool {
 }
 
 impl<'w> Queue<'w> {
-    /// The queue that waits of one kind at one place are; `None`: none is.
+    /// The queue of waits of one kind at one place; `None`: they form none.
     fn of(waits: &[&'w Wait], lanes: f64) -> Option<Queue<'w>> {
         let share = |wait: &Wait| wait.looks_share * (threads(wait) / lanes.max(1.0)).min(1.0);
         let sum =
             |is: &dyn Fn(&Wait) -> bool| waits.iter().filter(|wait| is(wait)).map(|wait| share(wait)).sum::<f64>();
         let at_work = |wait: &Wait| queued(wait) && wait.holder.as_ref().is_some_and(works);
         let (known, found) = (sum(&|wait| queued(wait) && wait.holder.is_some()), sum(&at_work));
-        // Held for something else most of the time, it is what they queue for: whoever lets go was just back from it.
+        // If it is mostly held by a thread that waits for something else, that is what they queue for: the last
+        // holder had just come back from it.
         if found * 2.0 < known {
             return None;
         }

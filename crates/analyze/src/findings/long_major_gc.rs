@@ -1,21 +1,19 @@
-//! `long-major-gc`: collections of the old generation copy much live data while the
-//! world stands still.
+//! `long-major-gc`: collections of the old generation copy much live data while the world stands still.
 //!
-//! Cost: their collect phases, without what threads were kept off their CPUs, and no
-//! more than copying so many bytes takes (see `collections`): what goes beyond, page
-//! faults for instance, has another name. A twentieth of the wall clock, or one that
-//! takes a tenth of a second: that is a wait which a person, or a client with a
-//! deadline, notices, however seldom it comes.
+//! Cost: their collect phases, without the time in which threads were kept off their CPUs, and no more than copying
+//! so many bytes takes (see `collections`): the excess, page faults for instance, is reported elsewhere. The
+//! threshold is a twentieth of the wall clock, or one collection of a tenth of a second: a person, or a client with a
+//! deadline, notices such a wait however seldom it comes.
 
 use super::{COLLECT, Cost, Facts, Need, Rule, Verdict, evidence};
 use rtscope_model::units::{bytes, duration};
 use rtscope_model::{Evidence, Remedy};
 
 const LONG_NS: u64 = 100_000_000;
-/// On average they have to take this long: what many short ones cost comes from how often
-/// the old generation is collected, not from how much is alive.
+/// They have to take this long on average: the cost of many short ones comes from how often the old generation is
+/// collected, not from how much is alive.
 const MEAN_NS_MIN: u64 = 5_000_000;
-/// A collection that takes more than this per byte was not busy copying.
+/// A collection that takes more than this multiple of the usual time per byte was not busy copying.
 const SHARE_OF_USUAL_MAX: u64 = 2;
 
 pub(super) static RULE: Rule = Rule {
@@ -83,7 +81,8 @@ fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
     };
     let mut changes: Vec<_> = facts.runtime.knobs.old_heap.iter().collect();
     if facts.share(facts.collections.major.copying_ns) >= RULE.share_min {
-        // Of much time, fewer of them spare more than shorter ones, which need a CPU and slow down the others.
+        // If they take much time, fewer of them save more than shorter ones, which need a CPU and slow the
+        // others down.
         changes.sort_by_key(|change| change.option.is_none() || change.falls.path != COLLECT.path);
     }
     changes.iter().enumerate().map(|(place, change)| change.remedy(&more, place == 0)).collect()

@@ -1,12 +1,13 @@
-//! What few looks tell of all time. Owns the bounds, two standard deviations off (Wilson's); refuses to know what was seen.
+//! What few looks say about all time. Owns the bounds, two standard deviations wide (Wilson's); refuses to know what
+//! was seen.
 
-/// What a share of so many looks may be of all time, at most.
+/// Upper bound of the true share, given this share of `looks`.
 pub(super) fn at_most(share: f64, looks: u64) -> f64 {
     let (middle, off, whole) = interval(share, looks);
     (middle + off) / whole
 }
 
-/// The same at least; of no looks nothing.
+/// Lower bound of the true share; 0 without looks.
 pub(super) fn at_least(share: f64, looks: u64) -> f64 {
     let (middle, off, whole) = interval(share, looks);
     ((middle - off) / whole).max(0.0)

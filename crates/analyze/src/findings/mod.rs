@@ -1,12 +1,10 @@
-//! Diagnosis rules. A rule is data: what it is called, what it has to see, from where on it
-//! speaks, whom it leaves the word to; and a function: `check` looks at the sums of a recording and
-//! gives its verdict.
+//! Diagnosis rules. A rule is data: its name, what it needs, its threshold, the rules it yields to; and a function:
+//! `check` looks at the sums of a recording and returns its verdict.
 //!
-//! Owns the rules' shape, the rules that hold for every runtime, and what they have in common:
-//! least costs, ranking, what makes a rule blind. Refuses to know a runtime: rules that only
-//! one has are handed over by it (see `runtimes`), flags come from its `RuntimeInfo`. Refuses
-//! to count a moment for two causes: the holders of a CPU are exclusive by construction (see
-//! `blame`), with a quota before a neighbour.
+//! Owns the shape of rules, the rules that hold for every runtime, and what they share: minimum costs, ranking, what
+//! makes a rule blind. Refuses to know a runtime: a runtime supplies the rules that only it has (see `runtimes`),
+//! flags come from its `RuntimeInfo`. Refuses to count a moment for two causes: the holders of a CPU are exclusive by
+//! construction (see `blame`), with a quota before a neighbour.
 
 mod blocked_in_kernel;
 mod blocked_output;
@@ -37,7 +35,7 @@ pub use needs::{LOOKS_MIN, Need};
 pub use rule::*;
 pub(crate) use words::*;
 
-/// The rules that hold for every runtime that stops the world, also for one that is not known.
+/// The rules that hold for every runtime that stops the world, even an unknown one.
 pub static RULES: [&Rule; 18] = [
     &cpu_throttled::RULE,
     &preempted::RULE,

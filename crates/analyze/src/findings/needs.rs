@@ -1,17 +1,16 @@
-//! What rules have to see, each with the sentence that says why they are blind without it.
-//! Owns the needs that rules of every runtime share; what only one rule or one runtime asks
-//! for is named there.
+//! What rules need to see, each with the sentence that says why they are blind without it. Owns the needs that rules
+//! of every runtime share; those of a single rule or runtime are defined there.
 
 use super::Facts;
 use rtscope_model::units::counted;
 
-/// Something that a recording may hold or not.
+/// Something that a recording may or may not hold.
 pub struct Need {
-    /// In a few words.
+    /// Its name, in a few words.
     pub name: &'static str,
-    /// Recorded only when it is asked for: without it nothing was missed.
+    /// Recorded only on request: without it nothing was missed.
     pub optional: bool,
-    /// Why it is not there; `None` where it is.
+    /// Why it is missing; `None`: it is there.
     pub missing: fn(&Facts<'_>) -> Option<String>,
 }
 
@@ -26,7 +25,7 @@ const NO_SCHEDULING: &str = "the kernel's scheduling events are missing or could
 /// What threads waited for.
 pub static LOOKS: Need = Need { name: "looks at what threads wait for", optional: false, missing: looks };
 
-/// Fewer looks are chance.
+/// Results of fewer looks may be chance.
 pub const LOOKS_MIN: u64 = 5;
 
 fn runners(facts: &Facts<'_>) -> Option<String> {
@@ -58,7 +57,7 @@ fn looks(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
-/// That a log without the kernel's events does not show `what`.
+/// The sentence that a log without kernel events does not show `what`.
 pub(crate) fn log_alone(facts: &Facts<'_>, what: &str) -> String {
     format!("the {} alone does not show {what}: record with `rtscope record`.", facts.runtime.log)
 }

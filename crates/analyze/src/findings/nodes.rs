@@ -1,6 +1,6 @@
-//! Findings that are parts of the account. Owns kinds of work of collections as data, and the plain cases: the
-//! collector, pauses, a want of CPUs or calls take much of the run and no rule says why. Refuses to know which purposes
-//! a runtime has, and its flags.
+//! Findings that are parts of the account. Owns kinds of collection work as data, and the plain cases: the collector,
+//! pauses, a lack of CPUs, or calls take much of the run and no rule explains it. Refuses to know a runtime's
+//! purposes and flags.
 
 use super::collected::{Collecting, SAMPLES_MANY, SAMPLES_MIN, mean, served};
 use super::{Cost, Facts, Rule, Verdict, needs, oversubscribed, sure};
@@ -10,7 +10,7 @@ use rtscope_model::{Evidence, Node, Remedy, Setting};
 /// Parts of collections that a claim names.
 const NAMED: usize = 2;
 
-/// The collector works, and no rule says why. To be built on: a runtime's own list names flags.
+/// The collector works, and no rule explains it. A base for runtimes, whose own lists name flags.
 pub const COLLECTING: Rule = Rule {
     id: "collecting",
     order: 175,
@@ -19,7 +19,7 @@ pub const COLLECTING: Rule = Rule {
     ..NODE
 };
 
-/// Lanes stand still until others have stopped or are back, and no rule says why. To be built on, likewise.
+/// Lanes stand still until others have stopped or resumed, and no rule explains it. A base for runtimes, too.
 pub const STANDING_STILL: Rule = Rule {
     id: "standing-still",
     order: 181,
@@ -28,12 +28,12 @@ pub const STANDING_STILL: Rule = Rule {
     ..NODE
 };
 
-/// Lanes have work and no CPU, and no rule says why.
+/// Lanes have work and no CPU, and no rule explains it.
 pub static NO_CPU: Rule = Rule {
     id: "no-cpu",
     order: 182,
     why: "on a machine with other work a thread waits now and then",
-    // A CPU that a sibling has does the program's work.
+    // A CPU held by a sibling does the program's work.
     check: |facts| {
         let part =
             Part { id: "no-cpu", but: "siblings", what: "The average {} had work and no CPU for ", ns: |_, mean| mean };
@@ -43,7 +43,7 @@ pub static NO_CPU: Rule = Rule {
     ..NODE
 };
 
-/// A thread that is woken on an idle CPU has work from then on, and runs when that CPU is awake.
+/// A thread woken on an idle CPU has work from then on, and runs once that CPU is awake.
 fn fewer_wakings(facts: &Facts<'_>) -> Remedy {
     let text = format!(
         "Let threads wake each other less often: hand over more at a time, or keep threads that wait for each other on one {}. \
@@ -53,7 +53,7 @@ fn fewer_wakings(facts: &Facts<'_>) -> Remedy {
     Remedy::new(text).verify("Record again: threads wait less for idle CPUs.")
 }
 
-/// Lanes are kept by calls or faults of their threads, and no rule says why.
+/// Calls or faults of their threads hold lanes, and no rule explains it.
 pub static KEPT: Rule = Rule {
     id: "kept",
     order: 183,
@@ -70,32 +70,32 @@ pub static KEPT: Rule = Rule {
     ..NODE
 };
 
-/// What findings that are parts of the account have in common.
+/// What findings that are parts of the account share.
 const NODE: Rule = Rule { rest: true, share_min: 0.10, also: " beyond what other rules explain", ..Rule::BLANK };
 
-/// A part of the account, without one of its own parts, that no rule explains.
+/// A part of the account, except one of its own parts, that no rule explains.
 struct Part {
     id: &'static str,
     but: &'static str,
-    /// What lanes did; `{}` stands for one.
+    /// What lanes did; `{}` stands for a lane.
     what: &'static str,
-    /// Wall-clock time, of the mean over lanes.
+    /// Wall-clock time, given the mean over lanes.
     ns: fn(&Facts<'_>, u64) -> u64,
 }
 
 impl Part {
-    /// Its parts that count, longest first.
+    /// The parts of it that count, longest first.
     fn parts<'a>(&self, facts: &Facts<'a>) -> Vec<&'a Node> {
         let whole = facts.account.and_then(|account| account.part(self.id));
         whole.map_or(Vec::new(), |whole| whole.parts.iter().filter(|part| part.id != self.but).collect())
     }
 
-    /// With `more` evidence, and what to change whatever the cause.
+    /// The verdict with `more` evidence, and what to change whatever the cause.
     fn verdict(&self, facts: &Facts<'_>, more: Option<Evidence>, remedies: Vec<Remedy>) -> Option<Verdict> {
         let (account, parts) = (facts.account?, self.parts(facts));
         let largest = parts.first()?;
         let ns = mean(account, parts.iter().map(|part| part.ns).sum());
-        // Where samples or causes divide it further, that says more.
+        // A further division by samples or causes says more.
         let inner = largest.parts.first().filter(|inner| inner.ns.saturating_mul(2) > largest.ns);
         let most = inner.map_or(largest.name.clone(), |inner| format!("{} ({})", largest.name, inner.name));
         let what = self.what.replace("{}", facts.runtime.lane.0);
@@ -119,10 +119,10 @@ impl Part {
     }
 }
 
-/// That pauses waited so long until every lane had stopped, or was back. Each of them waits, so `fewer` pauses wait less,
-/// whoever is late; and lanes that have no CPU of their own are late in each.
+/// The verdict that pauses waited this long until every lane had stopped, or had resumed. Every pause waits, so
+/// `fewer` pauses wait less, whichever lane is late; and lanes without a CPU of their own are late in each.
 pub fn standing_still(facts: &Facts<'_>, fewer: Vec<Remedy>) -> Option<Verdict> {
-    // While others work, the world stands still for the collector. The world waits for one.
+    // While others work, the world stands still for the collector. Each wait is for one lane.
     let (but, ns) = ("others-work", |facts: &Facts<'_>, _| facts.sums.waited_ns);
     let what = "Pauses waited until every {} had stopped, or was back at work, for ";
     let each = (facts.sums.count > 0).then(|| {
@@ -141,7 +141,7 @@ pub fn standing_still(facts: &Facts<'_>, fewer: Vec<Remedy>) -> Option<Verdict> 
     Part { id: "standing-still", but, what, ns }.verdict(facts, each, remedies)
 }
 
-/// What rules about one kind of work of collections have in common.
+/// What rules about one kind of collection work share.
 pub const WORK: Rule = Rule {
     explains: &["collecting"],
     needs: Some(&needs::CODE),
@@ -150,12 +150,12 @@ pub const WORK: Rule = Rule {
     ..Rule::BLANK
 };
 
-/// Without its `check`: collections scan stacks.
+/// Collections scan stacks. Lacks its `check`.
 pub const STACKS: Rule =
     Rule { id: "stacks", order: 141, why: "every program has stacks, which take next to nothing", ..WORK };
 
-/// Without its `check`: collections of the young copy what is alive. It yields to what makes them come too early, or one
-/// after the other: that changes how much is alive in each; and to threads that are in each other's way while they copy.
+/// Minor collections copy what is alive. Lacks its `check`. It yields to what makes them come too early, or in quick
+/// succession, since that changes how much is alive in each; and to threads that hinder each other while they copy.
 pub const SURVIVORS: Rule = Rule {
     id: "survivors",
     order: 143,
@@ -172,10 +172,10 @@ pub const SURVIVORS: Rule = Rule {
     ..WORK
 };
 
-/// Of fewer calls that ask for a collection nothing is said.
+/// With fewer explicit calls of the collector nothing is reported.
 pub const EXPLICIT_MIN: u64 = 3;
 
-/// Without its `check`: the program asks for collections itself. How a call shows in its log each runtime says.
+/// The program asks for collections itself. Lacks its `check`: each runtime knows how a call shows in its log.
 pub const EXPLICIT_GC: Rule = Rule {
     id: "explicit-gc",
     explains: &["collecting", "standing-still"],
@@ -186,20 +186,20 @@ pub const EXPLICIT_GC: Rule = Rule {
     ..Rule::BLANK
 };
 
-/// One kind of work of collections.
+/// One kind of collection work.
 pub struct Work {
     /// Ids of its purposes.
     pub purposes: &'static [&'static str],
-    /// What a claim begins with, up to the cost,
+    /// What a claim begins with, up to the cost.
     pub what: &'static str,
-    /// and goes on with.
+    /// What follows the cost in a claim.
     pub because: fn(&Facts<'_>) -> String,
     /// What to change, best first.
     pub remedies: fn(&Facts<'_>) -> Vec<Remedy>,
 }
 
 impl Work {
-    /// That collections took so long for it, and the program where it does such work itself.
+    /// The verdict that collections took this long for it, including the program's own time for such work.
     pub fn verdict(&self, facts: &Facts<'_>) -> Option<Verdict> {
         let (took, own) = (Collecting::of(facts)?.summed(self.purposes), served(facts, self.purposes));
         let samples = took.samples + own.samples;
@@ -219,7 +219,7 @@ impl Work {
     }
 }
 
-/// That the collector took so long, and most of it for what.
+/// The verdict that the collector took this long, with its main purposes.
 pub fn collecting(facts: &Facts<'_>, remedies: Vec<Remedy>) -> Option<Verdict> {
     let collecting = Collecting::of(facts)?;
     let largest: Vec<String> =
@@ -231,7 +231,7 @@ pub fn collecting(facts: &Facts<'_>, remedies: Vec<Remedy>) -> Option<Verdict> {
     Some(verdict.then(most).seen([collections(facts)].into_iter().chain(work)).remedies(remedies))
 }
 
-/// How many there were, and what they copied.
+/// Evidence of how many there were, and how much they copied.
 fn collections(facts: &Facts<'_>) -> Evidence {
     let (minor, major) = (&facts.collections.minor, &facts.collections.major);
     facts.overall(format!(
@@ -244,19 +244,19 @@ fn collections(facts: &Facts<'_>) -> Evidence {
     ))
 }
 
-/// How much of what is allocated outlives its `area`: the end of a claim.
+/// The share of allocated bytes that outlives its `area`: the end of a claim.
 pub fn outlives(facts: &Facts<'_>, area: &str) -> String {
     let copied = facts.collections.minor.copied_bytes as f64;
     match facts.allocated_bytes() {
         Some(allocated) if allocated >= copied && allocated > 0.0 => {
             format!(": {} of what the program allocates outlives its {area}.", percent(copied / allocated))
         }
-        // With many collector threads some releases of GHC count what was copied several times.
+        // With many collector threads some releases of GHC count copied bytes several times.
         _ => ".".to_owned(),
     }
 }
 
-/// To let `rtscope tune` measure what settings gain, as the program was started.
+/// The remedy to measure with `rtscope tune` what settings gain, for the program as it was started.
 pub fn tune() -> Remedy {
     let text = "Measure what other settings of the collector gain: `rtscope tune` runs the program with each in turn.";
     Remedy::new(text).falls(super::PAUSED).set(Setting::rtscope(["tune"]))

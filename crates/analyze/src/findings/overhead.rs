@@ -1,9 +1,9 @@
-//! `overhead`: on CPUs and outside collections the runtime or the kernel works for the program, at something that a
-//! program can do without: switching threads, comparing values without their type.
+//! `overhead`: on CPUs and outside collections the runtime or the kernel does work for the program that a program can
+//! avoid: switching threads, comparing values without their type.
 //!
-//! Cost: that part of the account, over the lanes that had work on average: where one of eight works, all of it is the run's.
-//! What the language is made of, such as allocation and arithmetic, is
-//! the program's own work, and so is input and output. Refuses to know a runtime: each hands over its list.
+//! Cost: that part of the account, divided by the mean number of lanes with work: if one of eight works, all of it
+//! lengthens the run. The basics of the language, such as allocation and arithmetic, are the program's own work, and
+//! so is input and output. Refuses to know a runtime: each supplies its list.
 
 use super::collected::{in_program, of_lanes_at_work};
 use super::{Cost, Facts, Rule, Verdict, needs, sure};
@@ -11,13 +11,13 @@ use crate::results::waits::Wait;
 use rtscope_model::units::{percent, rate};
 use rtscope_model::{Node, Remedy, WaitKind};
 
-/// Below this many samples a share says nothing; from the second number on it is good to a few per cent.
+/// With fewer samples than the first number a share says nothing; from the second on it is good to a few per cent.
 const SAMPLES: (u64, u64) = (10, 100);
 
-/// From so many threads on that wait for one change, it wakes a herd.
+/// From this many threads on that wait for one change, the change wakes a herd.
 const HERD_MIN: f64 = 10.0;
 
-/// Of a runtime that has no list; to be built on.
+/// The rule for a runtime without a list; a base for others.
 pub const BASE: Rule = Rule {
     id: "overhead",
     order: 184,
@@ -38,11 +38,11 @@ pub const BASE: Rule = Rule {
     ..Rule::BLANK
 };
 
-/// Something that is done for a program.
+/// Work that is done for a program.
 pub struct Work {
-    /// Of parts of the account.
+    /// Ids of its parts in the account.
     pub ids: &'static [&'static str],
-    /// What asks for it, after "most often".
+    /// What causes it, to follow "most often".
     pub asked: &'static str,
     /// What to change.
     pub change: &'static str,
@@ -77,7 +77,7 @@ static KERNEL: [Work; 5] = [
     },
 ];
 
-/// The one that takes most: of `runtimes`, or of what the kernel does.
+/// Reports the work that takes most: of `runtimes`, or of the kernel.
 pub fn check(facts: &Facts<'_>, runtimes: &'static [Work]) -> Option<Verdict> {
     let account = facts.account?;
     let program = account.part("program")?;
@@ -113,17 +113,17 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [Work]) -> Option<Verdict> {
     Some(verdict.seen([facts.overall(seen)].into_iter().chain(made).chain(waited)).remedies([remedy]))
 }
 
-/// Work of the scheduler.
+/// Id of scheduler work.
 const SCHEDULING: &str = "purpose:scheduling";
-/// A thread costs a microsecond or so: fewer a second are no reason for anything.
+/// Creating a thread costs about a microsecond: fewer per second explain nothing.
 const MADE_MIN: f64 = 1_000.0;
 
-/// Work of transactions; what a herd in them is to be changed to.
+/// Id of transaction work, and the remedy for a herd in transactions.
 const TRANSACTIONS: &str = "purpose:transactions";
 const HERD: &str = "Give each thread that waits a variable of its own, or a few threads the waiting: whatever changes a \
                     variable wakes all that wait for it, and all but one wait again.";
 
-/// The most threads that wait at one place for changes of what their transactions have read.
+/// The place at which most threads wait for changes of what their transactions have read.
 fn herd<'a>(facts: &Facts<'a>) -> Option<&'a Wait> {
     let waits = facts.context.waits.as_ref()?.by.iter().filter(|wait| wait.kind == WaitKind::Transaction);
     let herds = waits.filter(|wait| wait.threads_mean >= HERD_MIN * wait.looks_share);

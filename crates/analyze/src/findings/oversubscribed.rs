@@ -1,19 +1,18 @@
-//! `oversubscribed`: more lanes than CPUs, so that the program's threads
-//! queue behind each other when the world has to stop.
+//! `oversubscribed`: more lanes than CPUs, so that the program's threads queue for CPUs when the world has to stop.
 //!
-//! Cost: wall-clock time inside pauses in which a thread of the program waited for a CPU on which another thread of the
-//! program ran, and none stood idle; each moment once. With more lanes than CPUs also:
+//! Cost: wall-clock time inside pauses in which a thread of the program waited for a CPU on which another thread of
+//! the program ran, and no CPU was idle; each moment once. With more lanes than CPUs also:
 //!
-//! - what pauses waited for a lane on its way to a CPU, and for one that samples found in the runtime's code (it spins for
-//!   one that has no CPU);
-//! - what they waited, when the work was done, for a lane that still slept, changed threads or had no thread that is known:
-//!   who wakes it had to wait for a turn, and so has it. A lane that does so before all have stopped may be in a call or in
-//!   a loop: that has other names;
-//! - what collectors work at waiting for each other: one of them at least has no CPU.
+//! - time that pauses waited for a lane on its way to a CPU, and for one that samples found in the runtime's code (it
+//!   spins for a lane without a CPU);
+//! - time that they waited, when the work was done, for a lane that still slept, changed threads or had no known
+//!   thread: the thread that wakes it had to wait for a CPU, and so has it. A lane that does so before all have
+//!   stopped may be in a call or in a loop: other rules report that;
+//! - time in which collectors wait for each other: at least one of them has no CPU.
 //!
-//! Outside pauses sharing a CPU loses nothing: the CPU does the program's work either way. With more lanes than CPUs a
-//! fiftieth of the wall clock is enough; otherwise (threads of foreign calls) it has to be a tenth. The CPUs are those of
-//! the affinity mask: what a quota takes is `cpu-throttled`'s.
+//! Outside pauses sharing a CPU loses nothing: the CPU does the program's work either way. With more lanes than CPUs
+//! a fiftieth of the wall clock is enough; otherwise (threads of foreign calls) it has to be a tenth. The CPUs are
+//! those of the affinity mask: `cpu-throttled` reports what a quota takes.
 
 use super::collected::measured;
 use super::{Cost, Facts, PAUSED, Rule, Verdict, evidence, longest, needs, scaled, sure};
@@ -21,16 +20,17 @@ use rtscope_model::units::duration;
 use rtscope_model::{Cause, CodeKind, Remedy, Setting};
 
 const SHARE_MIN_OTHERS: f64 = 0.10;
-/// What a lane does that is late because others of the program have the CPUs.
+/// Causes of a lane that is late because other threads of the program have the CPUs.
 const FOR_EACH_OTHER: [Cause; 2] = [Cause::Oversubscribed, Cause::WakeLatency];
-/// The same only when the work is done, with their parts in the account: before, such a lane may be in a call.
+/// Causes that mean so only when the work is done, with their parts in the account: before, such a lane may be in
+/// a call.
 const AFTER_THE_WORK: [(Cause, &str); 3] =
     [(Cause::Asleep, "asleep"), (Cause::HandedOver, "handed-over"), (Cause::Unknown, "unknown")];
-/// What collectors do that wait for each other.
+/// What collectors do while they wait for each other.
 const SPINNING: [&str; 2] = ["waiting-for-collectors", "kernel:sched_yield"];
 
-/// To be built on: a runtime may know better when it holds. It yields where a leader spins
-/// behind the very lane that it waits for: that loses nothing.
+/// A base for runtimes, which may know better when it holds. It yields where a leader spins and so holds up the very
+/// lane that it waits for: that loses nothing.
 pub(crate) const BASE: Rule = Rule {
     id: "oversubscribed",
     explains: &["collecting", "standing-still", "no-cpu"],
@@ -69,10 +69,10 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.seen(longest.into_iter().chain([behind])).remedies(remedies(facts, too_many)))
 }
 
-/// Wall-clock time that pauses waited for lanes of which there are too many.
+/// Wall-clock time that pauses waited for surplus lanes.
 fn waited_ns(facts: &Facts<'_>) -> u64 {
     let queued: u64 = FOR_EACH_OTHER.map(|cause| facts.paused_ns(cause)).iter().sum();
-    // Samples hit few of the waits: those that were hit tell for all.
+    // Samples hit few of the waits; those that were hit stand for all.
     let on_a_cpu = Cause::ALL.into_iter().filter(|cause| cause.on_a_cpu());
     let all: u64 = on_a_cpu.map(|cause| hit_ns(facts, cause, |_| true)).sum();
     let spinning = hit_ns(facts, Cause::Running, |kind| kind == CodeKind::Runtime);
@@ -82,14 +82,14 @@ fn waited_ns(facts: &Facts<'_>) -> u64 {
     queued.saturating_add(spun).saturating_add(after).saturating_add(collectors)
 }
 
-/// Waits for a lane with this cause in which a sample found code that `is` asked for.
+/// Waits for a lane with this cause in which a sample found code of a kind that `is` accepts.
 fn hit_ns(facts: &Facts<'_>, cause: Cause, is: impl Fn(CodeKind) -> bool) -> u64 {
     let Some(total) = facts.sums.cause_total(cause) else { return 0 };
     let found = total.codes.iter().filter(|(id, _)| is(facts.symbols.get(**id).kind));
     found.map(|(_, ns)| ns).sum()
 }
 
-/// What of the waits for this cause came after the work: its share in the account, which tells when.
+/// The part of the waits for this cause that came after the work, by its share in the account.
 fn after_ns(facts: &Facts<'_>, cause: Cause, part: &str) -> u64 {
     let stands = facts.account.and_then(|account| account.part("standing-still"));
     let of = |when| stands.and_then(|stands| stands.part(when)?.part(part)).map_or(0, |node| node.ns);
@@ -97,13 +97,12 @@ fn after_ns(facts: &Facts<'_>, cause: Cause, part: &str) -> u64 {
     scaled(facts.paused_ns(cause), after, before.saturating_add(after))
 }
 
-/// CPUs that the program may use, where it has more lanes than that.
+/// The number of CPUs that the program may use, if it has more lanes.
 pub(crate) fn more_lanes_than_cpus(facts: &Facts<'_>) -> Option<usize> {
     facts.context.cpus().filter(|cpus| facts.lanes > *cpus)
 }
 
-/// They shorten pauses, not the time to stop: fewer lanes have less young memory and collect
-/// more often.
+/// They shorten pauses, not the time to stop: fewer lanes have less young memory and collect more often.
 fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
     let noun = facts.runtime.lane.1;
     let fewer = match too_many {

@@ -1,13 +1,11 @@
 //! `preempted`: other processes ran on the CPUs while the program had work.
 //!
-//! Cost: wall-clock time in which at least one thread of the program wanted a
-//! CPU on which a thread of another process ran, and no quota explains it; each
-//! moment once. Every machine has some of this (the kernel's own threads, a
-//! shell), and on many CPUs there is always one that is taken for a moment: what
-//! counts is the share of an average lane's time, and the share of the wall clock
-//! inside pauses, where one held thread holds all. A twentieth of either is more
-//! than housekeeping takes. The recorder's own threads are left out: they are the
-//! tracer's cost. Only kernel events that name who ran can show it.
+//! Cost: wall-clock time in which at least one thread of the program wanted a CPU on which a thread of another
+//! process ran, and no quota explains it; each moment once. Every machine has some of this (the kernel's own threads,
+//! a shell), and among many CPUs one is always taken for a moment. What counts is the share of an average lane's
+//! time, and the share of the wall clock inside pauses, where one held thread holds all. A twentieth of either is
+//! more than housekeeping takes. The recorder's own threads are left out: they are the tracer's cost. Only kernel
+//! events that name the thread that ran can show it.
 
 use super::{Cost, Facts, Rule, STOP, Verdict, evidence, longest, needs, recorder_ns};
 use crate::blame::held::{Held, Part};
@@ -41,7 +39,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     if of_a_lane.max(facts.share(inside)) < RULE.share_min {
         return None;
     }
-    // Who took less than a tenth of the worst is left to the evidence.
+    // A process that took less than a tenth of the worst appears only in the evidence.
     let worst = takers.first().map_or(0, |taker| taker.1.ns());
     let big = takers.iter().take(NAMED_MAX).filter(|taker| taker.1.ns().saturating_mul(10) >= worst);
     let named: Vec<String> = big.map(|taker| called(facts.names, taker.0).to_owned()).collect();
@@ -65,7 +63,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.seen(seen).remedies(remedies(facts, takers.first().map(|taker| taker.0))))
 }
 
-/// Who ran instead, worst first; not the recorder.
+/// The processes that ran instead, worst first, without the recorder.
 fn takers<'a>(facts: &Facts<'_>, held: &'a Held) -> Vec<(NameId, &'a Part, Tid)> {
     let others = held.by_name.iter().filter(|(name, _)| !facts.recorder.contains(*name));
     let mut takers: Vec<_> = others.map(|(name, (part, tid))| (*name, part, *tid)).collect();

@@ -1,4 +1,4 @@
-//! A rule as data, its verdict, and how verdicts become findings. Refuses to know a rule.
+//! A rule as data, its verdict, and how verdicts become findings. Refuses to know any particular rule.
 
 use super::facts::Facts;
 use super::needs::Need;
@@ -7,10 +7,10 @@ use crate::results::{Checked, Outcome};
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Claim, Confidence, Evidence, Figure, Finding, Remedy, Severity};
 
-/// Cost below which nothing is reported, whatever its share: a person does not
-/// feel it, and a recording of a second would report a single scheduling slice.
+/// Cost below which nothing is reported, whatever its share: a person does not feel it, and a recording of one second
+/// would report a single time slice.
 const COST_MIN_NS: u64 = 10_000_000;
-/// The same for memory: less is noise beside a runtime's own tables and areas.
+/// Memory below which nothing is reported: less is noise compared with a runtime's own tables and areas.
 pub const COST_MIN_BYTES: u64 = 32 << 20;
 
 /// The sum of times to stop.
@@ -30,33 +30,33 @@ pub const IDLE: Figure =
 pub struct Rule {
     /// Its stable name, unique among the rules of a runtime.
     pub id: &'static str,
-    /// Its place in the list of what was checked.
+    /// Its position in the list of what was checked.
     pub order: u16,
-    /// What it has to see.
+    /// What it needs to see.
     pub needs: Option<&'static Need>,
-    /// Rules that explain the same time better: where one of them finds at least half
-    /// of this one's cost, this one is silent. A cause has one name.
+    /// Rules that explain the same time better: where one of them finds at least half of this one's cost, this one is
+    /// silent. A cause has one name.
     pub yields_to: &'static [&'static str],
-    /// Ids of findings that are parts of the account, of which it explains something: its cost is taken off theirs.
+    /// Ids of findings that are parts of the account and that it partly explains: its cost is subtracted from theirs.
     pub explains: &'static [&'static str],
-    /// It is such a part, and says what no rule explains.
+    /// It is such a part, and reports what no rule explains.
     pub rest: bool,
-    /// It speaks from this share of the wall clock, or of the resident memory,
+    /// Minimum share of the wall clock, or of the resident memory.
     pub share_min: f64,
-    /// or where one alone takes so long,
+    /// It also reports if a single occurrence takes this long, nanoseconds.
     pub long_ns: Option<u64>,
-    /// and from so many bytes; above 0 where it is about memory.
+    /// Minimum number of bytes; above 0 for rules about memory.
     pub bytes_min: u64,
-    /// What else `check` asks for, in words that go on after the share.
+    /// Further conditions of `check`, in words that follow the share.
     pub also: &'static str,
-    /// Why from there.
+    /// Why the threshold is there.
     pub why: &'static str,
-    /// Whether it holds, over the whole recording.
+    /// Checks whether it holds, over the whole recording.
     pub check: fn(&Facts<'_>) -> Option<Verdict>,
 }
 
 impl Rule {
-    /// A rule that finds nothing: what others need not say.
+    /// A rule that finds nothing: the defaults of others.
     pub const BLANK: Rule = Rule {
         id: "",
         order: u16::MAX,
@@ -72,7 +72,7 @@ impl Rule {
         check: |_| None,
     };
 
-    /// From where on it speaks, in words.
+    /// Its threshold, in words.
     pub(crate) fn threshold(&self) -> String {
         let mut text = format!("{:.0} %", self.share_min * 100.0);
         if self.bytes_min > 0 {
@@ -101,19 +101,19 @@ pub enum Cost {
     Time(u64),
     /// Resident bytes.
     Memory {
-        /// So many
+        /// The bytes that it costs.
         bytes: u64,
-        /// of so many in all.
+        /// All resident bytes.
         of: u64,
     },
 }
 
-/// How a claim says its cost.
+/// How a claim states its cost.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Says {
     /// "2.00 s of 10.0 s (20 %)".
     Share,
-    /// "2.00 s of 10.0 s on each (20 %)": of every CPU.
+    /// "2.00 s of 10.0 s on each (20 %)": for every CPU.
     ShareOfEach,
     /// "2.00 s (20 % of 10.0 s)".
     Bracketed,
@@ -121,27 +121,27 @@ pub enum Says {
     Amount,
 }
 
-/// A rule's yes: its claim in parts (what, its cost, the rest), and what stands under it.
+/// The positive result of a rule: its claim in parts (what, its cost, the rest), with evidence and remedies.
 pub struct Verdict {
     cost: Cost,
     confidence: Confidence,
     what: String,
     says: Says,
     rest: String,
-    /// What single parts of the account that it explains have of its cost; others have all of it.
+    /// Its cost in single parts of the account that it explains; for parts not listed, its whole cost.
     explains_ns: Vec<(&'static str, u64)>,
     evidence: Vec<Evidence>,
     remedies: Vec<Remedy>,
-    /// The longest that it took at once.
+    /// The longest single occurrence, nanoseconds.
     longest_ns: u64,
-    /// It comes before all others, whatever they cost.
+    /// Whether it ranks before all others, whatever they cost.
     first: bool,
     /// Ids of findings that follow from it.
     covers: &'static [&'static str],
 }
 
 impl Verdict {
-    /// That `what` costs `cost`.
+    /// The verdict that `what` costs `cost`.
     pub fn new(cost: Cost, confidence: Confidence, what: impl Into<String>) -> Verdict {
         Verdict {
             cost,
@@ -158,54 +158,54 @@ impl Verdict {
         }
     }
 
-    /// Goes on after the cost with `rest`, to the full stop.
+    /// Continues the claim after the cost with `rest`, up to the full stop.
     pub fn then(self, rest: impl Into<String>) -> Verdict {
         Verdict { rest: rest.into(), ..self }
     }
 
-    /// This part of the account, which its rule explains, has so much of its cost; all of it where this is not said.
+    /// Sets its cost in this part of the account, which its rule explains; by default its whole cost.
     pub fn explaining(mut self, part: &'static str, ns: u64) -> Verdict {
         self.explains_ns.push((part, ns));
         self
     }
 
-    /// Says its cost in another way.
+    /// States its cost in another way.
     pub fn says(self, says: Says) -> Verdict {
         Verdict { says, ..self }
     }
 
-    /// What was seen, after what was before.
+    /// Appends evidence.
     pub fn seen(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Verdict {
         self.evidence.extend(evidence);
         self
     }
 
-    /// What to change, best first, after what was before.
+    /// Appends remedies, best first.
     pub fn remedies(mut self, remedies: impl IntoIterator<Item = Remedy>) -> Verdict {
         self.remedies.extend(remedies);
         self
     }
 
-    /// The longest that it took at once: see [`Rule::long_ns`].
+    /// The longest single occurrence: see [`Rule::long_ns`].
     pub fn longest(self, longest_ns: u64) -> Verdict {
         Verdict { longest_ns, ..self }
     }
 
-    /// Whether it comes before all others, whatever they cost.
+    /// Whether it ranks before all others, whatever they cost.
     pub fn first(self, first: bool) -> Verdict {
         Verdict { first, ..self }
     }
 
-    /// These findings follow from it and are part of its cost, so they are not findings of their own.
+    /// These findings follow from it and are part of its cost, so they are not reported on their own.
     pub fn covering(self, covers: &'static [&'static str]) -> Verdict {
         Verdict { covers, ..self }
     }
 
-    /// Without what others explain.
+    /// Subtracts what others explain.
     fn without(self, ns: u64) -> Verdict {
         match self.cost {
             Cost::Time(all) if ns > 0 => {
-                // What is most of the whole need not be most of the rest.
+                // The largest share of the whole need not be the largest of the rest.
                 let rest = ", beyond what other findings explain.".to_owned();
                 Verdict { cost: Cost::Time(all.saturating_sub(ns)), rest, ..self }
             }
@@ -241,28 +241,28 @@ impl Verdict {
 struct Found {
     rule: &'static Rule,
     verdict: Verdict,
-    /// Of the wall clock, or of the resident memory.
+    /// Share of the wall clock, or of the resident memory.
     share: f64,
-    /// Its place among the others: the larger, the earlier.
+    /// Its rank among the others: larger is earlier.
     rank: f64,
 }
 
 impl Found {
-    /// `explained`: what others found of its cost, where it says the rest.
+    /// `explained`: the part of its cost that others found, if it reports the rest.
     fn by(rule: &'static Rule, facts: &Facts<'_>, explained: u64) -> Option<Found> {
         let verdict = (rule.check)(facts)?.without(explained);
         let share = verdict.share(facts);
         rule.speaks(&verdict, share).then_some(Found { rule, verdict, share, rank: share })
     }
 
-    /// In nanoseconds or bytes.
+    /// Nanoseconds or bytes.
     fn cost(&self) -> u64 {
         match self.verdict.cost {
             Cost::Time(cost) | Cost::Memory { bytes: cost, .. } => cost,
         }
     }
 
-    /// What of its cost the part `id` of the account has.
+    /// Its cost in part `id` of the account.
     fn explains_of(&self, id: &str) -> u64 {
         let Cost::Time(cost_ns) = self.verdict.cost else { return 0 };
         let told = self.verdict.explains_ns.iter().find(|(part, _)| *part == id);
@@ -293,9 +293,8 @@ impl Found {
     }
 }
 
-/// Every finding of `rules`, most costly first; empty: nothing found. A quota that ran out in
-/// most of its periods comes before all: in such a period the program got all that
-/// it may have, so a neighbour did not make it less.
+/// Every finding of `rules`, most costly first; empty: nothing found. A quota that ran out in most of its periods
+/// ranks before all others: in such a period the program got all that it may have, so a neighbour did not reduce it.
 pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
     let (rests, causes): (Vec<&Rule>, Vec<&Rule>) = rules.iter().copied().partition(|rule| rule.rest);
     let mut found: Vec<Found> = causes.into_iter().filter_map(|rule| Found::by(rule, facts, 0)).collect();
@@ -309,8 +308,8 @@ pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
         let ranks = || causes.iter().map(|one| one.rank);
         let (last, most) = (ranks().fold(1.0, f64::min), ranks().fold(0.0, f64::max));
         let rest = Found::by(rule, facts, explained).map(|rest| {
-            // What explains a good part of it says more than the rest; so does one cause that is as large as half of it,
-            // since a rest is of several causes.
+            // A cause that explains a good part of it says more than the rest. So does a single cause half as large,
+            // since a rest has several causes.
             let rank = match () {
                 () if explained.saturating_mul(2) >= rest.cost() => rest.rank.min(last),
                 () if most * 2.0 >= rest.rank => rest.rank.min(most),
@@ -320,7 +319,7 @@ pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
         });
         found.extend(rest);
     }
-    // Time and memory have the share in common.
+    // The share makes time and memory comparable.
     found.sort_by(|one, other| {
         let first = other.verdict.first.cmp(&one.verdict.first);
         first
@@ -333,7 +332,7 @@ pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
     findings
 }
 
-/// What each rule came to, in the rules' order.
+/// The result of each rule, in the rules' order.
 pub fn checked(rules: &[&'static Rule], facts: &Facts<'_>, findings: &[Finding]) -> Vec<Checked> {
     let one = |rule: &&'static Rule| {
         let id = rule.id;
@@ -349,7 +348,7 @@ pub fn checked(rules: &[&'static Rule], facts: &Facts<'_>, findings: &[Finding])
     rules.iter().map(one).collect()
 }
 
-/// A quarter of the wall clock dominates; a twentieth is felt.
+/// A quarter of the wall clock dominates; a twentieth is noticeable.
 fn severity(share: f64) -> Severity {
     match share {
         share if share >= 0.25 => Severity::Severe,

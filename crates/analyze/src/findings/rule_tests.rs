@@ -1,4 +1,4 @@
-//! What each rule says, and when it is silent.
+//! What each rule reports, and when it is silent.
 
 use super::*;
 

@@ -1,9 +1,10 @@
-//! `too-little-parallelism`: some lanes have work, and fewer of them than CPUs could serve.
+//! `too-little-parallelism`: some lanes have work, but fewer than the CPUs could serve.
 //!
-//! Cost: over the moments at which any lane had work, the part of the lanes that could work and had none: what dividing
-//! their work evenly would save, at most. Each thread that waits for time, for input or for a call explains one lane
-//! without work, and a program in which one lane at a time ever worked may be sequential on purpose: both are no findings.
-//! It is not where a thread waits for the end of the one at work: what was divided was divided unevenly.
+//! Cost: over the moments at which any lane had work, the share of lanes that could have had work and had none: an
+//! upper bound of what an even division of their work would save. Each thread that waits for time, for input or for a
+//! call explains one lane without work, and a program in which only one lane at a time ever worked may be sequential
+//! on purpose: neither is a finding. A thread that waits for the working one to end proves the opposite: the work was
+//! divided, but unevenly.
 
 use super::looks::at_least;
 use super::with_work::{TWO_MIN, WithWork, seen};
@@ -12,9 +13,9 @@ use crate::results::waits::{Kind, Waits};
 use rtscope_model::units::percent;
 use rtscope_model::{Confidence, Doing, Remedy, WaitKind};
 
-/// Of the wall clock outside pauses: with more in which no lane had work, the program waits for some.
+/// Share of the wall clock outside pauses: if no lane had work for longer, the program waits for some.
 const NONE_MAX: f64 = 0.05;
-/// Of looks while a lane is idle: from here on a thread waits for the end of the one at work most of the time.
+/// Share of looks while a lane is idle: from here on a thread mostly waits for the working one to end.
 const WAITED_MIN: f64 = 0.5;
 
 pub(super) static RULE: Rule = Rule {
@@ -40,7 +41,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     }
     let ns = with_work.lost_to_waits_ns(waits);
     let what = format!("Too few {} had work, which cost up to ", facts.runtime.lane.1);
-    // A quota need not be of whole CPUs.
+    // A quota need not be a whole number of CPUs.
     let could = format!("{:.1}", with_work.could).trim_end_matches(".0").to_owned();
     let rest = format!(": {:.1} had work on average, and CPUs were there for {could}.", with_work.mean);
     let verdict = Verdict::new(Cost::Time(ns), Confidence::Medium, what).then(rest);
@@ -51,8 +52,8 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.seen(seen(facts).into_iter().chain(waits)).remedies(remedies(facts)))
 }
 
-/// Looks at which a thread waited for the end of one that runs or could run, as a share of all. One that waits for a lock
-/// may have nothing else to do: so does a main thread whose only worker does everything.
+/// Looks at which a thread waited for a running or runnable one to end, as a share of all. A thread that waits for a
+/// lock may have nothing else to do, such as a main thread whose only worker does everything.
 fn waited_for_work(waits: &Waits) -> f64 {
     let for_work =
         |kind: &&Kind| kind.kind == WaitKind::Child && matches!(kind.holder, Some(Doing::Runs | Doing::Ready));

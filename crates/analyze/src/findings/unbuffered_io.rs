@@ -1,8 +1,8 @@
 //! `unbuffered-io`: the kernel works for calls that read or write a few bytes each.
 //!
-//! A call costs a fraction of a microsecond however little it moves; what it moves costs as much from some kilobytes on.
-//! Cost: the kernel's part of the program's time in such calls, over the lanes that had work. Refuses conversations, whose
-//! calls are followed by waiting for the answer: they could not be put together.
+//! A call costs a fraction of a microsecond however little it moves; the data cost as much only from some kilobytes
+//! on. Cost: the kernel's part of the program's time in such calls, divided by the lanes that had work. Refuses
+//! conversations, whose calls are followed by a wait for the answer: they could not be merged.
 
 use super::collected::{SAMPLES_MANY, SAMPLES_MIN, served};
 use super::{Cost, Facts, Rule, Verdict, needs, sure};
@@ -13,9 +13,9 @@ use rtscope_model::units::{bytes, counted};
 const READS: [&str; 5] = ["kernel:read", "kernel:readv", "kernel:pread64", "kernel:preadv", "kernel:preadv2"];
 const WRITES: [&str; 5] = ["kernel:write", "kernel:writev", "kernel:pwrite64", "kernel:pwritev", "kernel:pwritev2"];
 
-/// With fewer bytes on average nearly all of a call is the call itself.
+/// With a smaller mean, nearly all of the cost is the call itself.
 const BYTES_MAX: u64 = 512;
-/// A thread that converses sleeps at each call or at every other.
+/// A thread that converses sleeps at every call or every second one.
 const CALLS_PER_SLEEP_MIN: u64 = 4;
 
 pub(super) static RULE: Rule = Rule {

@@ -1,33 +1,33 @@
-//! How lanes' work fell together: what rules about too little of it have in common. Owns what lanes without work could
-//! have done, and how that is said; refuses to say why they had none.
+//! How the work of lanes overlapped: the common part of rules about too little parallel work. Owns what lanes without
+//! work could have done, and its wording; refuses to say why they had none.
 
 use super::Facts;
 use crate::results::waits::Waits;
 use rtscope_model::units::{counted, duration, percent};
 use rtscope_model::{Evidence, LaneAccount};
 
-/// Of the wall clock: less is not mentioned.
+/// Share of the wall clock: less is not mentioned.
 pub(crate) const MENTIONED_MIN: f64 = 0.01;
 
-/// How lanes' work fell together.
+/// How the work of lanes overlapped.
 #[derive(Debug)]
 pub(crate) struct WithWork {
-    /// Of the wall clock outside pauses: no lane had any,
+    /// Share of the wall clock outside pauses in which no lane had work.
     pub none: f64,
-    /// two at least had.
+    /// Share in which at least two lanes had work.
     pub two: f64,
-    /// So many had, on average where any had.
+    /// Mean number of lanes with work while any had some.
     pub mean: f64,
-    /// So many could have had some: as many as there are lanes, or CPUs.
+    /// Number of lanes that could have had work: the lanes or the CPUs, whichever are fewer.
     pub could: f64,
-    /// Lanes without, on average where some had work and fewer than could.
+    /// Mean number of such lanes without work while some had work and fewer than could.
     pub without: f64,
-    /// Wall clock that even division of the work would save.
+    /// Wall-clock time that an even division of the work would save.
     pub lost_ns: u64,
 }
 
 impl WithWork {
-    /// `None`: the account does not have it, or nobody knows how many CPUs there were.
+    /// `None`: the account lacks it, or the number of CPUs is not known.
     pub fn of(facts: &Facts<'_>) -> Option<WithWork> {
         let account = facts.account?;
         let could = facts.context.cpus_available()?.min(account.lanes.len() as f64);
@@ -55,32 +55,32 @@ impl WithWork {
     }
 }
 
-/// Lanes with work, on average where any had: what one of them spends costs the run that part of it. `None`: none had,
-/// or the account does not have it.
+/// Mean number of lanes with work while any had some: what one lane spends costs the run that fraction of it. `None`:
+/// none had work, or the account lacks it.
 pub(crate) fn at_work(with_work_ns: &[u64]) -> Option<f64> {
     let any = with_work_ns.iter().enumerate().skip(1);
     let (lanes, all) = any.fold((0.0, 0), |sum, (lanes, ns)| (sum.0 + lanes as f64 * *ns as f64, sum.1 + *ns));
     (all > 0).then(|| lanes / all as f64)
 }
 
-/// Of the wall clock outside pauses: with less in which two lanes had work, a program is not meant to be parallel.
+/// Share of the wall clock outside pauses: if two lanes had work for less, the program is not meant to be parallel.
 pub(crate) const TWO_MIN: f64 = 0.05;
 
 impl WithWork {
-    /// Wall clock that even division would save, without what threads explain that wait for time, for input or for a call:
-    /// each of them is why one lane has no work.
+    /// Wall-clock time that an even division would save, without what threads that wait for time, for input or for a
+    /// call explain: each of them is the reason for one lane without work.
     pub fn lost_to_waits_ns(&self, waits: &Waits) -> u64 {
         let explained = outside(waits) / self.without.max(f64::EPSILON);
         (self.lost_ns as f64 * (1.0 - explained).max(0.0)) as u64
     }
 }
 
-/// Threads at a look that wait for what no other thread could bring.
+/// Threads per look that wait for something no other thread could bring.
 fn outside(waits: &Waits) -> f64 {
     waits.kinds.iter().filter(|kind| kind.kind.is_for_outside()).map(|kind| kind.threads_mean).sum()
 }
 
-/// For how long how many had work, and which lane had most of it.
+/// How long how many lanes had work, and which lane had most of it.
 pub(crate) fn seen(facts: &Facts<'_>) -> Vec<Evidence> {
     let Some(account) = facts.account else { return Vec::new() };
     let (one, many) = facts.runtime.lane;

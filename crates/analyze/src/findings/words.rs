@@ -1,4 +1,4 @@
-//! Sentences that several rules say under their claims. Refuses to judge.
+//! Sentences that several rules put under their claims. Refuses to judge.
 
 use super::facts::{Facts, evidence};
 use crate::kernel::code::{LATE_MIN_NS, Waits, called};
@@ -8,7 +8,7 @@ use rtscope_model::{Cause, CodeKind, Evidence, SymbolId, Symbols};
 /// Places in the code named in a piece of evidence.
 const CODE_NAMED_MAX: usize = 3;
 
-/// So many samples of waits are more than chance.
+/// This many samples of waits are more than chance.
 pub(crate) const SAMPLES_SURE: u64 = 5;
 
 /// Where samples found the code in waits: "87 of 92 samples in foreign code, 85 of
@@ -26,10 +26,10 @@ pub(crate) fn found_in(facts: &Facts<'_>, waits: &Waits, kind: CodeKind, what: &
     format!("{found} of {} samples found it in {what}: {places}", waits.samples)
 }
 
-/// "a", "a and b": places that hold most, or what to say where none is known.
+/// "a", "a and b": the places with the largest share, or `unknown` if there are none.
 pub(crate) fn listed_code(symbols: &Symbols, places: &[(SymbolId, u64)], unknown: &str) -> String {
     let worst = places.first().map_or(0, |place| place.1);
-    // What has less than a fifth of the worst is left to the evidence.
+    // A place with less than a fifth of the worst appears only in the evidence.
     let big = places.iter().take(2).filter(|place| place.1.saturating_mul(5) >= worst);
     let named: Vec<_> = big.map(|place| format!("`{}`", called(symbols.get(place.0)))).collect();
     if named.is_empty() { unknown.to_owned() } else { named.join(" and ") }

@@ -1,10 +1,9 @@
-//! Where the program's code was: samples of its threads, kept as far back as open
-//! pauses can ask, and summed up over the recording. Owns the history, the sums and
-//! whose code a sample counts for; what that means for a wait is `blame`'s.
+//! Where the program's code was: samples of its threads, kept as far back as open pauses need, and summed over
+//! the recording. Owns the history, the sums, and whose code a sample counts for; `blame` decides what that means
+//! for a wait.
 //!
-//! A sample stands for so much CPU time. A wait shorter than that is mostly not
-//! hit, but many such waits are hit in proportion: the shares of [`Waits`] hold for
-//! all of them together, which no single wait can tell.
+//! A sample stands for a fixed amount of CPU time. Samples miss most shorter waits, but hit many such waits in
+//! proportion: the shares of [`Waits`] hold for all of them together, and say nothing about a single wait.
 
 use super::purposes::{Purposes, spent};
 use crate::basis::lately;
@@ -13,36 +12,35 @@ use crate::results::{BlamedPause, Code, Place};
 use rtscope_model::{Cause, CausePiece, CodeKind, CodeSample, Found, Pause, Symbol, SymbolId, Symbols, Tid, Time};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// Samples kept per thread, at most.
+/// Maximum number of samples kept per thread.
 const HISTORY_MAX: usize = 16_384;
 const THREADS_MAX: usize = 4_096;
-/// Symbols summed up apart, at most; the rest is the unknown one.
+/// Maximum number of symbols summed separately; the rest counts as the unknown symbol.
 const SYMBOLS_MAX: usize = 65_536;
-/// Places told.
+/// Maximum number of places in the results.
 const TOP_MAX: usize = 50;
-/// Two records of one switch lie closer together than this.
+/// Two records of one switch are closer together than this.
 const SAME_SWITCH_NS: u64 = 100_000;
-/// A wait in which a lane has a CPU for less than this is none that its code has to
-/// answer for: code that allocates comes to a safepoint within microseconds, but a lane
-/// that goes back to work just then misses the request, and GHC asks again after a
-/// millisecond.
+/// A wait in which a lane has a CPU for less than this is not held against its code: code that allocates reaches a
+/// safepoint within microseconds, but a lane that resumes just then misses the request, and GHC asks again only after
+/// a millisecond.
 pub const LATE_MIN_NS: u64 = 1_500_000;
 
-/// One place that was found most often.
+/// The place that samples found most often.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Majority {
-    /// Whose code.
+    /// The owner of the code.
     pub kind: CodeKind,
-    /// Where, most often.
+    /// The place found most often.
     pub symbol: SymbolId,
 }
 
 /// CPU time of one kind of wait, and where samples found the code meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
-    /// Their pieces: exact.
+    /// Their pieces, exactly.
     pub lengths: Lengths,
-    /// CPU time that samples stand for, by whose code and where.
+    /// CPU time that samples stand for, by owner and place of the code, nanoseconds.
     pub places: BTreeMap<(CodeKind, SymbolId), u64>,
     pub samples: u64,
 }
@@ -70,13 +68,12 @@ impl Waits {
         if all > 0 { self.sampled_ns(kind) as f64 / all as f64 } else { 0.0 }
     }
 
-    /// The part of these waits that was in code of `kind`, nanoseconds, by its share of
-    /// the samples.
+    /// The part of these waits that was in code of `kind`, by its share of the samples, nanoseconds.
     pub fn part_ns(&self, kind: CodeKind) -> u64 {
         (self.lengths.ns as f64 * self.share(kind)) as u64
     }
 
-    /// Sampled CPU time in places that `is`, nanoseconds.
+    /// Sampled CPU time in places that `is` accepts, nanoseconds.
     pub fn found_ns(&self, is: impl Fn(SymbolId) -> bool) -> u64 {
         self.places.iter().filter(|(key, _)| is(key.1)).map(|(_, ns)| *ns).sum()
     }
@@ -104,21 +101,19 @@ pub struct CodeSamples {
     samples: u64,
     /// CPU time that one sample stands for, nanoseconds; 0: none was seen.
     pub period_ns: u64,
-    /// On a CPU while the world waited for a lane to stop, where that took at least
-    /// [`LATE_MIN_NS`] in one wait.
+    /// Time on a CPU while the world waited for a lane to stop, in waits where that took at least [`LATE_MIN_NS`].
     pub stops: Waits,
-    /// Asleep in a foreign call while the world waited for its lane to stop: places
-    /// are the kernel's, with the time slept there.
+    /// Time asleep in a foreign call while the world waited for its lane to stop: places are the kernel's, with the
+    /// time slept there.
     pub asleep: Waits,
-    /// While collections did their work: pieces are these, samples are of every
-    /// thread of the program.
+    /// The work of collections: pieces are the collections, samples are of every thread of the program.
     pub collects: Waits,
     /// All samples of running threads by what the CPU did.
     pub purposes: Purposes,
 }
 
 impl CodeSamples {
-    /// Takes one sample; `symbols` are those that it refers to.
+    /// Takes one sample, which refers to `symbols`.
     pub fn take(&mut self, time: Time, sample: &CodeSample, symbols: &Symbols) {
         if let Found::Running { ns } = sample.what {
             self.purposes.add(spent(sample, symbols), ns);
@@ -126,7 +121,7 @@ impl CodeSamples {
         self.push(time, sample);
     }
 
-    /// As [`CodeSamples::take`], but for what the CPU did.
+    /// Like [`CodeSamples::take`], but without the sums of what the CPU did.
     pub fn push(&mut self, time: Time, sample: &CodeSample) {
         self.seen = true;
         if let Found::Running { ns } = sample.what {
@@ -139,7 +134,7 @@ impl CodeSamples {
             return;
         }
         let history = self.threads.entry(sample.tid).or_default();
-        // Streams of several CPUs are merged: a tiny disorder is levelled.
+        // Merged streams of several CPUs are slightly out of order; this evens it out.
         let time = history.back().map_or(time, |last| time.max(last.0));
         lately::push(history, (time, *sample), HISTORY_MAX);
     }
@@ -168,8 +163,8 @@ impl CodeSamples {
         })
     }
 
-    /// Whose code `tid` was found in most often in `[from, to]`, and where; `None`
-    /// without a sample.
+    /// The owner of the code in which `tid` was found most often in `[from, to]`, and the place; `None` without
+    /// a sample.
     pub fn majority(&self, tid: Tid, from: Time, to: Time, symbols: &Symbols) -> Option<Majority> {
         let mut waits = Waits::default();
         for (sample, ns) in self.running(tid, from, to) {
@@ -182,7 +177,7 @@ impl CodeSamples {
         Some(Majority { kind, symbol })
     }
 
-    /// Where in the kernel `tid` waits since it left its CPU at `since`, where that was seen.
+    /// Where in the kernel `tid` waits since it left its CPU at `since`, if that was seen.
     pub fn waits(&self, tid: Tid, since: Time) -> Option<&CodeSample> {
         let history = self.threads.get(&tid)?;
         let first = history.partition_point(|sample| sample.0 < since.minus(SAME_SWITCH_NS));
@@ -191,8 +186,8 @@ impl CodeSamples {
         waits.min_by_key(|(at, _)| at.since(since).max(since.since(*at))).map(|(_, sample)| sample)
     }
 
-    /// A pause has its causes: sums up where the code was meanwhile. A lane's last
-    /// steps before it stops are the program's; the leader's are the runtime's.
+    /// A pause has its causes: sums up where the code was meanwhile. A lane's last steps before it stops belong to
+    /// the program, the leader's to the runtime.
     pub fn pause(&mut self, blamed: &BlamedPause, symbols: &Symbols) {
         let pause = &blamed.pause;
         let keeps = |piece: &&CausePiece| piece.cause.on_a_cpu() && stopping(pause, piece);
@@ -203,7 +198,7 @@ impl CodeSamples {
             let found: Vec<(CodeSample, u64)> =
                 self.running(tid, piece.from, piece.to).map(|(sample, ns)| (*sample, ns)).collect();
             match (late, piece.cause, piece.code) {
-                // On a CPU the place is the foreign code's, asleep the kernel's.
+                // On a CPU the place is in foreign code; asleep it is in the kernel.
                 (true, Cause::ForeignCall, Some(code)) if symbols.get(code).kind == CodeKind::Kernel => {
                     self.asleep.piece(piece);
                     self.asleep.add(CodeKind::Foreign, code, piece.ns());
@@ -238,13 +233,13 @@ impl CodeSamples {
         found.into_iter().for_each(|((kind, symbol), ns)| self.collects.add(kind, symbol, ns));
     }
 
-    /// CPU time found in places that `is`, nanoseconds, over the whole recording.
+    /// CPU time found in places that `is` accepts, over the whole recording, nanoseconds.
     pub fn running_ns(&self, symbols: &Symbols, is: impl Fn(&Symbol) -> bool) -> u64 {
         self.sums.iter().filter(|(id, _)| is(symbols.get(**id))).map(|(_, sum)| sum.running_ns).sum()
     }
 
-    /// Forgets what no open pause can ask for: but for the last sample of a thread that `lives`,
-    /// which may still tell where it waits.
+    /// Forgets what no open pause needs, except the last sample of a thread that `lives`, which may still show where
+    /// it waits.
     pub fn prune(&mut self, before: Time, lives: impl Fn(Tid) -> bool) {
         let full = self.threads.len() >= THREADS_MAX;
         self.threads.retain(|tid, history| {
@@ -268,7 +263,7 @@ impl CodeSamples {
             }
         };
         let mut top: Vec<Place> = self.sums.iter().filter(|(_, sum)| sum.running_ns > 0).map(place).collect();
-        // Places of one name are told apart by all that is shown of them.
+        // Places with the same name are distinguished by everything else that is shown of them.
         let named = |place: &Place| (place.symbol.clone(), place.module.clone(), place.source.clone(), place.waited_ns);
         top.sort_by_cached_key(|place| (std::cmp::Reverse(place.running_ns), named(place)));
         top.truncate(TOP_MAX);
@@ -277,21 +272,21 @@ impl CodeSamples {
     }
 }
 
-/// A symbol's name, or that it has none.
+/// The name of a symbol, or a phrase for an unnamed one.
 pub fn called(symbol: &Symbol) -> &str {
     if symbol.name.is_empty() { "unknown code" } else { &symbol.name }
 }
 
-/// A collector thread without work gives its CPU up again and again, or goes to
-/// sleep until it is told (GHC 9.6): it waits for the others, not for the kernel.
+/// A collector thread without work yields its CPU repeatedly, or sleeps until it is woken (GHC 9.6): it waits for the
+/// others, not for the kernel.
 fn waits_for_others(sample: &CodeSample, symbols: &Symbols) -> bool {
     let user = sample.user.map(|user| symbols.get(user).name.as_str());
     let door = symbols.get(sample.leaf).source.as_deref();
     user.is_some_and(|name| name.contains("yield")) || matches!(door, Some("sched_yield" | "futex"))
 }
 
-/// [`whose`] inside a collection: what the kernel does for the runtime's own
-/// bookkeeping of each one (GHC 9.6 asks for CPU time often) is the runtime's.
+/// [`whose`] inside a collection: the kernel's work for the runtime's own bookkeeping (GHC 9.6 asks for CPU time
+/// often) counts as the runtime's.
 fn works_for(sample: &CodeSample, symbols: &Symbols) -> (CodeKind, SymbolId) {
     match (whose(sample, symbols), symbols.get(sample.leaf).source.as_deref()) {
         ((CodeKind::Kernel, leaf), Some("clock_gettime" | "getrusage")) => (CodeKind::Runtime, leaf),
@@ -299,14 +294,13 @@ fn works_for(sample: &CodeSample, symbols: &Symbols) -> (CodeKind, SymbolId) {
     }
 }
 
-/// Whether a piece waits for a lane that is to stop, and not for the leader.
+/// Whether a piece waits for a lane that has to stop, and not for the leader.
 fn stopping(pause: &Pause, piece: &CausePiece) -> bool {
     piece.to <= pause.stopped && (piece.lane.is_none() || piece.lane != pause.leader)
 }
 
-/// Whose code a sample counts for, and its name. The kernel works for who called
-/// it: below another language's code it is that code's time. The C library is left
-/// out of this, because the runtime itself calls the kernel through it.
+/// Whose code a sample counts for, and its name. The kernel works for its caller: below another language's code it is
+/// that code's time. The C library is an exception, because the runtime itself calls the kernel through it.
 pub fn whose(sample: &CodeSample, symbols: &Symbols) -> (CodeKind, SymbolId) {
     let leaf = symbols.get(sample.leaf);
     let caller = sample.user.map(|user| (user, symbols.get(user)));

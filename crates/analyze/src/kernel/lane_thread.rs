@@ -1,21 +1,19 @@
-//! Which thread served a lane in one pause: the one thread of the program that
-//! was on a CPU at every event that the lane's own thread posted. Two
-//! candidates: unknown. Decided per pause, never per run: a lane's thread
-//! changes with every safe foreign call.
+//! Which thread served a lane in one pause: the one thread of the program that was on a CPU at every event that the
+//! lane's own thread posted. With two candidates: unknown. Decided per pause, never per run: a lane's thread changes
+//! with every safe foreign call.
 //!
-//! Owns the vote, and one inference on top of it: a thread serves one lane in
-//! a pause, so a thread that is certain for one lane is no candidate for
-//! another. Refuses memory of other pauses.
+//! Owns the vote, and one inference on top of it: a thread serves one lane in a pause, so a thread that is certain
+//! for one lane is no candidate for another. Refuses to remember other pauses.
 
 use crate::kernel::sched::Tracks;
 use crate::results::LaneThread;
 use rtscope_model::{LaneId, Tid, Time};
 use std::collections::BTreeMap;
 
-/// Moments of one lane.
+/// Moments of one lane in one pause.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaneMarks {
-    /// The lane.
+    /// The lane that posted them.
     pub lane: LaneId,
     /// Events of the collection that the lane's own thread posted.
     pub collection: Vec<Time>,
@@ -23,17 +21,16 @@ pub struct LaneMarks {
     pub stopped_green: Option<Time>,
     /// When it first ran a green thread again, if logged.
     pub ran_green: Option<Time>,
-    /// The lane was asleep in a wait that the runtime posts when it was asked to stop.
+    /// The lane was asleep at the request, in a wait that the runtime posts.
     pub waited: bool,
 }
 
-/// How a runtime's lanes and threads go together. Times are with the error of the clock where a
-/// method asks for it.
+/// How lanes and threads of a runtime belong together. Methods that need it take the error of the clock.
 pub trait LaneThreads {
-    /// The threads of a pause's lanes, as [`vote`].
+    /// The threads of a pause's lanes, as in [`vote`].
     fn votes(&mut self, marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes;
 
-    /// `parent`, a thread of the program, made `child`.
+    /// `parent`, a thread of the program, created `child`.
     fn forked(&mut self, _time: Time, _parent: Tid, _child: Tid) {}
 
     /// A thread of the program ended.
@@ -45,10 +42,10 @@ pub trait LaneThreads {
     /// A lane ends.
     fn deleted(&mut self, _lane: LaneId, _time: Time) {}
 
-    /// The lane says that `tid` serves it.
+    /// The runtime reported that `tid` serves the lane.
     fn told(&mut self, _lane: LaneId, _time: Time, _tid: Tid) {}
 
-    /// The thread of a lane's own, where lanes have those.
+    /// The lane's own thread, in runtimes whose lanes have one.
     fn own_thread(&self, _lane: LaneId) -> Option<Tid> {
         None
     }
@@ -59,7 +56,7 @@ pub trait LaneThreads {
     }
 }
 
-/// Any thread may serve any lane: decided anew in each pause.
+/// Any thread may serve any lane: decided separately for each pause.
 pub struct PerPause;
 
 impl LaneThreads for PerPause {
@@ -71,9 +68,9 @@ impl LaneThreads for PerPause {
 /// A lane's thread, and whether it took elimination to find it.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Served {
-    /// The thread.
+    /// The thread that serves the lane.
     pub tid: Tid,
-    /// Only by excluding threads of other lanes.
+    /// Found only by excluding threads of other lanes.
     pub by_elimination: bool,
 }
 
@@ -82,14 +79,13 @@ pub struct Served {
 pub struct Votes {
     /// Lanes with exactly one candidate.
     pub served: BTreeMap<LaneId, Served>,
-    /// Lanes with several: who they are.
+    /// Lanes with several candidates, and these.
     pub open: BTreeMap<LaneId, Vec<Tid>>,
 }
 
-/// The threads of a pause's lanes. `error_ns` is the largest difference between
-/// the clocks of marks and tracks. Where the kernel is known to leave out
-/// switches and the vote contradicts itself, threads that may have been on a
-/// CPU count, too.
+/// The threads of a pause's lanes. `error_ns` is the largest difference between the clocks of marks and tracks.
+/// Where the kernel is known to omit switches and the vote contradicts itself, threads that may have been on a CPU
+/// count, too.
 pub fn vote(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes {
     let votes = settle(candidates(marks, tracks, error_ns, false));
     let settled = |lane: &LaneMarks| {
@@ -104,7 +100,7 @@ pub fn vote(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes {
 fn candidates(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64, lenient: bool) -> BTreeMap<LaneId, Vec<Tid>> {
     let mut candidates: BTreeMap<LaneId, Vec<Tid>> = BTreeMap::new();
     for lane in marks {
-        // A lane that stood still posts nothing but, later, its next run.
+        // A lane that stood still posts nothing except, later, its next run.
         let moments = if lane.collection.is_empty() { lane.ran_green.as_slice() } else { lane.collection.as_slice() };
         let on = moments.iter().map(|at| tracks.on_cpu(at.minus(error_ns), at.plus(error_ns), lenient));
         let left = on.reduce(|left, on| left.into_iter().filter(|tid| on.contains(tid)).collect());
@@ -113,8 +109,7 @@ fn candidates(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64, lenient: bool
     candidates
 }
 
-/// The votes that candidates come to: a thread that is the only one for a lane is struck
-/// from the others.
+/// Turns candidates into votes: a thread that is the only candidate for one lane is removed from the others.
 pub(crate) fn settle(mut candidates: BTreeMap<LaneId, Vec<Tid>>) -> Votes {
     let mut served: BTreeMap<LaneId, Served> = BTreeMap::new();
     let mut by_elimination = false;
@@ -128,7 +123,7 @@ pub(crate) fn settle(mut candidates: BTreeMap<LaneId, Vec<Tid>>) -> Votes {
         }
         for (lane, tid) in &single {
             candidates.remove(lane);
-            // One thread for two lanes contradicts itself: neither is known.
+            // One thread for two lanes is a contradiction: both lanes stay unknown.
             if single.iter().filter(|other| other.1 == *tid).count() == 1 {
                 served.insert(*lane, Served { tid: *tid, by_elimination });
             }

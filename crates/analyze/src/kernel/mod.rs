@@ -1,6 +1,5 @@
-//! What the kernel and the recorder's samples say of threads: who had which CPU, which counters
-//! moved, where code was, which thread was there when a lane posted something. Refuses pauses
-//! and runtimes.
+//! What the kernel and the recorder's samples show about threads: which thread had which CPU, which counters moved,
+//! where code was, which thread was running when a lane posted something. Refuses pauses and runtimes.
 
 pub(crate) mod code;
 pub mod lane_thread;

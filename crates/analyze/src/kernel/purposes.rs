@@ -1,5 +1,5 @@
-//! What the CPU did: sampled CPU time by whose code it was, what the runtime's code was for, and whether a collection
-//! was at work. Owns these sums; refuses to name a function: what one is for comes with the sample.
+//! What the CPU did: sampled CPU time by the owner of the code, the purpose of the runtime's code, and whether a
+//! collection was at work. Owns these sums; refuses to name functions: a sample comes with its purpose.
 
 use crate::results::PurposeTime;
 use rtscope_model::{CodeKind, CodeSample, Pause, PurposeId, Symbols, Time};
@@ -8,17 +8,17 @@ use std::collections::BTreeMap;
 /// What CPU time was spent on.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Debug)]
 pub struct Spent {
-    /// Whether a collection was at work: from when all lanes had stopped until its work was done.
+    /// Whether a collection was at work: from all lanes stopped to its work done.
     pub inside: bool,
-    /// Whose code: the caller's, where the kernel or the C library worked for it; [`CodeKind::Kernel`] only where
-    /// it is not known for whom.
+    /// The owner of the code: the caller, if the kernel or the C library worked for it; [`CodeKind::Kernel`] only if
+    /// the caller is not known.
     pub kind: CodeKind,
     pub in_kernel: bool,
-    /// What the runtime's code was for; `None`: not the runtime's code, or not known.
+    /// The purpose of the runtime's code; `None`: not the runtime's code, or not known.
     pub purpose: Option<PurposeId>,
 }
 
-/// What a sample of a running thread stands for, outside of collections.
+/// What a sample of a running thread stands for outside collections.
 pub fn spent(sample: &CodeSample, symbols: &Symbols) -> Spent {
     let leaf = symbols.get(sample.leaf).kind;
     let kind = match (sample.purpose, sample.user) {
@@ -29,28 +29,29 @@ pub fn spent(sample: &CodeSample, symbols: &Symbols) -> Spent {
     Spent { inside: false, kind, in_kernel: leaf == CodeKind::Kernel, purpose: sample.purpose }
 }
 
-/// The sums. They hold all samples, each once.
+/// The sums. They include every sample once.
 #[derive(Debug, Default)]
 pub struct Purposes {
-    /// Nanoseconds for each.
+    /// Nanoseconds by use.
     pub sums: BTreeMap<Spent, u64>,
-    /// End of the last collection: a sample is in one only.
+    /// End of the last collection, so that a sample counts in only one.
     collected: Option<Time>,
 }
 
 impl Purposes {
-    /// Adds a sample, outside of collections until one is seen to have been at work.
+    /// Adds a sample; it counts as outside collections until [`Purposes::collect`] claims it.
     pub fn add(&mut self, spent: Spent, ns: u64) {
         let sum = self.sums.entry(spent).or_default();
         *sum = sum.saturating_add(ns);
     }
 
-    /// From when on samples are of the collection of `pause`, and of none before it.
+    /// The moment from which samples belong to the collection of `pause`, and to none before it.
     pub fn from(&self, pause: &Pause) -> Time {
         self.collected.map_or(pause.stopped, |collected| pause.stopped.max(collected.plus(1)))
     }
 
-    /// The samples that [`Purposes::from`] and the end of `pause` bound, which were added before, are inside of it.
+    /// Moves samples that were added before inside the collection: those from [`Purposes::from`] to the end
+    /// of `pause`.
     pub fn collect(&mut self, pause: &Pause, samples: impl IntoIterator<Item = (Spent, u64)>) {
         self.collected = self.collected.max(Some(pause.collected));
         let samples: Vec<(Spent, u64)> = samples.into_iter().collect();
@@ -65,7 +66,7 @@ impl Purposes {
         }
     }
 
-    /// Most time first.
+    /// The sums, most time first.
     pub fn list(&self) -> Vec<PurposeTime> {
         let of = |(spent, ns): (&Spent, &u64)| {
             let Spent { inside, kind, in_kernel, purpose } = *spent;

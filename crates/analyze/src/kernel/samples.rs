@@ -1,11 +1,10 @@
-//! The recorder's counters around an interval: did a quota run out, did the
-//! host take a CPU, was a thread switched out against its will.
+//! The recorder's counters around an interval: whether a quota ran out, the host took a CPU, or a thread was switched
+//! out against its will.
 //!
-//! Owns the bracket: the last sample before an interval and the first behind
-//! it. The recorder writes a quota's counters only when they have changed, so a
-//! new value stands for a change within the last sampling period (twice, and what
-//! the sampler was late): it says nothing of a wait that ended before. Refuses to say anything about an interval that is not bracketed. Keeps
-//! samples only as far back as open pauses can ask.
+//! Owns the bracket: the last sample before an interval and the first after it. The recorder writes a quota's
+//! counters only when they have changed, so a new value stands for a change within the last sampling period (or two,
+//! plus the sampler's delay): it says nothing about a wait that ended before. Refuses to judge an interval that is
+//! not bracketed. Keeps samples only as far back as open pauses need.
 
 use crate::basis::lately;
 use crate::results::Throttled;
@@ -16,15 +15,15 @@ const SERIES_MAX: usize = 16_384;
 const THREADS_MAX: usize = 4_096;
 const PROCESSES_MAX: usize = 4_096;
 
-/// One counter series: when seen, the value, and since when it may have held.
+/// One counter series: when it was seen, the value, and the earliest moment from which that value may have held.
 #[derive(Default)]
 struct Series<V> {
     points: VecDeque<(Time, V, Time)>,
 }
 
 impl<V: Copy> Series<V> {
-    /// Values of the last sample at or before `from` and the first at or
-    /// after `to`; the one before that where it cannot have changed by `to`.
+    /// Values of the last sample at or before `from` and of the first at or after `to`; instead of the latter, the
+    /// one before it if the counter cannot have changed by `to`.
     fn bracket(&self, from: Time, to: Time) -> Option<(V, V)> {
         let before = self.points.partition_point(|point| point.0 <= from).checked_sub(1)?;
         let mut after = self.points.partition_point(|point| point.0 < to);
@@ -46,14 +45,14 @@ impl<V: Copy> Series<V> {
 /// System calls of one kind.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Calls {
-    /// How many.
+    /// Number of calls.
     pub count: u64,
-    /// What they moved.
+    /// Bytes that they moved.
     pub bytes: u64,
 }
 
 impl Calls {
-    /// Bytes that one moves; none without any.
+    /// Bytes per call; 0 without calls.
     pub fn mean(self) -> u64 {
         self.bytes / self.count.max(1)
     }
@@ -63,7 +62,7 @@ impl Calls {
 pub struct Counters {
     /// Sampling period of quotas, nanoseconds; `None`: not known.
     period_ns: Option<u64>,
-    /// When the sampler was last late, and by how much.
+    /// When the sampler was last late, and the delay.
     late: (Time, u64),
     quota: BTreeMap<GroupId, Series<(u64, u64)>>,
     quota_ends: BTreeMap<GroupId, [(u64, u64, u64); 2]>,
@@ -75,13 +74,13 @@ pub struct Counters {
     totals: BTreeMap<Tid, (u64, u64, u64)>,
     /// Last counts of each process's calls that read, and that write.
     calls: BTreeMap<Pid, [Calls; 2]>,
-    /// There are counters at all.
+    /// Whether there are any counters.
     pub seen: bool,
     latest: Time,
 }
 
 impl Counters {
-    /// Counters of a recorder that looks at quotas each `period_ns`.
+    /// Counters of a recorder that samples quotas every `period_ns`.
     pub fn new(period_ns: Option<u64>) -> Self {
         Counters { period_ns, ..Counters::default() }
     }
@@ -122,15 +121,15 @@ impl Counters {
         self.latest = self.latest.max(time);
     }
 
-    /// Until when every quota and steal series speaks.
+    /// Until when every quota and steal series has values.
     pub fn covered(&self) -> Time {
         let quotas = self.quota.values().filter_map(|series| series.points.back()).map(|point| point.0);
         let stolen = self.stolen.values().filter_map(|series| series.points.back()).map(|point| point.0);
         quotas.chain(stolen).min().unwrap_or(self.latest)
     }
 
-    /// How long a quota of a covering group that ran out around `[from, to]` throttled, summed over CPU run queues,
-    /// nanoseconds; of several the longest.
+    /// How long a quota of a group around the program throttled it, if it ran out around `[from, to]`; summed over
+    /// CPU run queues, nanoseconds; the longest of several.
     pub fn quota_moved(&self, from: Time, to: Time) -> Option<u64> {
         let moved = self.quota.values().filter_map(|series| {
             let (before, after) = series.bracket(from, to)?;
@@ -150,33 +149,31 @@ impl Counters {
         })
     }
 
-    /// The same of groups that have a quota: without one there are no periods.
+    /// [`Counters::quota_totals`] of groups that have a quota: without one there are no periods.
     pub fn quotas_set(&self) -> impl Iterator<Item = Throttled> + '_ {
         let is_set = |group| self.quota_ends.get(&GroupId(group)).is_some_and(|[_, last]| *last != (0, 0, 0));
         self.quota_totals().filter(move |total| is_set(total.group))
     }
 
-    /// Time the host and interrupts took from `cpu` around `[from, to]`.
+    /// Time that the host and interrupts took from `cpu` around `[from, to]`, nanoseconds.
     pub fn stolen_ns(&self, cpu: Cpu, from: Time, to: Time) -> Option<u64> {
         let (before, after) = self.stolen.get(&cpu)?.bracket(from, to)?;
         Some(after.saturating_sub(before))
     }
 
-    /// Time that the host, and interrupts, took from each CPU over the whole
-    /// recording, nanoseconds.
+    /// Time that the host, and interrupts, took from each CPU over the whole recording, nanoseconds.
     pub fn stolen_totals(&self) -> impl Iterator<Item = (Cpu, u64, u64)> + '_ {
         let grew = |[first, last]: &[(u64, u64); 2]| (last.0.saturating_sub(first.0), last.1.saturating_sub(first.1));
         self.stolen_ends.iter().map(move |(cpu, ends)| (*cpu, grew(ends).0, grew(ends).1))
     }
 
-    /// Minor and major page faults of the program's threads since they began;
-    /// `None`: no thread was looked at.
+    /// Minor and major page faults of the program's threads since they began; `None`: no thread was sampled.
     pub fn faults(&self) -> Option<(u64, u64)> {
         let sum = |a: (u64, u64), b: &(u64, u64, u64)| (a.0.saturating_add(b.0), a.1.saturating_add(b.1));
         (!self.totals.is_empty()).then(|| self.totals.values().fold((0, 0), sum))
     }
 
-    /// Calls of the program that read and that write, since it began; `None`: they were not counted.
+    /// Calls of the program that read and calls that write, since it began; `None`: not counted.
     pub fn calls(&self) -> Option<[Calls; 2]> {
         let sum = |a: Calls, b: &Calls| Calls {
             count: a.count.saturating_add(b.count),
@@ -191,8 +188,8 @@ impl Counters {
         self.totals.values().fold(0, |sum, (_, _, slept)| sum.saturating_add(*slept))
     }
 
-    /// Most time that one thread spent waiting for a CPU around `[from, to]`
-    /// while its involuntary switches moved.
+    /// The longest time that one thread waited for a CPU around `[from, to]` while its involuntary
+    /// switches increased.
     pub fn switched_out_ns(&self, from: Time, to: Time) -> Option<u64> {
         let waits = self.threads.values().filter_map(|series| {
             let (before, after) = series.bracket(from, to)?;

@@ -1,34 +1,32 @@
-//! Who ran where: the kernel's view of the program's threads and of each CPU,
-//! as far back as open pauses can still ask.
+//! Which thread ran where: the kernel's view of the program's threads and of each CPU, as far back as open
+//! pauses need.
 //!
-//! Owns thread states, membership of the program, and what ran on a CPU.
-//! Refuses to judge: causes are `blame`'s. History is bounded; what fell out of
-//! it is `Unknown`, and counted.
+//! Owns thread states, membership of the program, and what ran on a CPU. Refuses to judge: `blame` finds causes.
+//! History is bounded; what was dropped from it is `Unknown`, and counted.
 
 use crate::basis::lately;
 use crate::results::ThreadState;
 use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-/// Spans kept of each thread and CPU in any case.
+/// Spans kept for each thread and CPU in any case.
 const HISTORY_LEAST: usize = 16_384;
-/// Spans kept of all together: two threads that yield to each other take 40,000 each in the time that counters are
-/// waited for.
+/// Spans kept in total: two threads that yield to each other take 40,000 each while the analysis waits for counters.
 const HISTORY_MAX: usize = 1 << 20;
-/// Streams of several CPUs are merged: by so much events of one may come out of order.
+/// Streams of several CPUs are merged: events of one may be out of order by this much.
 const DISORDER_NS: u64 = 1_000_000;
-/// So many threads are looked through sooner than what CPUs ran.
+/// For up to this many threads, scanning the threads is faster than scanning what CPUs ran.
 const FEW: usize = 256;
-/// A thread that the kernel said to end may still wait for a CPU on its way out.
+/// A thread that the kernel reported as ending may still wait for a CPU on its way out.
 const ENDING_NS: u64 = 100_000_000;
-/// Process ids remembered for threads of others.
+/// Process ids remembered for threads of other processes.
 const PIDS_MAX: usize = 65_536;
 
 /// State of a thread of the program.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum State {
     Running,
-    /// Off its CPU while it would have gone on.
+    /// Off its CPU although it could run on.
     Runnable,
     /// Made runnable by `by`, not yet on a CPU.
     Woken {
@@ -37,12 +35,12 @@ pub enum State {
     Sleeping,
     /// Not interruptible.
     Blocked,
-    /// Off the CPU, the tier does not say why; or before the first event.
+    /// Off the CPU for a reason that the tier does not report; or before the first event.
     Unknown,
 }
 
 impl State {
-    /// Wants a CPU and has none.
+    /// Whether it is runnable without a CPU.
     pub fn waits(self) -> bool {
         matches!(self, State::Runnable | State::Woken { .. })
     }
@@ -70,22 +68,22 @@ pub enum Runner {
         tid: Tid,
         name: NameId,
     },
-    /// This tier does not say.
+    /// The tier does not report it.
     Unknown,
 }
 
-/// A stretch of a thread's life in one state, with one runner on the CPU that
-/// it waits for.
+/// A stretch of a thread's life in one state, with one runner on the CPU that it waits for.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Stretch {
     pub from: Time,
     pub to: Time,
     pub state: State,
-    /// CPU it runs on or waits for.
+    /// The CPU that it runs on or waits for.
     pub cpu: Option<Cpu>,
-    /// What runs there meanwhile.
+    /// What runs on that CPU meanwhile.
     pub runner: Runner,
-    /// Meanwhile another CPU that the program may use stood idle: the kernel left it where it was put, and no CPU was short.
+    /// Another CPU that the program may use was idle: the kernel did not move the thread, and there was no lack
+    /// of CPUs.
     pub beside_idle: bool,
 }
 
@@ -104,7 +102,7 @@ struct Track {
 }
 
 impl Track {
-    /// The spans of `[from, to]`, each with when the next one begins.
+    /// The spans of `[from, to]`, each with the start of the next one.
     fn between(&self, from: Time, to: Time) -> impl Iterator<Item = (&Span, Option<Time>)> {
         let first = self.spans.partition_point(|span| span.from <= from).saturating_sub(1);
         let spans = self.spans.iter().enumerate().skip(first).take_while(move |(_, span)| span.from <= to);
@@ -125,30 +123,29 @@ pub struct Wait {
 pub struct Tracks {
     program: Option<Pid>,
     own: BTreeSet<Tid>,
-    /// Of these, those that have not ended.
+    /// The threads of `own` that have not ended.
     living: BTreeSet<Tid>,
     threads: BTreeMap<Tid, Track>,
     cpus: BTreeMap<Cpu, VecDeque<(Time, Tid, NameId)>>,
     idle: Idle,
     pids: HashMap<Tid, Pid>,
-    /// Events name what ran instead of a thread.
+    /// Whether events name what ran instead of a thread.
     pub names_next: bool,
-    /// Some scheduling event was seen.
+    /// Whether any scheduling event was seen.
     pub seen: bool,
     room: Room,
-    /// How many switches the kernel did not report, as later ones show.
+    /// Switches that the kernel did not report, as later ones show.
     pub unreported: u64,
-    /// When a thread of the program last came back to an idle CPU without
-    /// having been woken: the end of a throttling.
+    /// When a thread of the program last returned to an idle CPU without a wake-up: the end of a throttling.
     resumed: Option<Time>,
-    /// Ended threads, to be dropped when nobody can ask for them any more.
+    /// Ended threads, dropped once no pause can need them.
     ended: VecDeque<(Time, Tid)>,
-    /// What dropped threads ran and waited, nanoseconds.
+    /// Run and wait time of dropped threads, nanoseconds.
     dropped: (u64, u64),
 }
 
 impl Tracks {
-    /// A view of the program `pid` with the threads `tids`, which may use `cpus`; none: all.
+    /// A view of the program `pid` with the threads `tids`; it may use `cpus`, or all CPUs if that is empty.
     pub fn new(pid: Option<Pid>, tids: &[Tid], cpus: &[u16]) -> Self {
         let mut own: BTreeSet<Tid> = tids.iter().copied().filter(|tid| *tid != Tid::IDLE).collect();
         own.extend(pid.filter(|pid| pid.0 != 0).map(|pid| Tid(pid.0)));
@@ -173,7 +170,7 @@ impl Tracks {
         self.own.iter().copied()
     }
 
-    /// Those that had not ended before `from`.
+    /// Threads of the program that had not ended before `from`.
     pub fn own_since(&self, from: Time) -> impl Iterator<Item = Tid> + '_ {
         let early = from.minus(ENDING_NS);
         let lately = self.ended.iter().rev().take_while(move |(ended, _)| *ended >= early);
@@ -186,12 +183,12 @@ impl Tracks {
         self.own.contains(&tid)
     }
 
-    /// Process of `tid`, where an event told.
+    /// The process of `tid`, if an event named it.
     pub fn pid(&self, tid: Tid) -> Option<Pid> {
         self.pids.get(&tid).copied()
     }
 
-    /// Takes one event. A wait for a CPU that it ends is returned.
+    /// Takes one event. Returns the wait for a CPU that it ends.
     pub fn push(&mut self, time: Time, event: &Sched) -> Option<Wait> {
         self.seen = true;
         match *event {
@@ -219,7 +216,7 @@ impl Tracks {
                 None
             }
             Sched::Waking { waker, target, target_cpu } => {
-                // A thread that still runs has only been told in time not to sleep.
+                // A thread that still runs was woken before it could sleep.
                 if self.own.contains(&target) && !matches!(self.state(target), State::Running) {
                     self.enter(target, time, State::Woken { by: waker }, Some(target_cpu));
                 }
@@ -239,7 +236,7 @@ impl Tracks {
                 };
                 if ours {
                     self.adopt(child);
-                    // Its number may have been another's.
+                    // Its id may have belonged to another thread.
                     self.living.insert(child);
                     self.enter(child, time, State::Woken { by: parent }, None);
                 }
@@ -257,7 +254,7 @@ impl Tracks {
         }
     }
 
-    /// Membership from the process that an event names.
+    /// Learns membership from the process that an event names.
     fn learn(&mut self, tid: Tid, pid: Pid) {
         if pid.0 == 0 || tid == Tid::IDLE {
             return;
@@ -276,12 +273,10 @@ impl Tracks {
         }
     }
 
-    /// Some kernels do not report every switch away from a CPU's idle task
-    /// (seen on one CPU of a 6.18 guest, in perf and in tracefs alike): then
-    /// `prev` leaves a CPU on which something else was last seen. When did it
-    /// come? An idle CPU takes what is woken at once. What already waited when
-    /// the CPU went idle was throttled, and came back when its siblings did;
-    /// without such a sibling that is unknown.
+    /// Some kernels do not report every switch away from a CPU's idle task (seen on one CPU of a 6.18 guest, in perf
+    /// and in tracefs alike): then `prev` leaves a CPU on which something else was last seen. When did it arrive? An
+    /// idle CPU runs a woken thread at once. A thread that already waited when the CPU went idle was throttled, and
+    /// resumed when its siblings did; without such a sibling the moment is unknown.
     fn repair(&mut self, time: Time, cpu: Cpu, prev: Tid) -> Option<Wait> {
         let (since, last, _) = *self.cpus.get(&cpu)?.back()?;
         if last == prev {
@@ -302,7 +297,7 @@ impl Tracks {
         }
     }
 
-    /// From then on a thread, or nothing, has the CPU.
+    /// From then on this thread, or none, has the CPU.
     fn occupy(&mut self, cpu: Cpu, run: (Time, Tid, NameId)) {
         let runs = self.cpus.entry(cpu).or_default();
         let was_idle = runs.back().is_some_and(|last| last.1 == Tid::IDLE);
@@ -323,7 +318,7 @@ impl Tracks {
         let track = self.threads.entry(tid).or_default();
         let mut from = time;
         if let Some(last) = track.spans.back() {
-            // Streams of several CPUs are merged: a tiny disorder is levelled.
+            // Merged streams of several CPUs are slightly out of order; this evens it out.
             from = from.max(last.from);
             if last.state == state && last.cpu == cpu {
                 return;
@@ -337,12 +332,12 @@ impl Tracks {
         self.room.push(&mut track.spans, Span { from, state, cpu });
     }
 
-    /// State of `tid` now.
+    /// The current state of `tid`.
     pub fn state(&self, tid: Tid) -> State {
         self.threads.get(&tid).and_then(|track| track.spans.back()).map_or(State::Unknown, |span| span.state)
     }
 
-    /// Nanoseconds that the program's threads ran and waited for a CPU, up to `now`.
+    /// Time that the program's threads ran and waited for a CPU, up to `now`, nanoseconds.
     pub fn totals(&self, now: Time) -> (u64, u64) {
         self.threads
             .keys()
@@ -350,7 +345,7 @@ impl Tracks {
             .fold(self.dropped, |a, b| (a.0 + b.0, a.1 + b.1))
     }
 
-    /// The same of one thread.
+    /// [`Tracks::totals`] of one thread.
     pub fn totals_of(&self, tid: Tid, now: Time) -> Option<(u64, u64)> {
         let track = self.threads.get(&tid)?;
         let mut sums = (track.running_ns, track.waiting_ns);
@@ -362,7 +357,7 @@ impl Tracks {
         Some(sums)
     }
 
-    /// What ran on `cpu` over `[from, to]`, in order, without gaps.
+    /// What ran on `cpu` over `[from, to]`, in order and without gaps.
     fn runners(&self, cpu: Cpu, from: Time, to: Time, mut each: impl FnMut(Time, Time, Runner)) {
         let Some(runs) = self.cpus.get(&cpu) else { return each(from, to, Runner::Unknown) };
         let runner = |run: Option<&_>| run.map_or(Runner::Unknown, |run| self.runner(run));
@@ -377,9 +372,8 @@ impl Tracks {
         }
     }
 
-    /// The life of `tid` over `[from, to]`, cut at every transition of its own
-    /// and, while it waits, of what runs on its CPU; where that is a sibling, also where another CPU
-    /// goes idle or is idle no more. Covers the interval.
+    /// The life of `tid` over `[from, to]`, cut at every transition of the thread and, while it waits, of its CPU's
+    /// runner; if that is a sibling, also where the program's other CPUs become idle or busy. Covers the interval.
     pub fn stretches(&self, tid: Tid, from: Time, to: Time) -> Vec<Stretch> {
         let mut out = Vec::new();
         let stretch =
@@ -427,9 +421,8 @@ impl Tracks {
         spans.any(|(span, ends)| span.state == State::Running && ends.is_none_or(|end| end >= from))
     }
 
-    /// Threads of the program that were on a CPU at some moment of `[from, to]`.
-    /// `lenient`: or that may have been, because they wait for a CPU that is
-    /// idle by what the kernel reported.
+    /// Threads of the program that were on a CPU at some moment of `[from, to]`. `lenient`: includes those that may
+    /// have been, because they wait for a CPU that is idle by what the kernel reported.
     pub fn on_cpu(&self, from: Time, to: Time, lenient: bool) -> Vec<Tid> {
         let idle = |cpu: Option<Cpu>, at: Time| {
             let mut idle = false;
@@ -452,7 +445,7 @@ impl Tracks {
         if lenient || !self.names_next || self.threads.len() <= FEW {
             return self.threads.keys().copied().filter(is).collect();
         }
-        // Of thousands of threads those that some CPU ran.
+        // Among thousands of threads, only those that some CPU ran.
         let near = (from.minus(DISORDER_NS), to.plus(DISORDER_NS));
         let of_a_cpu = |runs: &'_ VecDeque<(Time, Tid, NameId)>| {
             let first = runs.partition_point(|run| run.0 <= near.0).saturating_sub(1);
@@ -462,7 +455,7 @@ impl Tracks {
         ran.into_iter().filter(is).collect()
     }
 
-    /// The last wake-up of `tid` in `[from, to]`: when, and by whom.
+    /// The last wake-up of `tid` in `[from, to]`: its time and the waker.
     pub fn last_waking(&self, tid: Tid, from: Time, to: Time) -> Option<(Time, Tid)> {
         let spans = &self.threads.get(&tid)?.spans;
         let behind = spans.partition_point(|span| span.from <= to);
@@ -473,7 +466,7 @@ impl Tracks {
         })
     }
 
-    /// When `tid` ended, if it did and its number was not used again.
+    /// When `tid` ended, if it did and its id was not reused.
     pub fn ended_at(&self, tid: Tid) -> Option<Time> {
         let ended = self.ended.iter().rev().find(|ended| ended.1 == tid)?;
         (self.state(tid) == State::Unknown).then_some(ended.0)
@@ -488,7 +481,7 @@ impl Tracks {
         Some((first.from, end.from))
     }
 
-    /// Since when `tid` is in the state that it has at `at`.
+    /// Start of the state that `tid` has at `at`.
     pub fn since(&self, tid: Tid, at: Time) -> Option<Time> {
         let spans = &self.threads.get(&tid)?.spans;
         let inside = spans.partition_point(|span| span.from <= at).checked_sub(1)?;
@@ -499,7 +492,7 @@ impl Tracks {
     pub fn prune(&mut self, before: Time) {
         while let Some((_, tid)) = self.ended.front().copied().filter(|ended| ended.0 < before) {
             self.ended.pop_front();
-            // A thread id may have been used again meanwhile.
+            // The thread id may have been reused meanwhile.
             if self.state(tid) == State::Unknown
                 && let Some(track) = self.threads.remove(&tid)
             {
@@ -518,18 +511,18 @@ impl Tracks {
     }
 }
 
-/// When any CPU stood idle of those that the program may use.
+/// When any of the CPUs that the program may use was idle.
 #[derive(Default)]
 struct Idle {
-    /// None: all.
+    /// Empty: all CPUs.
     of: BTreeSet<Cpu>,
     now: usize,
-    /// From when on there was one, and none.
+    /// Moments from which there was an idle CPU (true) or none (false).
     changes: VecDeque<(Time, bool)>,
 }
 
 impl Idle {
-    /// One CPU changes from `was` idle to `is`: what that changes for all.
+    /// One CPU changes from `was` idle to `is`: returns the change over all CPUs.
     fn changed(&mut self, cpu: Cpu, time: Time, (was, is): (bool, bool)) -> Option<(Time, bool)> {
         if was == is || !(self.of.is_empty() || self.of.contains(&cpu)) {
             return None;
@@ -537,7 +530,7 @@ impl Idle {
         self.now = if is { self.now + 1 } else { self.now.saturating_sub(1) };
         let any = self.now > 0;
         let last = self.changes.back();
-        // A switch that the kernel did not report is put in late.
+        // A switch that the kernel did not report is added late.
         let time = last.map_or(time, |last| last.0.max(time));
         last.is_none_or(|last| last.1 != any).then_some((time, any))
     }
@@ -549,7 +542,7 @@ impl Idle {
     }
 }
 
-/// Hands each piece of `[from, to]` between two changes to `each`, with the change before it, if that is known.
+/// Hands each piece of `[from, to]` between two changes to `each`, with the change before it, if known.
 fn cut<'c, C>(
     changes: &'c VecDeque<C>,
     at: impl Fn(&C) -> Time,
@@ -570,10 +563,10 @@ fn cut<'c, C>(
     }
 }
 
-/// How much history there is, and how much there was no room for.
+/// The size of the history, and the number of entries that had no room.
 #[derive(Default)]
 struct Room {
-    /// Never less than there is.
+    /// An upper bound of the current size.
     kept: usize,
     forgotten: u64,
 }

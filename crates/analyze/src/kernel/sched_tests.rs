@@ -1,4 +1,4 @@
-//! Thread states and membership, from built kernel events.
+//! Thread states and membership, from constructed kernel events.
 
 use super::*;
 use crate::testing::{Kernel, switch, waking};
@@ -143,7 +143,7 @@ fn history_is_bounded_and_pruned_and_what_was_dropped_is_unknown() {
     assert_eq!(kernel.tracks.totals(Time(now)).0, HISTORY_MAX as u64 * 5, "sums survive");
 }
 
-/// As two capabilities do that spin for each other on one CPU, in 400 ms.
+/// Like two capabilities that spin for each other on one CPU, for 400 ms.
 #[test]
 fn threads_that_yield_to_each_other_are_remembered() {
     let mut kernel = Kernel::new(&[11, 12]);
@@ -166,7 +166,7 @@ fn an_ended_thread_is_dropped_and_its_sums_stay() {
     assert_eq!((kernel.tracks.own().count(), kernel.tracks.totals(Time(100)).0), (0, 40));
 }
 
-/// Seen on a 6.18 guest: no switch away from the idle task of one CPU.
+/// Seen on a 6.18 guest: one CPU reported no switch away from its idle task.
 #[test]
 fn an_unreported_switch_is_mended_where_it_is_certain() {
     let mut kernel = Kernel::new(&[11]);

@@ -1,8 +1,7 @@
 //! What each lane did with its time, and productivity over all of them.
 //!
-//! Owns per-lane sums. A lane's mutator and idle time are told only where the
-//! threads that served it served no other lane and these threads are nearly all
-//! of what the program ran; else they are null.
+//! Owns per-lane sums. A lane's mutator and idle time are known only if the threads that served it served no other
+//! lane, and if these threads account for nearly all of the program's running time; else they are null.
 
 use crate::folds::Outside;
 use crate::kernel::lane_thread::LaneThreads;
@@ -13,8 +12,7 @@ use rtscope_model::{LaneId, Pause, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 const TIDS_MAX: usize = 1_024;
-/// Share of the program's running time that the lanes' known threads must
-/// make up before lane times are told.
+/// Share of the program's running time that the lanes' known threads must account for before lane times are reported.
 const KNOWN_SHARE_MIN: f64 = 0.98;
 
 #[derive(Default)]
@@ -24,12 +22,12 @@ struct OneLane {
     collect_ns: Option<u64>,
     stop_wait_ns: Option<u64>,
     release_wait_ns: Option<u64>,
-    /// From standing still to going on, over all pauses, nanoseconds.
+    /// From standing still to resuming, over all pauses, nanoseconds.
     inside_ns: u64,
-    /// Since when it is there, and time of lives that are over, nanoseconds.
+    /// Start of its current life, and the duration of past lives, nanoseconds.
     alive: Option<Time>,
     lived_ns: u64,
-    /// The end of the last of these.
+    /// The end of the last past life.
     ended: Option<Time>,
 }
 
@@ -39,29 +37,29 @@ impl OneLane {
     }
 }
 
-/// What the program's threads did outside pauses, and lanes in them, summed; nanoseconds.
+/// What the program's threads did outside pauses, and lanes inside them, summed; nanoseconds.
 #[derive(Copy, Clone, Debug, Default, Eq, PartialEq)]
 pub struct Spent {
-    /// On a CPU.
+    /// Time on a CPU.
     pub ran_ns: u64,
-    /// Of this, for other things than the program.
+    /// The part of it for other things than the program.
     pub other_ns: u64,
-    /// Wanted a CPU.
+    /// Time runnable without a CPU.
     pub waited_ns: u64,
-    /// Lane time from standing still to work done.
+    /// Lane time from standing still to the end of the work.
     pub stopped_ns: u64,
 }
 
 impl Spent {
-    /// The share of all of it that is the program's own; `None` where there is nothing, or where more than all that
-    /// ran is said to have been for other things, which says that these are not known well enough.
+    /// The share of all of it that is the program's own; `None` if there is nothing, or if the time for other things
+    /// exceeds all running time, which shows that it is not known well enough.
     pub fn productivity(self) -> Option<f64> {
         let ran = self.ran_ns as f64;
         let all = ran + self.waited_ns as f64 + self.stopped_ns as f64;
         (all > 0.0 && self.other_ns <= self.ran_ns).then(|| (ran - self.other_ns as f64) / all)
     }
 
-    /// What came since an earlier moment.
+    /// The difference from an earlier moment.
     pub fn since(self, before: Spent) -> Spent {
         Spent {
             ran_ns: self.ran_ns.saturating_sub(before.ran_ns),
@@ -75,9 +73,9 @@ impl Spent {
 #[derive(Default)]
 pub struct LaneTimes {
     lanes: BTreeMap<LaneId, OneLane>,
-    /// Per thread: ran and waited for a CPU while it stood still, nanoseconds.
+    /// Per thread: time that it ran and waited for a CPU while it stood still, nanoseconds.
     in_pauses: BTreeMap<Tid, (u64, u64)>,
-    /// Lane time from standing still to work done, nanoseconds.
+    /// Lane time from standing still to the end of the work, nanoseconds.
     stopped_ns: u64,
 }
 
@@ -103,7 +101,7 @@ impl LaneTimes {
         (lane.alive, lane.ended) = (None, Some(at));
     }
 
-    /// The runtime says that `tid` may serve `lane`.
+    /// The runtime reported that `tid` may serve `lane`.
     pub fn task(&mut self, lane: LaneId, tid: Tid) {
         let tids = &mut self.lanes.entry(lane).or_default().tids;
         if tids.len() < TIDS_MAX {
@@ -138,15 +136,15 @@ impl LaneTimes {
         }
     }
 
-    /// A thread ran and waited while it stood still.
+    /// Adds what a thread ran and waited while it stood still.
     pub fn in_pause(&mut self, tid: Tid, ran_ns: u64, waited_ns: u64) {
         let sums = self.in_pauses.entry(tid).or_default();
         sums.0 += ran_ns;
         sums.1 += waited_ns;
     }
 
-    /// What the program's threads did until `end`; `other_ns` is what they spent on a CPU
-    /// outside pauses for other things than the program.
+    /// What the program's threads did until `end`; `other_ns` is the CPU time that they spent outside pauses on other
+    /// things than the program.
     pub fn spent(&self, tracks: &Tracks, end: Time, other_ns: u64) -> Spent {
         let (ran, waited) = tracks.totals(end);
         let inside = self.in_pauses.values().fold((0, 0), |sum: (u64, u64), one| (sum.0 + one.0, sum.1 + one.1));
@@ -154,8 +152,8 @@ impl LaneTimes {
         Spent { ran_ns, other_ns, waited_ns, stopped_ns: self.stopped_ns }
     }
 
-    /// Productivity. `tracks` where kernel events were used; `spent_ns` is what threads spent
-    /// on a CPU outside pauses for other things than the program.
+    /// Productivity. `tracks` if kernel events were used; `spent_ns` is the CPU time that threads spent outside
+    /// pauses on other things than the program.
     pub fn productivity(
         &self,
         tracks: Option<&Tracks>,
@@ -188,8 +186,7 @@ impl LaneTimes {
                 Some(outside) => own.0.saturating_sub(outside.leadership_ran_ns + outside.slice_ns.unwrap_or(0)),
                 None => own.0,
             });
-            // Sections overlap what other lanes do: a lane with threads of its own is idle in
-            // what is left of its own life.
+            // Sections overlap what other lanes do: a lane with its own threads is idle in the rest of its life.
             let idle_ns = own.zip(mutator_ns).map(|((_, waited), mutator)| match &outside {
                 Some(outside) => {
                     [lane.inside_ns, outside.leadership_ns, outside.slice_ns.unwrap_or(0), mutator, waited]
@@ -218,15 +215,14 @@ impl LaneTimes {
         self.lanes.iter().map(one).collect()
     }
 
-    /// How long each lane's threads were on a CPU outside pauses, nanoseconds; none where that is
-    /// not told.
+    /// How long each lane's threads were on a CPU outside pauses, nanoseconds; empty where that is not known.
     pub fn ran_ns(&self, tracks: Option<&Tracks>, end: Time) -> BTreeMap<u16, u64> {
         let Some(told) = tracks.filter(|tracks| self.threads_known(tracks, end)) else { return BTreeMap::new() };
         let known = self.lanes.iter().filter(|(_, lane)| !lane.voted.is_empty());
         known.map(|(id, lane)| (id.0, self.outside(lane, told, end).0)).collect()
     }
 
-    /// What the lane's threads ran and waited outside pauses.
+    /// What the lane's threads ran and waited outside pauses, nanoseconds.
     fn outside(&self, lane: &OneLane, tracks: &Tracks, end: Time) -> (u64, u64) {
         lane.voted.iter().fold((0, 0), |sum, tid| {
             let all = tracks.totals_of(*tid, end).unwrap_or((0, 0));

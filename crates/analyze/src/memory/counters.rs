@@ -1,10 +1,8 @@
-//! Counters over time: levels of memory, and how fast lanes allocate and their young data
-//! grows old.
+//! Counters over time: memory levels, allocation rates of lanes, and promotion rates of their young data.
 //!
-//! Owns sums per slice of time; slices double their width when there are too many. What a
-//! lane posts at a collection it allocated since its collection before, and is spread over
-//! the slices between. A slice in which figures were lost is unknown, and so are sums over
-//! the whole then; a share of what was seen is not.
+//! Owns sums per slice of time; slices double their width when there are too many. What a lane posts at a collection
+//! it allocated since its previous collection, so it is spread over the slices between. A slice in which figures were
+//! lost is unknown, and then so are sums over the whole; a share of what was seen is still known.
 
 use crate::folds::{End, Fold};
 use crate::results::slices::{Join, Slices};
@@ -33,23 +31,23 @@ impl Join for Slice {
 struct Rate {
     slices: Slices<Slice, POINTS_MAX, WIDTH_NS>,
     any: bool,
-    /// Nothing was posted behind this.
+    /// Nothing was posted after this.
     until: Time,
 }
 
 impl Rate {
-    /// `bytes` came between two moments, evenly.
+    /// Adds `bytes`, spread evenly between two moments.
     fn add(&mut self, origin: Time, (from, to): (Time, Time), bytes: u64) {
         (self.any, self.until) = (true, self.until.max(to));
         self.over(origin, (from, to), |slice, share| slice.bytes += bytes as f64 * share);
     }
 
-    /// What came between two moments is not known.
+    /// Marks the time between two moments as unknown.
     fn lost(&mut self, origin: Time, between: (Time, Time)) {
         self.over(origin, between, |slice, share| slice.unknown |= share > 0.0);
     }
 
-    /// Hands each slice of `from` to `to` to `each`, and which share of these lies in it.
+    /// Hands each slice between `from` and `to` to `each`, with the share of that time in it.
     fn over(&mut self, origin: Time, (from, to): (Time, Time), mut each: impl FnMut(&mut Slice, f64)) {
         let (from, to) = (from.min(to).since(origin), to.since(origin));
         self.slices.until(to);
@@ -62,7 +60,7 @@ impl Rate {
         }
     }
 
-    /// The start of each slice and its bytes per second; behind the last figure nothing is known.
+    /// The start of each slice and its bytes per second; after the last figure nothing is known.
     fn points(&self, origin: Time, end: Time) -> Vec<(Time, Option<u64>)> {
         let mut points = Vec::new();
         for (from, slice) in self.slices.all() {
@@ -82,11 +80,11 @@ impl Rate {
 
 #[derive(Default)]
 struct Lane {
-    /// Its last collection, or its creation.
+    /// Time of its last collection, or of its creation.
     since: Option<Time>,
-    /// When it last posted what it had allocated since the start, and how much.
+    /// Its last total since the start, with the time of the post.
     allocated: Option<(Time, u64)>,
-    /// Figures were lost from then on.
+    /// Figures were lost from this moment on.
     lost: Option<Time>,
 }
 
@@ -98,13 +96,13 @@ pub struct Rates {
     promotion: Rate,
     young_bytes: u64,
     promoted_bytes: u64,
-    /// Lanes post what each collection found: sums since the start say the same again.
+    /// Lanes post the figures of each collection, so their totals since the start are redundant.
     by_collection: bool,
     lost: bool,
 }
 
 impl Rates {
-    /// The lane of `event`; what it lost ends with its next figures.
+    /// The lane of `event`; its loss ends with its next figures.
     fn lane(&mut self, origin: Time, event: &Event) -> &mut Lane {
         let lane = self.lanes.entry(event.lane).or_default();
         if let Some(since) = lane.lost.take() {
@@ -122,7 +120,7 @@ impl Rates {
         *lane = Lane { lost: Some(lane.lost.unwrap_or(since)), ..Lane::default() };
     }
 
-    /// How much of young data grew old; `None`: not posted.
+    /// The share of young data that was promoted; `None`: not posted.
     pub fn promotion(&self) -> Option<Promotion> {
         let whole = |bytes: u64| Some(bytes).filter(|_| !self.lost);
         let share = self.promoted_bytes as f64 / self.young_bytes as f64;
@@ -133,7 +131,7 @@ impl Rates {
         })
     }
 
-    /// Every line of which something was seen; `memory` are the levels.
+    /// Every line with any figures; `memory` are the levels.
     fn lines(&mut self, memory: &[MemoryLine], end: Time) -> Vec<CounterLine> {
         let origin = self.origin.unwrap_or(end);
         for lane in std::mem::take(&mut self.lanes).into_values() {
@@ -178,7 +176,7 @@ impl Fold for Rates {
             Runtime::Count(Counter::AllocatedBytes, bytes) if !self.by_collection && event.lane.is_some() => {
                 let before = self.lane(origin, event).allocated.replace((event.time, bytes));
                 if let Some((since, before)) = before {
-                    // A sum that falls began anew.
+                    // A total that falls has restarted.
                     let more = bytes.checked_sub(before).unwrap_or(bytes);
                     self.allocation.add(origin, (since, event.time), more);
                 }
@@ -200,7 +198,7 @@ impl Fold for Rates {
     }
 }
 
-/// A level with fewer points: of each group the highest.
+/// A level with fewer points: the highest of each group.
 fn level(line: &MemoryLine) -> Option<CounterLine> {
     let name = match line.name {
         "rss" => "rss_bytes",
@@ -229,7 +227,7 @@ mod tests {
         script.rt(at, lane, Runtime::Count(counter, value))
     }
 
-    /// A collection of one lane: what it promoted, what it had allocated.
+    /// A collection of one lane: the bytes promoted, the young bytes, the total allocated.
     fn collection(script: Script, at: u64, lane: u16, [promoted, young, all]: [u64; 3]) -> Script {
         let script = count(script, at, lane, Counter::PromotedBytes, promoted);
         let script = count(script, at, lane, Counter::YoungBytes, young);

@@ -1,7 +1,6 @@
-//! The runtime's own heap profile over time: which labels had how many bytes at its
-//! samples. Owns what is kept of a profile however long it is: the maximum of every label,
-//! and of some samples the largest labels. A sample that was not seen whole is counted and
-//! left out.
+//! The runtime's own heap profile over time: the bytes of each label at its samples. Owns what is kept of a profile
+//! of any length: the maximum of every label, and the largest labels of some samples. A sample that was not seen
+//! whole is counted and left out.
 
 use crate::folds::{End, Fold};
 use crate::results::Results;
@@ -11,11 +10,11 @@ use std::collections::HashMap;
 
 /// Labels that get a band of their own.
 const BANDS_MAX: usize = 15;
-/// Labels told apart; the bytes of later ones count with the rest.
+/// Labels that are distinguished; the bytes of later ones count with the rest.
 const LABELS_MAX: usize = 1 << 16;
-/// Samples kept, at most; of those that are close to each other the largest.
+/// Maximum number of samples kept; of adjacent ones the largest.
 const SAMPLES_MAX: usize = 200;
-/// Labels kept of one sample: what is smaller is a 256th of it at the most.
+/// Labels kept per sample: what is smaller is at most a 256th of it.
 const KEPT_MAX: usize = 256;
 
 /// A sample that is being posted.
@@ -25,11 +24,11 @@ struct Open {
     labels: HashMap<NameId, u64>,
 }
 
-/// One that was.
+/// A complete sample.
 struct Sample {
     at: Time,
     total: u64,
-    /// By label.
+    /// Bytes by label.
     kept: Vec<(NameId, u64)>,
 }
 
@@ -44,7 +43,7 @@ impl Sample {
 pub struct HeapProfiles {
     by: Option<Breakdown>,
     open: Option<Open>,
-    /// The most of each label.
+    /// The maximum of each label.
     most: HashMap<NameId, u64>,
     samples: Vec<Sample>,
     /// Samples closer than this are thinned, nanoseconds.
@@ -85,7 +84,7 @@ impl HeapProfiles {
         }
     }
 
-    /// What was seen; `None` where there was no whole sample. `names`: of the runtime's stream.
+    /// The profile; `None` without a whole sample. `names` are those of the runtime's stream.
     pub fn values(&self, names: &Names) -> Option<Found> {
         if self.count == 0 {
             return None;
@@ -169,7 +168,7 @@ impl Open {
     }
 }
 
-/// Adds `sample`; of those within `step_ns` of each other the largest stays.
+/// Adds `sample`; of those within `step_ns` of each other only the largest is kept.
 fn thin(samples: &mut Vec<Sample>, sample: Sample, step_ns: u64) {
     match samples.last_mut() {
         Some(before) if sample.at.since(before.at) < step_ns => {

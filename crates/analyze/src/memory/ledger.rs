@@ -1,7 +1,6 @@
-//! Where the resident memory is, as far as it was seen: of a GHC program as its last
-//! snapshot says, of an OCaml one by its own counters, which its domains post at the end of
-//! a major cycle, beside what the kernel counts. Owns that the lines do not overlap and come
-//! to the resident memory.
+//! Where the resident memory is, as far as it was seen: for a GHC program from its last snapshot, for an OCaml
+//! program from its own counters, which its domains post at the end of a major cycle, combined with what the kernel
+//! counts. Owns that the lines do not overlap and add up to the resident memory.
 
 use crate::folds::{End, Fold};
 use crate::results::{LedgerLine, MemoryLedger, Results};
@@ -9,7 +8,7 @@ use rtscope_model::heap::Heap;
 use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, Runtime, Sample, Time};
 use std::collections::BTreeMap;
 
-/// Figures of one end of a cycle.
+/// Figures at the end of a cycle.
 #[derive(Copy, Clone, Debug)]
 struct Counted {
     time: Time,
@@ -17,7 +16,7 @@ struct Counted {
     free: u64,
     large: u64,
     young: u64,
-    /// Resident memory as sampled next to it.
+    /// Resident memory at the nearest sample.
     rss: Option<(Time, u64)>,
 }
 
@@ -26,7 +25,7 @@ pub struct Ledger {
     rss: Option<(Time, u64)>,
     live: u64,
     free: u64,
-    /// The most that each domain's young heap was found to hold.
+    /// The largest size seen of each domain's young heap.
     young: BTreeMap<LaneId, u64>,
     last: Option<Counted>,
 }
@@ -40,7 +39,7 @@ impl Ledger {
             }
             Counter::LiveBytes => self.live = value,
             Counter::OldFreeBytes => self.free = value,
-            // The last of the three, which OCaml alone posts.
+            // The last of the three; only OCaml posts it.
             Counter::LargeBytes => {
                 let young = self.young.values().fold(0, |sum: u64, young| sum.saturating_add(*young));
                 let (time, live, free) = (event.time, self.live, self.free);
@@ -50,7 +49,7 @@ impl Ledger {
         }
     }
 
-    /// Of the samples before and after a cycle's end the one that is nearer to it counts.
+    /// Of the samples before and after the end of a cycle, the nearer one counts.
     fn sampled(&mut self, time: Time, bytes: u64) {
         self.rss = Some((time, bytes));
         let Some(last) = &mut self.last else { return };
@@ -63,7 +62,7 @@ impl Ledger {
         }
     }
 
-    /// The lines; `None`: nothing tells. `heaps` are the snapshots, in the order of time.
+    /// The lines; `None`: nothing is known. `heaps` are the snapshots, in time order.
     pub fn lines(&self, heaps: &[Heap]) -> Option<MemoryLedger> {
         heaps.last().map(of_snapshot).or_else(|| self.last.and_then(of_counters))
     }
@@ -171,7 +170,7 @@ mod tests {
         cycle(10, 300, 50, 100).iter().for_each(|event| ledger.event(event));
         let told = ledger.lines(&[]).unwrap();
         assert_eq!((told.rss_bytes, bytes(&told)), (Some(900), vec![200, 50, 100, 25, 525]));
-        // The sample behind is nearer, the one after it is not.
+        // The first sample after the cycle is nearer than the one before it; the second is not.
         ledger.event(&rss(12, 500));
         ledger.event(&rss(13, 700));
         let told = ledger.lines(&[]).unwrap();

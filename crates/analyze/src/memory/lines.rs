@@ -1,5 +1,4 @@
-//! Memory lines: resident set, heap, blocks, live, residency, slop. Five
-//! different things, never mixed.
+//! Memory lines: resident set, heap, blocks, live, residency, slop. Six different figures, never mixed.
 
 use crate::folds::{End, Fold};
 use crate::results::{Level, Memory, MemoryLine, Results};
@@ -7,8 +6,8 @@ use rtscope_model::{Body, Class, Classes, Counter, Event, Runtime, Sample, Time}
 
 const POINTS_MAX: usize = 1_024;
 
-/// A value that is above the one before by less than this part of it is no step of its own in
-/// [`Line::stays`], so that a line which only ever rises is kept in few of them.
+/// An increase by less than this fraction of the previous value makes no step in [`Line::stays`], so that a line
+/// which only rises is kept in few steps.
 const STEP: u64 = 64;
 
 /// One line: each value holds until the next.
@@ -20,10 +19,9 @@ struct Line {
     /// Sum of value times nanoseconds.
     area: f64,
     points: Vec<(Time, u64)>,
-    /// Points closer than this are joined, keeping the larger value.
+    /// Points closer than this are joined; the larger value is kept.
     step_ns: u64,
-    /// Steps below which the line did not fall again, with the time until which each held;
-    /// both rise.
+    /// Levels below which the line did not fall again, with the time until which each held; both increase.
     stays: Vec<(Time, u64)>,
 }
 
@@ -52,7 +50,7 @@ impl Line {
         }
     }
 
-    /// The least value from `from` to the end, as far as steps tell.
+    /// The smallest value from `from` to the end, to the precision of the steps.
     fn stayed(&self, from: Time) -> Option<u64> {
         let after = self.stays.partition_point(|step| step.0 <= from);
         self.stays.get(after).or(self.stays.last()).map(|step| step.1)
@@ -106,7 +104,7 @@ impl Lines {
         }
     }
 
-    /// What was resident all the time from `from` on.
+    /// The memory that was resident all the time from `from` on.
     pub fn rss_stayed(&self, from: Time) -> Option<u64> {
         self.rss.stayed(from)
     }
@@ -114,7 +112,7 @@ impl Lines {
     /// The lines that were seen, thinned.
     pub fn drawn(&self) -> Vec<MemoryLine> {
         let mut lines = vec![("rss", &self.rss), ("heap", &self.heap), ("blocks", &self.blocks)];
-        // Where live never falls they are one line; else live is drawn on top.
+        // If live never falls, both are one line; else live is drawn on top.
         if self.residency.points != self.live.points {
             lines.push(("residency", &self.residency));
         }
@@ -142,7 +140,7 @@ impl Fold for Lines {
         match counter {
             Counter::HeapBytes => self.heap.push(event.time, value),
             Counter::BlocksBytes => self.blocks.push(event.time, value),
-            // The non-moving collector's figure can go below zero, and wraps.
+            // The non-moving collector's figure can fall below zero, and wraps.
             Counter::SlopBytes if value > i64::MAX as u64 => {}
             Counter::SlopBytes => self.slop.push(event.time, value),
             Counter::LiveBytes => {

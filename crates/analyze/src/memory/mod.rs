@@ -1,5 +1,5 @@
-//! Memory over time: figures of the heap, of the process and of its control groups, profiles and
-//! snapshots. Refuses to explain them.
+//! Memory over time: figures of the heap, of the process and of its control groups, profiles, and snapshots. Refuses
+//! to explain them.
 
 pub mod counters;
 pub mod heap_profile;

@@ -1,13 +1,13 @@
-//! What a pause was held up by: the one answer that text, JSON, page and view give.
+//! What held a pause up: the one answer that text, JSON, page and view share.
 //!
-//! Owns the choice among a pause's waits. Work of the collection itself holds nothing up.
+//! Owns the choice among a pause's waits. The work of the collection itself holds nothing up.
 
 use crate::results::{BlamedPause, HeldUp};
 use rtscope_model::CausePiece;
 
 impl BlamedPause {
-    /// What it waited for longest; `None` where it waited for nothing. Pieces of one lane, thread and cause count
-    /// together; of two that are as long the first.
+    /// What it waited for longest; `None` if it waited for nothing. Pieces with the same lane, thread and cause count
+    /// together; of two equally long ones the first wins.
     pub fn held_up_by(&self) -> Option<HeldUp> {
         let key = |piece: &CausePiece| (piece.lane, piece.tid, piece.cause, piece.who);
         let mut sums: Vec<(&CausePiece, u64)> = Vec::new();

@@ -1,12 +1,10 @@
-//! Minimum mutator utilisation (Cheng and Blelloch, PLDI 2001): for each window
-//! length the smallest share of any window of that length that lay outside
-//! pauses. Exact, in one pass: the pause time inside a sliding window has its
-//! maximum where the window starts with a pause or ends with one. `bounded` is the
-//! bounded minimum (Sachindran and Moss, 2003) over the windows listed.
+//! Minimum mutator utilisation (Cheng and Blelloch, PLDI 2001): for each window length the smallest share of any
+//! window of that length that lay outside pauses. Exact, in one pass: the pause time inside a sliding window is
+//! largest where the window starts or ends with a pause. `bounded` is the bounded minimum (Sachindran and Moss, 2003)
+//! over the windows listed.
 //!
-//! Owns the windows. Refuses overlapping or disordered spans: it is fed from
-//! their union. Windows that do not fit into the recording, or whose pauses do
-//! not fit into memory, are left out.
+//! Owns the windows. Refuses overlapping or disordered spans: the input is their union. Windows that do not fit into
+//! the recording, or whose pauses do not fit into memory, are left out.
 
 use crate::results::Mmu;
 use rtscope_model::Time;
@@ -27,7 +25,7 @@ const WINDOWS_NS: [u64; 13] = [
     5_000_000_000,
     10_000_000_000,
 ];
-/// Pauses remembered at a time (4 MiB).
+/// Pauses remembered at once (4 MiB).
 const SPANS_MAX: usize = 131_072;
 
 #[derive(Copy, Clone)]
@@ -40,10 +38,9 @@ struct Span {
 
 struct Window {
     ns: u64,
-    /// First span (counted from the start of the stream) that a window ending
-    /// now can touch.
+    /// First span (counted from the start of the stream) that a window ending now can touch.
     low: u64,
-    /// First span whose window has not been judged from its start.
+    /// First span whose window has not been judged from its start yet.
     start: u64,
     worst: u64,
     dropped: bool,
@@ -51,7 +48,7 @@ struct Window {
 
 pub struct Utilisation {
     spans: VecDeque<Span>,
-    /// Number of the first span kept.
+    /// Index of the first span kept.
     first: u64,
     total: u64,
     windows: Vec<Window>,
@@ -81,7 +78,7 @@ impl Utilisation {
         }
     }
 
-    /// One span of the union of pauses, in order.
+    /// Adds one span of the union of pauses, in order.
     pub fn add(&mut self, from: Time, to: Time) {
         let from = from.0.max(self.spans.back().map_or(0, |last| last.to));
         let span = Span { from, to: to.0.max(from), before: self.total };
@@ -107,7 +104,7 @@ impl Utilisation {
             if self.spans.len() <= SPANS_MAX {
                 return;
             }
-            // Too many pauses in the longest window: that one is given up.
+            // Too many pauses in the longest window: that window is dropped.
             match self.windows.iter_mut().rev().find(|window| !window.dropped) {
                 Some(longest) => longest.dropped = true,
                 None => return,
@@ -134,8 +131,7 @@ impl Utilisation {
     }
 }
 
-/// Judges the window that ends with the newest span, and those that start with
-/// an earlier one and are now known to their end.
+/// Judges the window that ends with the newest span, and those that start with an earlier span and have now ended.
 fn judge(spans: &VecDeque<Span>, first: u64, window: &mut Window, newest: Span, index: u64, origin: u64) {
     let get = |number: u64| spans.get((number - first) as usize);
     if window.dropped {
@@ -174,7 +170,7 @@ mod tests {
         fold.finish(Time(end))
     }
 
-    /// Every window that starts at a multiple of `step`.
+    /// Brute force over every window that starts at a multiple of `step`.
     fn naive(spans: &[(u64, u64)], end: u64, window: u64, step: u64) -> f64 {
         let inside = |from: u64| -> u64 {
             spans.iter().map(|span| span.1.min(from + window).saturating_sub(span.0.max(from))).sum()

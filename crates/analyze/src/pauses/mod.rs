@@ -1,5 +1,5 @@
-//! Pauses: what a recogniser of a runtime's events hands over, and the sums over them. A
-//! recogniser itself lives in the folder of its runtime; here no runtime is known.
+//! Pauses: what a recogniser of a runtime's events produces, and the sums over it. A recogniser itself lives in the
+//! folder of its runtime; no runtime is known here.
 
 pub(crate) mod held_up;
 pub(crate) mod mmu;
@@ -18,21 +18,20 @@ pub trait Recognise {
     /// Takes one event; finished pauses are appended to `out`.
     fn push(&mut self, event: &Event, out: &mut Vec<Recognised>);
 
-    /// The stream ended at `end`. Returns the loss of pauses that had only been
-    /// asked for.
+    /// Ends the stream at `end`. Returns the loss of pauses that had only been requested.
     fn finish(&mut self, end: Time, out: &mut Vec<Recognised>) -> Option<Loss>;
 
-    /// First moment that an unfinished pause can still speak about.
+    /// First moment that an unfinished pause can still affect.
     fn oldest(&self) -> Option<Time>;
 
     /// Lanes seen and not switched off.
     fn lanes_on(&self) -> usize;
 
-    /// Lanes that the program ran with in the end, its shutdown apart.
+    /// Lanes that the program ran with at the end, before its shutdown.
     fn lanes_in_the_end(&self) -> usize;
 }
 
-/// Recognises nothing: of a runtime that nobody knows.
+/// Recognises nothing: the recogniser of an unknown runtime.
 pub(crate) struct Nothing;
 
 impl Recognise for Nothing {
@@ -55,12 +54,11 @@ impl Recognise for Nothing {
     }
 }
 
-/// A pause as a recogniser hands it over, with what blame needs beside it.
+/// A pause as a recogniser produces it, with what blame needs in addition.
 #[derive(Clone, Debug)]
 pub struct Recognised {
     /// The pause; no lane has a thread yet.
     pub pause: Pause,
-    /// For each lane the moments at which its own thread posted something in
-    /// this pause, hence was on a CPU.
+    /// For each lane the moments at which its own thread posted an event of this pause and so was on a CPU.
     pub marks: Vec<LaneMarks>,
 }

@@ -1,18 +1,17 @@
-//! Durations in columns of equal width on the logarithm, two to each doubling.
-//! Counts and sums are exact, and so are the edges: column `i` holds what lies
-//! between the roots of 2^i and 2^(i+1).
+//! Durations in columns of equal width on a logarithmic scale, two per doubling. Counts and sums are exact, and so
+//! are the edges: column `i` holds what lies between the roots of 2^i and 2^(i+1).
 //!
-//! Owns the columns; what is drawn from them is a report's.
+//! Owns the columns; drawing them is the report's task.
 
 use crate::results::Column;
 
-/// First column: everything below 182 ns, which is no pause.
+/// First column: everything below 182 ns; no pause is that short.
 const FIRST: u32 = 14;
-/// Behind the last one: the square of a duration has 128 bits.
+/// End of the columns: the square of a duration has 128 bits.
 const END: u32 = 128;
 
 pub struct Spectrum {
-    /// Count and sum.
+    /// Count and sum of each column.
     columns: [(u64, u64); (END - FIRST) as usize],
 }
 
@@ -32,7 +31,7 @@ impl Spectrum {
         }
     }
 
-    /// The columns from the first to the last that holds something.
+    /// The columns from the first to the last non-empty one.
     pub fn columns(&self) -> Vec<Column> {
         let used = |column: &(u64, u64)| column.0 > 0;
         let Some(first) = self.columns.iter().position(used) else { return Vec::new() };

@@ -1,31 +1,27 @@
-//! From when to when each lane, and each thread, stands still in a pause: from its
-//! own arrival (the leader: from its request) until it goes on. Before its arrival
-//! a lane runs the program, whoever waits for it.
+//! When each lane, and each thread, stands still in a pause: from its own arrival (the leader: from its request)
+//! until it resumes. Before its arrival a lane runs the program, whichever lanes wait for it.
 //!
-//! Owns this one rule, and what is assumed where the log does not say: a thread
-//! whose lane is not known stands still as early as any lane whose thread is not
-//! known, so that its time is rather left out than counted as the program's. A lane
-//! that stops without posting it (sequential collections) stands still from the
-//! moment at which all do, or from the stop of its green thread where that is
-//! logged. A lane that a parallel collection leaves out is idle.
+//! Owns this one rule, and the assumptions where the log is silent. A thread whose lane is not known stands still as
+//! early as any lane whose thread is not known, so that its time is left out rather than counted as the program's. A
+//! lane that stops without posting it (sequential collections) stands still from the moment at which all do, or from
+//! the stop of its green thread where that is logged. A lane that a parallel collection leaves out is idle.
 
 use crate::pauses::Recognised;
 use rtscope_model::{LanePause, Pause, PauseMode, Tid, Time};
 use std::collections::BTreeMap;
 
-/// Who stands still when, in one pause.
+/// When each thread stands still in one pause.
 pub struct Still {
     threads: BTreeMap<Tid, (Time, Time)>,
     others: (Time, Time),
-    /// Some lane's thread is not known.
+    /// Whether some lane's thread is not known.
     open: bool,
     /// Lane time from standing still to the end of the work, nanoseconds.
     pub lanes_ns: u64,
 }
 
 impl Still {
-    /// Of a pause whose lanes have their threads; `lanes_on` lanes stood still
-    /// where it lists none.
+    /// For a pause whose lanes have their threads; if it lists no lanes, `lanes_on` lanes stood still.
     pub fn of(recognised: &Recognised, lanes_on: usize) -> Still {
         let pause = &recognised.pause;
         let (begin, collected) = (pause.begin(), pause.collected);
@@ -51,13 +47,12 @@ impl Still {
         still
     }
 
-    /// Whether `tid` may serve a lane in this pause: what other threads wait for does not
-    /// hold up a collection.
+    /// Whether `tid` may serve a lane in this pause: waits of other threads do not hold a collection up.
     pub fn may_serve(&self, tid: Tid) -> bool {
         self.open || self.threads.contains_key(&tid)
     }
 
-    /// When `tid` stands still.
+    /// Start and end of the standstill of `tid`.
     pub fn window(&self, tid: Tid) -> (Time, Time) {
         self.threads.get(&tid).copied().unwrap_or(self.others)
     }
@@ -67,13 +62,13 @@ impl Still {
         self.threads.contains_key(&tid)
     }
 
-    /// The last moment at which any thread does.
+    /// The last moment at which any thread stands still.
     pub fn end(&self) -> Time {
         self.threads.values().fold(self.others.1, |last, window| last.max(window.1))
     }
 }
 
-/// Since when a lane stands still; `None`: it takes no part.
+/// The moment from which a lane stands still; `None`: it takes no part.
 fn stands_from(pause: &Pause, part: &LanePause, stopped_green: Option<Time>) -> Option<Time> {
     let (begin, stopped) = (pause.begin(), pause.stopped);
     if pause.leader == Some(part.lane) {

@@ -1,5 +1,5 @@
-//! All pauses of a recording: their sums, how their lengths are spread, and what was left for
-//! the program in any window of time.
+//! All pauses of a recording: their sums, the distribution of their lengths, and the time left for the program in
+//! any window.
 
 use super::sums::Sums;
 use crate::pauses::mmu::Utilisation;
@@ -8,14 +8,14 @@ use crate::results::dist::Quantiles;
 use crate::results::{BlamedPause, Column, Mmu, Pauses};
 use rtscope_model::{PauseQuality, Time};
 
-/// The fold.
+/// The fold over pauses.
 pub struct Summary {
-    /// What can be summed up.
+    /// The sums over all pauses.
     pub sums: Sums,
     spread: Option<Spread>,
 }
 
-/// What takes each pause's place in the run and its length.
+/// What needs each pause's position in the run and its length.
 #[derive(Default)]
 struct Spread {
     spectrum: Spectrum,
@@ -41,7 +41,7 @@ impl Summary {
         }
     }
 
-    /// Adds one pause.
+    /// Adds one pause with its causes.
     pub fn add(&mut self, blamed: &BlamedPause) {
         let pause = &blamed.pause;
         let stopped = self.sums.add(blamed);
@@ -54,7 +54,7 @@ impl Summary {
         }
     }
 
-    /// Durations of whole pauses as columns.
+    /// Durations of whole pauses in columns.
     pub fn spectrum(&self) -> Vec<Column> {
         self.spread.as_ref().map_or_else(Vec::new, |spread| spread.spectrum.columns())
     }

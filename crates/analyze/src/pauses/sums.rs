@@ -1,6 +1,6 @@
-//! Sums over pauses that can be put together: those of a second, of a window, of a whole
-//! recording. Partial pauses are counted and lie in the union; they stay out of distributions,
-//! generations, stragglers and causes. Bounded: see the constants.
+//! Sums over pauses that can be merged: those of a second, of a window, of a whole recording. Partial pauses are
+//! counted and are part of the union; they stay out of distributions, generations, stragglers and causes. Bounded:
+//! see the constants.
 
 use crate::basis::union::Union;
 use crate::kernel::code::called;
@@ -9,15 +9,15 @@ use crate::results::{BlamedPause, CauseSum, Generation, HeldUpSum, Pauses, Strag
 use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, PauseQuality, SymbolId, Symbols, Time};
 use std::collections::BTreeMap;
 
-/// Generations told apart; more is not a GHC heap.
+/// Generations that are distinguished; more is not a GHC heap.
 const GENERATIONS_MAX: usize = 32;
-/// Cause and name pairs told apart, and where there are many sums.
+/// Pairs of cause and name that are distinguished; the second bound applies where there are many sums.
 const CAUSES_MAX: usize = 1_024;
 const CAUSES_MAX_COARSE: usize = 256;
-/// Places in the code told apart for one cause.
+/// Places in the code that are distinguished for one cause.
 const CODES_MAX: usize = 256;
 
-/// A cause, and who took the CPU.
+/// A cause, and the process that took the CPU.
 type Key = (Cause, Option<NameId>);
 
 /// One cause summed up, with its longest piece.
@@ -26,9 +26,9 @@ pub struct CauseTotal {
     pub ns: u64,
     pub count: u64,
     pub longest: CausePiece,
-    /// Lowest confidence among pieces that make up the sum.
+    /// Lowest confidence among the pieces of the sum.
     pub confidence: Confidence,
-    /// Where the code was, nanoseconds of the pieces of which that is known.
+    /// Where the code was, nanoseconds of the pieces for which that is known.
     pub codes: BTreeMap<SymbolId, u64>,
 }
 
@@ -38,7 +38,7 @@ impl CauseTotal {
         CauseTotal { ns: piece.ns(), count: 1, longest: *piece, confidence: piece.confidence, codes }
     }
 
-    /// Adds what another one holds; of two pieces as long the first one stays.
+    /// Adds the sums of another total; of two equally long pieces the first one stays.
     fn merge(&mut self, other: &CauseTotal) {
         self.ns += other.ns;
         self.count += other.count;
@@ -49,7 +49,7 @@ impl CauseTotal {
         self.add_codes(&other.codes);
     }
 
-    /// The place that the code was in most.
+    /// The place at which the code was longest.
     pub fn code(&self) -> Option<SymbolId> {
         self.codes.iter().max_by_key(|(id, ns)| (**ns, std::cmp::Reverse(**id))).map(|(id, _)| *id)
     }
@@ -81,7 +81,7 @@ impl OneGeneration {
 #[derive(Default)]
 pub struct Sums {
     quantiles: Quantiles,
-    /// Pauses so far.
+    /// Number of pauses so far.
     pub count: u64,
     partial: u64,
     stop: Dist,
@@ -90,26 +90,26 @@ pub struct Sums {
     whole: Dist,
     generations: BTreeMap<u16, OneGeneration>,
     pub union: Union,
-    /// Lanes that were last: how often, and how long was waited for them.
+    /// Lanes that stopped last: how often, and how long the world waited for them.
     stragglers: BTreeMap<u16, (u64, u64)>,
-    /// Lanes that held pauses up: how many, and for how long.
+    /// Lanes that held pauses up: how many pauses, and for how long.
     held_up: BTreeMap<u16, (u64, u64)>,
     causes: BTreeMap<Key, CauseTotal>,
-    /// Sum of all waits for lanes, to stop and to go on, nanoseconds.
+    /// Sum of all waits for lanes, to stop and to resume, nanoseconds.
     pub waited_ns: u64,
     /// Sum of collect phases over all pauses, nanoseconds.
     pub collect_sum_ns: u64,
 }
 
 impl Sums {
-    /// Sums whose quantiles are so well known. Where that is coarse there are many, and each has fewer causes; where they
-    /// are not known, nothing of single lanes and generations is either.
+    /// Sums with quantiles of this precision. `Coarse` ones may be many, so each holds fewer causes; `Unknown` ones
+    /// hold no figures of single lanes and generations either.
     pub fn with(quantiles: Quantiles) -> Sums {
         let dist = || Dist::with(quantiles);
         Sums { quantiles, stop: dist(), collect: dist(), release: dist(), whole: dist(), ..Sums::default() }
     }
 
-    /// Adds one pause; gives a span of the union that has become final.
+    /// Adds one pause; returns a span of the union that has become final.
     pub fn add(&mut self, blamed: &BlamedPause) -> Option<(Time, Time)> {
         let pause = &blamed.pause;
         self.count += 1;
@@ -147,7 +147,7 @@ impl Sums {
         last
     }
 
-    /// Adds what others hold. Their unions are not put together: see [`Sums::stopped_ns`].
+    /// Adds other sums. Their unions are not merged: see [`Sums::stopped_ns`].
     pub fn merge(&mut self, other: &Sums) {
         self.count += other.count;
         self.partial += other.partial;
@@ -178,11 +178,11 @@ impl Sums {
         known.then(|| self.generations.entry(number).or_insert_with(new))
     }
 
-    /// Who was last of those that were asked, and for whom the world waited until
-    /// it had stopped: behind the last of them it may be the one that had asked.
+    /// Counts the last lane among those that were asked to stop, and the lane that the world waited for until it had
+    /// stopped: after the last of the others that may be the leader.
     fn waited_for(&mut self, blamed: &BlamedPause) {
         let pause = &blamed.pause;
-        // Where nobody's arrival is known the wait lies on the leader only for want of another.
+        // If no arrival is known, the wait is attributed to the leader only for lack of another lane.
         let (Some(last), Some(_)) = (pause.straggler, pause.requested) else { return };
         self.stragglers.entry(last.0).or_default().0 += 1;
         for piece in blamed.causes.iter().filter(|piece| piece.to <= pause.stopped) {
@@ -203,7 +203,7 @@ impl Sums {
         }
     }
 
-    /// The kernel's causes turned out not to hold: all become unknown.
+    /// The kernel's causes turned out to be invalid: all become unknown.
     pub fn void_causes(&mut self) {
         for (_, mut total) in std::mem::take(&mut self.causes) {
             (total.longest.cause, total.longest.who, total.longest.code) = (Cause::Unknown, None, None);
@@ -213,7 +213,7 @@ impl Sums {
         }
     }
 
-    /// Sum over one cause, all names.
+    /// Sum over one cause and all its names.
     pub fn cause_total(&self, cause: Cause) -> Option<CauseTotal> {
         let of = self.causes.iter().filter(|(key, _)| key.0 == cause).map(|(_, total)| total);
         of.cloned().reduce(|mut sum, next| {
@@ -222,7 +222,7 @@ impl Sums {
         })
     }
 
-    /// The cause and name that was waited for most, with its sum.
+    /// The cause and name with the longest waits, and their sum.
     pub fn worst_cause(&self) -> Option<(Key, &CauseTotal)> {
         self.causes.iter().map(|(key, total)| (*key, total)).max_by_key(|(_, total)| total.ns)
     }
@@ -237,7 +237,7 @@ impl Sums {
         self.stop.sum
     }
 
-    /// Its part of all that was waited for.
+    /// The share of `total` in all waits.
     pub fn share(&self, total: &CauseTotal) -> f64 {
         if self.waited_ns > 0 { total.ns as f64 / self.waited_ns as f64 } else { 0.0 }
     }
@@ -256,7 +256,7 @@ impl Sums {
         causes
     }
 
-    /// Pauses in which a lane stopped last.
+    /// Number of pauses in which `lane` stopped last.
     pub fn was_last(&self, lane: u16) -> u64 {
         self.stragglers.get(&lane).map_or(0, |(count, _)| *count)
     }
@@ -278,7 +278,7 @@ impl Sums {
         lanes
     }
 
-    /// As a report has them, of a span of which `total_ns` were pauses.
+    /// The sums as a report shows them, for a span of which `total_ns` were pauses.
     pub fn pauses(&self, span_ns: u64, total_ns: u64) -> Pauses {
         let by_generation = self.generations.iter().map(|(number, generation)| Generation {
             generation: *number,

@@ -1,20 +1,20 @@
-//! One lane's part of a pause, as its own thread posts it: when it worked, and moments at
-//! which it was on a CPU. Owns the sums; refuses to know how a runtime posts them.
+//! One lane's part of a pause, as its own thread posts it: when it worked, and moments at which it was on a CPU. Owns
+//! the sums; refuses to know how a runtime posts them.
 
 use rtscope_model::Time;
 
-/// Marks kept per lane and pause: votes do not get better with more.
+/// Marks kept per lane and pause: more do not improve votes.
 const MARKS_MAX: usize = 32;
-/// Room for those of most parts, made at once.
+/// Initial capacity for marks: enough for most parts.
 const MARKS: usize = 8;
 
 /// What a lane's thread did in a pause.
 #[derive(Default)]
 pub(crate) struct Work {
     since: Option<Time>,
-    /// First start.
+    /// First start of work.
     pub begin: Option<Time>,
-    /// Last end.
+    /// Last end of work.
     pub end: Option<Time>,
     /// Sum of its spans, nanoseconds.
     pub ns: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// It posted something.
+    /// The thread posted something.
     pub fn mark(&mut self, time: Time) {
         if self.marks.len() < MARKS_MAX {
             if self.marks.capacity() == 0 {
@@ -33,13 +33,13 @@ impl Work {
         }
     }
 
-    /// It starts or resumes work.
+    /// The thread starts or resumes work.
     pub fn start(&mut self, time: Time) {
         self.since.get_or_insert(time);
         self.begin.get_or_insert(time);
     }
 
-    /// It pauses or ends work.
+    /// The thread pauses or ends work.
     pub fn pause(&mut self, time: Time) {
         if let Some(since) = self.since.take() {
             self.ns += time.since(since);
@@ -47,7 +47,7 @@ impl Work {
         }
     }
 
-    /// It is at work.
+    /// Whether the thread is at work.
     pub fn goes_on(&self) -> bool {
         self.since.is_some()
     }

@@ -1,5 +1,5 @@
-//! Copies that the program makes of its process, and what collections waited for a lane that was
-//! making one. Owns these sums; refuses to name remedies.
+//! Forks of the program's process, and the time that collections waited for a lane during one. Owns these sums;
+//! refuses to name remedies.
 
 use crate::basis::lately;
 use crate::basis::sum::Sum;
@@ -9,21 +9,21 @@ use crate::results::{self, BlamedPause, Results};
 use rtscope_model::{Cause, CausePiece, CodeKind, PauseQuality, Symbol, Symbols, Tid, Time};
 use std::collections::VecDeque;
 
-/// Copies of the process that are remembered.
+/// Forks that are remembered.
 const FORKS_MAX: usize = 1_024;
-/// The wait of others may be over so much before the kernel says so, at most.
+/// The kernel reports a fork at most this long after the other lanes' wait is over.
 const FORK_POSTED_NS: u64 = 1_000_000;
 
 #[derive(Default)]
 pub struct Forks {
     forks: VecDeque<(Tid, Time)>,
-    /// Copies of the process.
+    /// Number of forks.
     pub count: u64,
-    /// Waits for a lane that made one.
+    /// Waits for a lane during its fork.
     pub waits: Sum,
 }
 
-/// CPU time in the kernel's copying of a process.
+/// CPU time that the kernel spent on copying the process, nanoseconds.
 pub fn copying_ns(code: &CodeSamples, symbols: &Symbols) -> u64 {
     let door = |symbol: &Symbol| matches!(symbol.source.as_deref(), Some("fork" | "vfork" | "clone" | "clone3"));
     code.running_ns(symbols, |symbol| symbol.kind == CodeKind::Kernel && door(symbol))
@@ -35,9 +35,9 @@ impl Fold for Forks {
         lately::push(&mut self.forks, (by, at), FORKS_MAX);
     }
 
-    /// The thread that was waited for was making a copy of the process: what it was waited
-    /// for until the kernel said that this is nearly done. While samples find it in code of the
-    /// program's own, or the host has its CPU, it makes none, whatever it does after that.
+    /// If the awaited thread was forking the process, counts the wait until the kernel reported the fork, which is
+    /// then nearly done. While samples find the thread in the program's own code, or the host has its CPU, it does
+    /// not fork, whatever it does later.
     fn pause(&mut self, blamed: &BlamedPause, _: &Past<'_>) {
         if blamed.pause.quality == PauseQuality::Partial {
             return;

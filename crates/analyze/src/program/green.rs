@@ -1,14 +1,12 @@
-//! Green threads: how many, how long they ran, what they waited for, where the log has
-//! them (`--detail full`). Owns those sums.
+//! Green threads: their number, their running time, and what they waited for, where the log has them
+//! (`--detail full`). Owns those sums.
 //!
-//! And the moments in which lanes stood idle because threads waited for each other. A
-//! thread that waits for a lock, a transaction or a value that another one computes
-//! is woken by the thread that lets it go. Looked at from there: while that thread ran
-//! on and the other one waited, a lane that stood idle stood idle for that. A consumer
-//! without work, a delay and input look the same in the log (the threaded runtime's
-//! I/O manager hands them over by lock, too); but who wakes there has run for
-//! microseconds only, or has never waited for anybody itself. So a wait for a lock
-//! counts where both threads have been on both sides.
+//! Also owns the moments in which lanes were idle because threads waited for each other. A thread that waits for a
+//! lock, a transaction or a value that another thread computes is woken by the thread that releases it. In hindsight:
+//! while that thread ran on and the other one waited, an idle lane was idle for that reason. A consumer without work,
+//! a delay and input look the same in the log (the threaded runtime's I/O manager passes them on by lock, too); but
+//! there the waker has run for microseconds only, or has never waited for another thread itself. So a wait for a lock
+//! counts only if both threads have been on both sides.
 
 use crate::basis::lately;
 use crate::basis::union::Union;
@@ -20,18 +18,17 @@ use rtscope_model::{BlockedOn, Body, Class, Classes, Counter, Event, GreenThread
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 const THREADS_MAX: usize = 1 << 17;
-/// Spans of idle lanes remembered: waits that reach back farther count in part.
+/// Spans of idle lanes remembered: waits that began before them count in part.
 const IDLE_MAX: usize = 1_024;
-/// A lane that has something to run again so soon has only switched threads (0.1 us
-/// was measured, twice that with the events being posted).
+/// A lane that has something to run again this soon has only switched threads (0.1 us was measured, twice that with
+/// the events being posted).
 const IDLE_MIN_NS: u64 = 2_000;
-/// A wait counts up to here: a program's main thread that waits for the end of all
-/// others is no contention.
+/// A wait counts up to this length: a main thread that waits for all others to end is no contention.
 const WAIT_MAX_NS: u64 = 500_000_000;
-/// Threads that let others wait, remembered by what it cost.
+/// Threads that made others wait, remembered with the cost.
 const HOLDERS_MAX: usize = 1_024;
 
-/// What a thread is doing.
+/// The state of a green thread.
 #[derive(Copy, Clone, PartialEq, Debug)]
 enum State {
     /// It runs, or would if it had a lane.
@@ -45,9 +42,9 @@ enum State {
 struct Thread {
     state: State,
     since: Time,
-    /// Since when it has not waited for anything but a lane.
+    /// Since when it has waited for nothing but a lane.
     active_since: Time,
-    /// It has waited for another thread; it has let another one go.
+    /// Whether it has waited for another thread, and whether it has released one.
     waited: bool,
     woke: bool,
 }
@@ -55,7 +52,7 @@ struct Thread {
 #[derive(Default)]
 struct Lane {
     running: Option<(GreenThread, Time)>,
-    /// Who ran last, if it may run again at once.
+    /// The thread that ran last, if it may run again at once.
     next: Option<GreenThread>,
     idle: bool,
     off: bool,
@@ -66,24 +63,24 @@ struct Lane {
 #[derive(Copy, Clone, Default, Debug, PartialEq)]
 pub struct Waits {
     pub count: u64,
-    /// Thread time, nanoseconds; in [`Contention`] only while a lane stood idle.
+    /// Thread time, nanoseconds; in [`Contention`] only while a lane was idle.
     pub ns: u64,
 }
 
-/// Waits of threads for each other while lanes stood idle.
+/// Waits of threads for each other while lanes were idle.
 #[derive(Default)]
 pub struct Contention {
-    /// Wall clock in which at least one lane stood idle for it.
+    /// Wall-clock time in which at least one lane was idle because of them.
     pub idle: Union,
     /// Waits for a lock or mailbox.
     pub locks: Waits,
-    /// For a value that another thread was computing.
+    /// Waits for a value that another thread computed.
     pub black_holes: Waits,
-    /// For a transaction.
+    /// Waits for a transaction.
     pub transactions: Waits,
-    /// Who waited for whom in the longest, and when.
+    /// The longest wait: the waiting thread, the holder, start and end.
     pub longest: Option<(GreenThread, GreenThread, Time, Time)>,
-    /// Thread time that others waited for each thread, nanoseconds.
+    /// Thread time that others waited for each holder, nanoseconds.
     pub holders: BTreeMap<GreenThread, u64>,
 }
 
@@ -92,7 +89,7 @@ impl Contention {
         self.locks.count + self.black_holes.count + self.transactions.count
     }
 
-    /// Their thread time, nanoseconds.
+    /// Thread time of all waits, nanoseconds.
     pub fn waits_ns(&self) -> u64 {
         self.locks.ns + self.black_holes.ns + self.transactions.ns
     }
@@ -116,18 +113,18 @@ impl Contention {
     }
 }
 
-/// When lanes stood idle, as far back as waits ask.
+/// When lanes were idle, as far back as waits need.
 #[derive(Default)]
 struct Idle {
     lanes: usize,
-    /// The world is stopped: nothing is idle.
+    /// Whether the world is stopped: then nothing counts as idle.
     stopped: bool,
     since: Option<Time>,
     spans: VecDeque<(Time, Time)>,
 }
 
 impl Idle {
-    /// A lane that `was` idle or not is so now.
+    /// One lane changes from `was` idle to `is`.
     fn lane(&mut self, was: &mut bool, is: bool, time: Time) {
         match (std::mem::replace(was, is), is) {
             (false, true) => self.lanes += 1,
@@ -161,7 +158,7 @@ impl Idle {
 
 #[derive(Default)]
 pub struct GreenThreads {
-    /// The stream holds every run and stop.
+    /// Whether the stream holds every run and stop.
     asked: bool,
     seen: bool,
     threads: HashMap<GreenThread, Thread>,
@@ -183,12 +180,12 @@ impl GreenThreads {
         GreenThreads { asked: context.every_green_event, ..GreenThreads::default() }
     }
 
-    /// Whether every run and stop of green threads was there to see.
+    /// Whether every run and stop of green threads was visible.
     pub fn known(&self) -> bool {
         self.asked && self.seen
     }
 
-    /// `green` as it is known; a new one is active from now on.
+    /// The entry of `green`; a new one is active from now on.
     fn thread(&mut self, green: GreenThread, time: Time) -> Option<&mut Thread> {
         if !self.threads.contains_key(&green) {
             if self.threads.len() >= THREADS_MAX {
@@ -210,7 +207,7 @@ impl GreenThreads {
             let (state, since) = (thread.state, thread.since);
             thread.active_since = match state {
                 State::Active => thread.active_since,
-                // From when it was let go it holds what it waited for.
+                // From its release on it holds what it waited for.
                 State::Woken => since,
                 State::Blocked(_) | State::Foreign => time,
             };
@@ -270,7 +267,7 @@ impl GreenThreads {
         self.handed_over(on, (green, waiter), holder, time);
     }
 
-    /// `holder` lets `waiter` go.
+    /// `holder` releases `waiter`.
     fn handed_over(&mut self, on: BlockedOn, waiter: (GreenThread, Thread), holder: GreenThread, time: Time) {
         let Some(by) = self.threads.get_mut(&holder) else { return };
         let (active_since, both) = (by.active_since, by.waited && waiter.1.woke);

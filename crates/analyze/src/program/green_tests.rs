@@ -20,7 +20,7 @@ fn wake(script: Script, at: u64, lane: u16, green: u32) -> Script {
     script.rt(at, lane, Runtime::ThreadWoken(GreenThread(green)))
 }
 
-/// Threads 1 and 2 hand a lock to and fro: one holds it for 10 ms, the other waits.
+/// Threads 1 and 2 pass a lock back and forth: one holds it for 10 ms while the other waits.
 fn convoy(rounds: u64) -> Script {
     (0..rounds).fold(Script::default(), |script, round| {
         let at = round * 20 * MS;
@@ -35,7 +35,7 @@ fn convoy(rounds: u64) -> Script {
 fn a_lane_that_is_idle_while_two_threads_share_a_lock_is_counted_once() {
     let green = fold(convoy(10));
     let contention = &green.contention;
-    // The first wait is nobody's fault yet: neither thread had waited before.
+    // The first wait does not count yet: neither thread had waited before.
     let expected = 10 * 20 * MS - 10 * MS;
     assert!(contention.idle.ns().abs_diff(expected) < 10_000, "{}", contention.idle.ns());
     assert_eq!((contention.waits(), contention.black_holes.count), (19, 0));
@@ -46,7 +46,7 @@ fn a_lane_that_is_idle_while_two_threads_share_a_lock_is_counted_once() {
 
 #[test]
 fn waiting_for_work_is_not_waiting_for_a_lock() {
-    // Thread 9 hands work to thread 1, which lets nobody go; thread 2 runs all along.
+    // Thread 9 hands work to thread 1, which releases no thread; thread 2 runs all the time.
     let script = (0..50).fold(Script::default().run(1, 0, 2), |script, round| {
         let at = 10 + round * 10 * MS;
         let script = script.run(at, 1, 1).stop(at + MS, 1, 1, LOCK);

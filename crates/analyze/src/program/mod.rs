@@ -1,5 +1,4 @@
-//! What the program itself does: copies of its process, green threads, its own marks.
-//! Refuses collections.
+//! What the program itself does: forks of its process, green threads, its own marks. Refuses collections.
 
 pub mod forks;
 pub mod green;

@@ -1,10 +1,9 @@
-//! What the program says of itself: spans, moments and values under names that its own
-//! code, or a library of it, gave them (OCaml's `Runtime_events.User`, Eio's events).
+//! What the program reports about itself: spans, moments and values, under names that its own code or one of its
+//! libraries chose (OCaml's `Runtime_events.User`, Eio's events).
 //!
-//! Owns pairing begins with ends, by lane and name: fibres and threads that share a lane
-//! end their spans in any order. The latest begin of a name ends first; where two of one
-//! name overlap on a lane, the sum is right and the single lengths may be swapped. A span
-//! of which one end was not seen is counted as cut: it is never given a length.
+//! Owns pairing begins with ends by lane and name: fibres and threads that share a lane end their spans in any order.
+//! The latest begin of a name ends first; if two spans of one name overlap on a lane, their sum is right and the
+//! single lengths may be swapped. A span with one end missing counts as cut and never gets a length.
 
 use crate::folds::{End, Fold};
 use crate::results::dist::{Dist, Quantiles};
@@ -12,23 +11,23 @@ use crate::results::{Results, UserEvents, UserValues};
 use rtscope_model::{Body, Class, Classes, Event, LaneId, NameId, Names, Phase, Runtime, Time, UserEvent};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Names told apart; those that come later are put together.
+/// Names that are distinguished; later ones are merged.
 const NAMES_MAX: usize = 1_024;
-/// Spans of one lane that are open at a time; the oldest is given up for a new one.
+/// Open spans of one lane; a new one replaces the oldest.
 const OPEN_MAX: usize = 1_024;
 /// Stands for all later names.
 const OTHERS: NameId = NameId(u32::MAX);
-/// What they are called in reports.
+/// Their name in reports.
 const OTHERS_NAME: &str = "other names";
 
-/// All that one name stands for.
+/// All data of one name.
 struct Name {
     spans: Dist,
-    /// Begin and length of the longest span.
+    /// Start and length of the longest span.
     longest: Option<(Time, u64)>,
     in_pauses_ns: u64,
     marks: u64,
-    /// Without their mean, and their sum.
+    /// All but their mean, and their sum.
     values: Option<(UserValues, i128)>,
     cut: u64,
 }
@@ -44,23 +43,23 @@ impl Default for Name {
 struct Open {
     name: NameId,
     since: Time,
-    /// Standstill of the lane until then, nanoseconds.
+    /// Standstill of the lane up to `since`, nanoseconds.
     still_ns: u64,
 }
 
 #[derive(Default)]
 struct Lane {
     open: VecDeque<Open>,
-    /// Spans by name that were given up: an end may still come for each.
+    /// Spans by name that were dropped while open: an end may still follow for each.
     given_up: BTreeMap<NameId, u64>,
-    /// Inside a section, since when.
+    /// Start of the section that the lane is in.
     section: Option<Time>,
-    /// Time of sections so far, nanoseconds.
+    /// Time in past sections, nanoseconds.
     still_ns: u64,
 }
 
 impl Lane {
-    /// How long it has stood still by `now`.
+    /// How long the lane has stood still by `now`.
     fn still_ns(&self, now: Time) -> u64 {
         self.still_ns.saturating_add(self.section.map_or(0, |since| now.since(since)))
     }
@@ -102,7 +101,7 @@ impl User {
                     let still_ns = lane.still_ns(event.time);
                     known.ended(lane.open.remove(index), event.time, still_ns);
                 }
-                // Its begin may be that of a span which was counted when it was given up.
+                // Its begin may be that of a span that was counted when it was dropped.
                 None => match lane.given_up.get_mut(&name).filter(|count| **count > 0) {
                     Some(count) => *count -= 1,
                     None => known.cut += 1,
@@ -111,7 +110,7 @@ impl User {
         }
     }
 
-    /// Gives up what is open on `lane`; `ends`: their ends may still come.
+    /// Drops the open spans of `lane`; `ends`: their ends may still follow.
     fn cut(&mut self, lane: LaneId, ends: bool) {
         let Some(lane) = self.lanes.get_mut(&lane) else { return };
         lane.section = None;
@@ -124,7 +123,7 @@ impl User {
         }
     }
 
-    /// By name, longest in all first. What is still open is cut by the end.
+    /// All names, by total length, longest first. Spans that are still open are cut at the end.
     pub fn values(&mut self, names: &Names) -> Vec<UserEvents> {
         let lanes: Vec<LaneId> = self.lanes.keys().copied().collect();
         lanes.into_iter().for_each(|lane| self.cut(lane, false));
@@ -151,7 +150,7 @@ impl Fold for User {
                 self.lanes.entry(event.lane).or_default().section_ends(event.time);
             }
             Runtime::Gap => self.cut(event.lane, true),
-            // Whoever gets this lane next begins anew.
+            // The next user of this lane starts afresh.
             Runtime::LaneCreated | Runtime::LaneDeleted => self.cut(event.lane, false),
             _ => {}
         }
@@ -212,7 +211,7 @@ mod tests {
         events.iter().fold(Script::default(), |script, (at, lane, name, what)| user(script, *at, *lane, *name, *what))
     }
 
-    /// By name: "one", "two" are the first two.
+    /// All events by name: "one" and "two" are the first two names.
     fn told(script: Script) -> Vec<UserEvents> {
         let mut names = Names::default();
         assert_eq!((names.intern("one"), names.intern("two")), (NameId(1), NameId(2)));
@@ -257,7 +256,7 @@ mod tests {
             assert!(told.iter().all(|one| one.spans_ns.count == 0 && one.in_pauses_ns.is_none()));
             (of("one").cut, of("two").cut)
         };
-        // The end at 30 may be that of the span that was lost; not on a lane that is new.
+        // The end at 30 may belong to the lost span, unless the lane is new.
         assert_eq!(lost(Runtime::Gap), (2, 1));
         assert_eq!(lost(Runtime::LaneDeleted), (3, 1));
     }
@@ -286,7 +285,7 @@ mod tests {
         for name in 0..3_000 {
             push(&mut fold, u64::from(name), name, BEGIN);
         }
-        // Given up by now: its end is no second cut.
+        // The span was dropped by now: its end is no second cut.
         push(&mut fold, 3_000, 5, END);
         push(&mut fold, 3_001, 2_999, END);
         assert!(fold.lanes.values().all(|lane| lane.open.len() <= OPEN_MAX));

@@ -1,5 +1,5 @@
-//! What an analysis has to be told before the first event and after the last:
-//! the facts of the recording. Owns their shape; refuses to fetch them.
+//! What an analysis needs to know before the first event and after the last: the facts of the recording. Owns their
+//! shape; refuses to fetch them.
 
 pub mod requests;
 pub mod start;
@@ -18,15 +18,15 @@ use stm::Stm;
 /// Facts known before the first event.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
-    /// What is read.
+    /// The source of the events.
     pub source: Source,
     /// The program that was recorded; `None` without a capture.
     pub program: Option<Program>,
-    /// How it was started, and what its link decides.
+    /// How it was started, and what its link determines.
     pub start: Start,
     /// The runtime as its log (or the binary) names it.
     pub runtime: Runtime,
-    /// Whether the runtime can stop several lanes; `None`: told by the events.
+    /// Whether the runtime can stop several lanes; `None`: the events decide.
     pub threaded: Option<bool>,
     /// The process that wrote the log, in the recorder's pid namespace.
     pub program_pid: Option<Pid>,
@@ -40,7 +40,7 @@ pub struct Context {
     pub cpus_online: u32,
     /// The kernel side; `None` without a capture.
     pub kernel: Option<Kernel>,
-    /// How the log's clock was joined.
+    /// How the log's clock was mapped.
     pub clock: ClockMap,
     /// First moment of the recording, if known (else the first runtime event).
     pub started: Option<Time>,
@@ -52,33 +52,32 @@ pub struct Context {
     pub nursery_bytes: Option<u64>,
     /// Losses known before the first event.
     pub losses: Vec<Loss>,
-    /// Sampling period of quotas, nanoseconds, where the recorder writes their
-    /// counters only when they change; `None`: not known.
+    /// Sampling period of quotas, nanoseconds, where the recorder writes their counters only when they change;
+    /// `None`: not known.
     pub sample_period_ns: Option<u64>,
-    /// The stream holds every run and stop of green threads that was logged, not only
-    /// those around collections.
+    /// The stream holds every logged run and stop of green threads, not only those around collections.
     pub every_green_event: bool,
-    /// Names of the code that samples point to.
+    /// Names of the code that samples refer to.
     pub symbols: Symbols,
-    /// What the recorder used.
+    /// What the recorder itself used.
     pub own_cost: Option<OwnCost>,
-    /// Snapshots of the program's heap, in the order of time.
+    /// Snapshots of the program's heap, in time order.
     pub heaps: Vec<Heap>,
-    /// Snapshots that there are beside these.
+    /// Further snapshots that are not in `heaps`.
     pub heaps_left_out: u64,
-    /// Requests of a load that are to be joined with it.
+    /// Requests of a load that are to be joined with the recording.
     pub requests: Option<Join>,
-    /// Counts of its transactions; `None`: nobody looked at them.
+    /// Counts of its transactions; `None`: they were not read.
     pub stm: Option<Stm>,
-    /// Looks at what its threads wait for; `None`: nothing looked.
+    /// Looks at what its threads wait for; `None`: there were none.
     pub waits: Option<Waits>,
-    /// Ids of rules that are left out.
+    /// Ids of rules that are switched off.
     pub rules_off: Vec<String>,
 }
 
 impl Context {
-    /// CPUs that the program can really use: the smaller of its affinity and
-    /// its smallest quota; `None` where neither is known.
+    /// CPUs that the program can actually use: the smaller of its affinity and its smallest quota; `None` where
+    /// neither is known.
     pub fn cpus_available(&self) -> Option<f64> {
         match (self.cpus().map(|count| count as f64), self.quota_cpus()) {
             (Some(a), Some(q)) => Some(a.min(q)),
@@ -86,19 +85,19 @@ impl Context {
         }
     }
 
-    /// CPUs of its affinity, else those online; `None` where neither is known.
+    /// CPUs of its affinity mask, else those online; `None` where neither is known.
     pub(crate) fn cpus(&self) -> Option<usize> {
         let cpus = if self.cpus_allowed.is_empty() { self.cpus_online as usize } else { self.cpus_allowed.len() };
         (cpus > 0).then_some(cpus)
     }
 
-    /// The smallest quota over the program, in CPUs.
+    /// The smallest quota that applies to the program, in CPUs.
     pub fn quota_cpus(&self) -> Option<f64> {
         self.groups.iter().filter_map(|group| group.quota_cpus).min_by(f64::total_cmp)
     }
 
-    /// Largest error between log and kernel times, nanoseconds. An offset whose
-    /// error is not stated is taken to be as good as a microsecond stamp.
+    /// Largest error between log and kernel times, nanoseconds. An offset without a stated error is assumed to be as
+    /// precise as a microsecond stamp.
     pub fn clock_error_ns(&self) -> u64 {
         self.clock.error_ns.unwrap_or(1_000)
     }
@@ -109,18 +108,16 @@ impl Context {
 pub struct Tail {
     /// Losses met while reading.
     pub losses: Vec<Loss>,
-    /// What was read, final counts; `None` keeps the context's.
+    /// Final counts of what was read; `None` keeps the context's.
     pub source: Option<Source>,
     /// The runtime as the log named it; `None` keeps the context's.
     pub runtime: Option<Runtime>,
-    /// Names of what the program itself posted, and of labels of heap profiles: the runtime
-    /// stream's table.
+    /// Names of the program's own events, and of labels of heap profiles: the table of the runtime's stream.
     pub user_names: Names,
 }
 
-/// Whether a loss makes a pause in `[from, to]` partial: bytes of the log that
-/// were not read. A cut or an unwritten end without a time is behind the last
-/// event, where it can only touch pauses that never end.
+/// Whether a loss makes a pause in `[from, to]` partial: bytes of the log that were not read. A cut or an unwritten
+/// end without a time lies after the last event, where it can only affect pauses that never end.
 pub(crate) fn loss_of_log(loss: &Loss, from: Time, to: Time) -> bool {
     if of_code(loss) {
         return false;
@@ -144,7 +141,7 @@ pub(crate) fn loss_of_kernel(loss: &Loss, from: Time, to: Time) -> bool {
     loss.kind == LossKind::KernelRecords && !of_code(loss) && loss.touches(from, to)
 }
 
-/// Whether samples of code were lost: a pause loses a name by that, nothing else.
+/// Whether samples of code were lost: that costs a pause a name, nothing else.
 fn of_code(loss: &Loss) -> bool {
     loss.source == "code" || loss.source.starts_with("code/")
 }

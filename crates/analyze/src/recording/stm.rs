@@ -1,16 +1,16 @@
-//! Transactions (STM): what looks at a program's counts come to, by lane, by name and over time.
-//! Owns what counts as lost: attempts whose work was thrown away because another transaction
-//! had changed what they read. A wait in `retry` is none, nor is an exception.
+//! Transactions (STM): sums over looks at a program's counts, by lane, by name and over time. Owns what counts as
+//! lost: attempts whose work was thrown away because another transaction had changed what they read. A wait in
+//! `retry` does not count, nor does an exception.
 //!
-//! Counts are cumulative; those of a program that was there before are taken from the first
-//! look on. A count that falls is another program's in the same process: it begins anew.
+//! Counts are cumulative; for a program that ran before, they count from the first look on. A count that falls is
+//! from another program in the same process: it restarts.
 
 use crate::results::stm::{LaneTransactions, NamedTransactions, StmSlice, Transactions};
 use rtscope_model::{CodeKind, StmCounts, StmNamed, StmSeen, Symbol, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Slices of time, at most; their first width, nanoseconds: looks are noted as often.
+/// Maximum number of slices of time, and their initial width, nanoseconds: looks are that frequent.
 const SLICES_MAX: usize = 512;
 const WIDTH_NS: u64 = 100_000_000;
 const NAMES_MAX: usize = 4_096;
@@ -18,27 +18,27 @@ const NAMES_MAX: usize = 4_096;
 /// Sums over all lanes up to a moment.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 pub struct StmTotals {
-    /// Since when it is counted.
+    /// The moment from which attempts are counted.
     pub from: Time,
-    /// The package's, else the runtime's.
+    /// Attempts as the package counts them, else as the runtime does.
     pub attempts: u64,
-    /// Commits, and attempts that were thrown away; `None`: attempts alone were counted.
+    /// Commits, and attempts that were thrown away; `None`: only attempts were counted.
     pub outcomes: Option<(u64, u64)>,
 }
 
-/// What transactions came to in a part of the time.
+/// Rates of transactions over an interval.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StmRates {
-    /// Attempts a second.
+    /// Attempts per second.
     pub attempts_per_second: f64,
-    /// Commits a second; null where attempts alone were counted.
+    /// Commits per second; null where only attempts were counted.
     pub commits_per_second: Option<f64>,
-    /// The share of attempts that were thrown away.
+    /// Share of attempts that were thrown away; null where only attempts were counted.
     pub lost_share: Option<f64>,
 }
 
 impl StmTotals {
-    /// What was counted at `to` since `from`, when it was `before`.
+    /// The rates from `from` to `to`, where `before` are the totals at `from`.
     pub fn rates(&self, before: &StmTotals, from: Time, to: Time) -> StmRates {
         let span_ns = to.since(from.max(self.from));
         let grown = |now: u64, before: u64| now.saturating_sub(before);
@@ -55,7 +55,7 @@ impl StmTotals {
 }
 
 impl StmSlice {
-    /// What has grown after `ns` of `whole`.
+    /// The share of its counts that falls into `ns` of `whole`.
     fn part(&self, ns: u64, whole: u64) -> StmSlice {
         self.with(self, |count, _| {
             let part = u128::from(count) * u128::from(ns.min(whole)) / u128::from(whole.max(1));
@@ -63,7 +63,7 @@ impl StmSlice {
         })
     }
 
-    /// Each count put together with the other's.
+    /// Combines each count with the other slice's.
     fn with(&self, other: &StmSlice, both: impl Fn(u64, u64) -> u64) -> StmSlice {
         StmSlice {
             attempts: both(self.attempts, other.attempts),
@@ -75,8 +75,7 @@ impl StmSlice {
     }
 }
 
-/// A cumulative count: what was there at first, what now, and what was counted before it began
-/// anew.
+/// A cumulative count: the first value, the current one, and what was counted before a restart.
 #[derive(Copy, Clone, Debug, Default, Serialize, Deserialize)]
 struct Run<C> {
     first: C,
@@ -114,17 +113,17 @@ impl Run<u64> {
     }
 }
 
-/// The fold over the looks at one process. It can be written down as it is.
+/// The fold over the looks at one process. Can be serialized as it is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Stm {
     source: Option<(bool, bool, Option<String>)>,
-    /// When counts begin, and the first and last look.
+    /// Start of the counts, and the first and last look.
     origin: Option<Time>,
     from: Option<Time>,
     to: Option<Time>,
     /// The look before the last one.
     before: Option<Time>,
-    /// The program had ended.
+    /// When the program had ended.
     gone: Option<Time>,
     mode: Option<u32>,
     lanes: BTreeMap<u16, Run<StmCounts>>,
@@ -135,12 +134,12 @@ pub struct Stm {
 }
 
 impl Stm {
-    /// A fold of a recording that began at `started`; `None`: at the first look.
+    /// The fold for a recording that began at `started`; `None`: at the first look.
     pub fn new(started: Option<Time>) -> Stm {
         Stm { origin: started, width_ns: WIDTH_NS, ..Stm::default() }
     }
 
-    /// Whether it can have been written by one: it holds no more than one does.
+    /// Whether a fold can have written this: its sizes are within the bounds.
     pub fn is_sound(&self) -> bool {
         self.width_ns >= WIDTH_NS
             && self.slices.len() <= SLICES_MAX
@@ -148,7 +147,7 @@ impl Stm {
             && self.slices.iter().all(|slice| slice.from <= slice.to)
     }
 
-    /// Takes what a look found; looks come in the order of time.
+    /// Takes the result of a look; looks come in time order.
     pub fn push(&mut self, time: Time, seen: &StmSeen) {
         if !matches!(seen, StmSeen::Source { .. } | StmSeen::Gone) {
             self.from.get_or_insert(time);
@@ -171,12 +170,12 @@ impl Stm {
         }
     }
 
-    /// What was counted before the first look does not belong here.
+    /// Counts from before the first look do not belong to the recording.
     fn is_before(&self, time: Time) -> bool {
         !self.is_whole() && self.from == Some(time)
     }
 
-    /// Whether it is counted from the program's start on.
+    /// Whether counting began with the program.
     fn is_whole(&self) -> bool {
         self.source.as_ref().is_some_and(|source| source.0)
     }
@@ -200,7 +199,7 @@ impl Stm {
         if self.names.len() < NAMES_MAX || self.names.contains_key(&number) {
             let known = self.names.entry(number).or_insert_with(|| (name.to_owned(), first, *counts));
             if counts.attempts < known.2.attempts {
-                // The number is another program's, whose name it has from now on.
+                // The id belongs to another program, whose name it has from now on.
                 (known.0, known.1) = (name.to_owned(), StmNamed::default());
             }
             known.2 = *counts;
@@ -210,7 +209,7 @@ impl Stm {
     fn attempts(&mut self, time: Time, attempts: u64) {
         let first = if self.is_before(time) { attempts } else { 0 };
         let grown = self.attempts.get_or_insert(Run { first, now: first, before: 0 }).see(attempts);
-        // Where the package counts, its counts are what is drawn.
+        // Where the package counts, its counts are drawn.
         if !self.has_outcomes() {
             self.over_time(time, &StmSlice { attempts: grown, ..StmSlice::default() });
         }
@@ -220,7 +219,7 @@ impl Stm {
         self.source.as_ref().is_some_and(|source| source.1)
     }
 
-    /// Since when what grew up to `time` can have grown: the look before, where that is not so long
+    /// The earliest moment at which what grew up to `time` can have grown: the look before, unless that is so long
     /// ago that nothing can have changed in between.
     fn since(&self, time: Time) -> Time {
         match self.before {
@@ -230,7 +229,7 @@ impl Stm {
         }
     }
 
-    /// Adds what was counted up to `time`, evenly over the time in which it was.
+    /// Adds what was counted up to `time`, spread evenly over the time in which it grew.
     fn over_time(&mut self, time: Time, grown: &StmSlice) {
         let origin = *self.origin.get_or_insert(time);
         let from = self.since(time).max(origin).min(time.minus(1));
@@ -262,19 +261,18 @@ impl Stm {
         self.slices = self.slices.chunks(2).map(join).collect();
     }
 
-    /// How many attempts were seen, whoever counted them: of several processes the busiest is
-    /// told.
+    /// How many attempts were seen, by either count: of several processes the busiest is reported.
     pub fn busy(&self) -> u64 {
         let package = self.lanes.values().fold(0, |sum: u64, run| sum.saturating_add(run.total().attempts));
         package.max(self.attempts.as_ref().map_or(0, Run::<u64>::total))
     }
 
-    /// When what is counted began.
+    /// Start of the counts.
     fn begin(&self) -> Option<Time> {
         self.origin.filter(|_| self.is_whole()).or(self.from)
     }
 
-    /// Over all lanes.
+    /// Counts over all lanes.
     fn all(&self) -> StmCounts {
         self.lanes.values().fold(StmCounts::default(), |sum, run| sum.plus(&run.total()))
     }
@@ -289,8 +287,8 @@ impl Stm {
         (totals.attempts > 0).then_some(totals)
     }
 
-    /// The sums, of a recording that ended at `ended` where the program did not before; `None`
-    /// where nobody looked.
+    /// The sums of a recording that ended at `ended`, unless the program ended before; `None` if counts were
+    /// never read.
     pub fn values(&self, ended: Option<Time>) -> Option<Transactions> {
         let (whole, outcomes, why) = self.source.clone()?;
         let span_ns = self.to.zip(self.begin()).map_or(0, |(to, begin)| to.since(begin));
@@ -353,8 +351,8 @@ fn mode(mode: u32) -> Option<&'static str> {
     })
 }
 
-/// Parts of the runtime that only transactions use, beside `stm…`; the compiler takes most of
-/// the others into these.
+/// Functions of the runtime that only transactions use, in addition to `stm…`; the compiler inlines most others
+/// into these.
 const RUNTIME_CODE: [&str; 22] = [
     "validate_and_acquire_ownership",
     "validate_trec_optimistic",
@@ -380,7 +378,7 @@ const RUNTIME_CODE: [&str; 22] = [
     "free_stg_trec_header",
 ];
 
-/// The same of what is called from compiled code.
+/// Functions for transactions that compiled code calls.
 const CALLED_CODE: [&str; 9] = [
     "stg_atomically",
     "stg_retry",
@@ -393,11 +391,10 @@ const CALLED_CODE: [&str; 9] = [
     "stg_writeTVar",
 ];
 
-/// Whether a place in the code is the runtime's work for transactions, or the package's that
-/// counts them.
+/// Whether a place in the code is work of the runtime for transactions, or of the package that counts them.
 pub fn is_runtime_work(symbol: &Symbol) -> bool {
     let name = symbol.name.strip_prefix("__wrap_").unwrap_or(&symbol.name);
-    // A local function's name may have a suffix of the compiler's.
+    // The name of a local function may have a suffix from the compiler.
     let plain = name.split('.').next().unwrap_or(name);
     let of_stm = |name: &str| name.strip_prefix("stm").is_some_and(|rest| rest.starts_with(char::is_uppercase));
     let ours = symbol.kind == CodeKind::Foreign && name.starts_with("rtscope_");

@@ -46,7 +46,7 @@ fn lanes_names_and_time_add_up() {
     let names: Vec<_> = found.names.iter().map(|named| (named.name.as_str(), named.lost)).collect();
     assert_eq!(names, [("busy", 28), ("quiet", 0)]);
     let slices = found.over_time.iter().map(|slice| (slice.attempts, slice.commits, slice.lost, slice.waits));
-    // What grew from 10 to 110 ms lies in both.
+    // The growth from 10 to 110 ms is spread over both.
     assert_eq!(slices.collect::<Vec<_>>(), [(136, 99, 33, 2), (14, 11, 4, 1)]);
 }
 
@@ -58,7 +58,7 @@ fn what_a_program_did_before_the_first_look_is_left_out() {
         (1_000, StmSeen::Name(0, "a".into(), StmNamed { attempts: 7, ..StmNamed::default() })),
         (1_000, StmSeen::Attempts(2_000)),
         (1_500, StmSeen::Lane(0, lane(1_200, 1_000, 200))),
-        // A capability that had done nothing before.
+        // A capability without any transactions before.
         (2_000, StmSeen::Lane(1, lane(60, 60, 0))),
         (2_000, StmSeen::Attempts(2_300)),
     ]);
@@ -90,7 +90,7 @@ fn nobody_looked_and_nothing_could_be_read_are_two_things() {
 #[test]
 fn what_grew_between_two_looks_is_spread_over_that_time() {
     let (attempts, source) = (|ms, count| (ms, StmSeen::Attempts(count)), source(true, false));
-    // Looks a little later each time leave no slice empty.
+    // Looks that come slightly later each time leave no slice empty.
     let mut looks = vec![(100, source)];
     looks.extend((1..=30).map(|n| attempts(n * 103, n * 1_030)));
     let slices = fold(&looks).values(None).unwrap().over_time;
@@ -98,7 +98,7 @@ fn what_grew_between_two_looks_is_spread_over_that_time() {
         slices.iter().all(|slice| slice.to > Time(3_000 * MS) || slice.attempts.abs_diff(1_000) <= 1),
         "{slices:?}"
     );
-    // What was quiet for long has grown in the end.
+    // A count that was constant for long has grown at the end.
     looks.push(attempts(10_000, 31_400));
     let slices = fold(&looks).values(None).unwrap().over_time;
     let late: Vec<u64> = slices.iter().skip(40).map(|slice| slice.attempts).collect();

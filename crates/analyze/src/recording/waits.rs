@@ -1,19 +1,19 @@
-//! Sums looks at what threads wait for. Owns what counts as the same wait from look to look: kind, place, and
-//! what its holder does where; objects are compared within one look only, since collections move them. Refuses to say
-//! what follows.
+//! Sums looks at what threads wait for. Owns what counts as the same wait in different looks: kind, place, and
+//! what its holder does where. Objects are compared within one look only, since collections move them. Refuses to
+//! draw conclusions.
 
 use crate::results::waits::{HolderDoes, Kind, Old, Thunks, WAITS_MAX as TOLD_MAX, Wait, Waits as Values};
 use rtscope_model::{Doing, OldObjects, TextId, Time, WaitGroup, WaitKind, WaitLook, WaitSeen};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Texts, and waits that are kept apart.
+/// Texts, and waits that are summed separately.
 const TEXTS_MAX: usize = 1 << 15;
 const WAITS_MAX: usize = 4096;
 
-/// What is the same from look to look.
+/// What stays the same from look to look.
 type Key = (WaitKind, At, Option<(Doing, At)>);
 
-/// A place, and the foreign function that it called.
+/// A place, and the foreign function called there.
 type At = (Option<TextId>, Option<TextId>);
 
 /// Sums of one wait.
@@ -23,15 +23,16 @@ struct Sum {
     threads_max: u32,
     looks: u64,
     objects: u64,
-    /// Of threads that wait for a thing: how many, and how many each of them met there, itself included.
+    /// Number of threads that wait for a thing, and the number of threads that each of them met there,
+    /// including itself.
     of_things: u64,
     met: u64,
     share: f64,
-    /// Who has it: one thread, or several in turn.
+    /// Threads that hold it: one, or several in turn.
     holders: BTreeSet<TextId>,
 }
 
-/// What a look has of one wait.
+/// One wait in one look.
 #[derive(Default)]
 struct Met {
     threads: u32,
@@ -45,7 +46,7 @@ struct Met {
 pub struct Waits {
     texts: HashMap<TextId, String>,
     sums: BTreeMap<Key, Sum>,
-    /// Threads, and looks at which there were any, wherever they waited.
+    /// Threads, and looks that saw any, wherever they waited.
     kinds: BTreeMap<(WaitKind, Option<Doing>), (u64, u64)>,
     looks: u64,
     missed: u64,
@@ -58,12 +59,12 @@ pub struct Waits {
     waiting_looks: u64,
     why: Option<String>,
     old: Option<(Old, BTreeMap<TextId, u64>)>,
-    /// Threads made: the first count and the last.
+    /// Threads created: the first count and the last.
     made: Option<[(Time, u64); 2]>,
 }
 
 impl Waits {
-    /// Takes in one line; lines come in the order of the file.
+    /// Takes one line; lines come in file order.
     pub fn push(&mut self, time: Time, seen: WaitSeen) {
         match seen {
             WaitSeen::Text(number, text) if self.texts.len() < TEXTS_MAX || self.texts.contains_key(&number) => {
@@ -78,7 +79,7 @@ impl Waits {
         }
     }
 
-    /// Looks so far.
+    /// Number of looks so far.
     pub fn looks(&self) -> u64 {
         self.looks
     }
@@ -169,7 +170,7 @@ impl Waits {
         }
     }
 
-    /// What they came to.
+    /// The sums over all looks.
     pub fn values(&self) -> Values {
         let mean = |sum: u64| sum as f64 / self.looks.max(1) as f64;
         let kind = |(of, sum): (&(WaitKind, Option<Doing>), &(u64, u64))| Kind {
@@ -279,7 +280,7 @@ mod tests {
         assert_eq!((found.by[1].kind, found.by[1].threads_mean, found.by[1].looks_share), (WaitKind::Time, 3.0, 0.5));
         assert_eq!((found.by[2].kind, found.by[2].share), (WaitKind::NoWork, 0.0));
         assert!((found.by.iter().map(|wait| wait.share).sum::<f64>() - 1.0).abs() < 1e-9);
-        // A trace carries them as they are, and none that no looks can have come to.
+        // A trace carries the values unchanged, and rejects those that no looks can produce.
         let carried = serde_json::from_str::<Values>(&serde_json::to_string(&found).unwrap()).unwrap();
         assert!(carried == found && carried.is_sound());
         let doubled = Values { by: [found.by.clone(), found.by].concat(), ..Values::default() };
@@ -319,7 +320,7 @@ mod tests {
         let lock =
             Kind { kind: WaitKind::Lock, holder: Some(Doing::Runs), threads_mean: 5.0 / 3.0, looks_share: 2.0 / 3.0 };
         assert_eq!((found.kinds.len(), found.kinds.contains(&lock), found.is_sound()), (2, true, true));
-        // Half of the threads here are alone, half are five.
+        // Half of the threads here wait alone, half in a group of five.
         let mut waits = Waits::default();
         waits.push(Time(1), look((0..5).map(|object| at(0, object, 1)).chain([at(0, 9, 5)]).collect()));
         assert_eq!(waits.values().by[0].queue_mean, Some(3.0));

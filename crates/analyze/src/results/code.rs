@@ -1,4 +1,4 @@
-//! Where the program's code was, and what for, as samples found it. Values only.
+//! Where the program's code was, and its purpose, as samples found it. Values only.
 
 use serde::Serialize;
 
@@ -15,16 +15,16 @@ pub struct Code {
     pub purposes: Vec<PurposeTime>,
 }
 
-/// CPU time by what it was for.
+/// CPU time by purpose.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct PurposeTime {
     /// Whether a collection was at work: between its `stopped` and `collected`.
     pub inside: bool,
-    /// Whose code: the caller's, where the kernel or the C library worked for it.
+    /// Owner of the code: the caller, if the kernel or the C library worked for it.
     pub kind: rtscope_model::CodeKind,
-    /// Whether the kernel did it: a call, a fault.
+    /// Whether it was in the kernel: a call, a fault.
     pub in_kernel: bool,
-    /// What the runtime's code was for; null: not the runtime's code, or not known.
+    /// Purpose of the runtime's code; null: not the runtime's code, or not known.
     pub purpose: Option<rtscope_model::PurposeId>,
     /// Nanoseconds that samples stand for.
     pub ns: u64,
@@ -33,16 +33,16 @@ pub struct PurposeTime {
 /// One place in the code.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Place {
-    /// Its name.
+    /// Name of the symbol.
     pub symbol: String,
     /// Executable or library.
     pub module: String,
-    /// Whose code.
+    /// Owner of the code.
     pub kind: rtscope_model::CodeKind,
     /// File and span, where known.
     pub source: Option<String>,
     /// CPU time found there, nanoseconds.
     pub running_ns: u64,
-    /// Of this, while the world waited for that thread.
+    /// The part of `running_ns` in which the world waited for that thread, nanoseconds.
     pub waited_ns: u64,
 }

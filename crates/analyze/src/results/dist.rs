@@ -1,14 +1,13 @@
-//! A distribution of durations in bounded memory: quantiles to three digits
-//! (hdrhistogram), or to two where there may be very many; count, sum, minimum and
-//! maximum exact.
+//! A distribution of durations in bounded memory. Quantiles have three digits (hdrhistogram), or two where there may
+//! be very many distributions; count, sum, minimum and maximum are exact.
 
 use super::Distribution;
 use hdrhistogram::Histogram;
 
-/// Durations above this (a day) are counted as this in quantiles.
+/// Longer durations (a day) count as this in quantiles.
 const HIGHEST_NS: u64 = 86_400_000_000_000;
 
-/// How well quantiles are known.
+/// Precision of quantiles.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub enum Quantiles {
     /// To three digits.
@@ -16,16 +15,16 @@ pub enum Quantiles {
     Fine,
     /// To two digits, in an eighth of the memory.
     Coarse,
-    /// Not at all: sums are enough.
+    /// No quantiles: only sums are needed.
     Unknown,
 }
 
-/// The distribution as it grows.
+/// A distribution that grows.
 #[derive(Default)]
 pub struct Dist {
     histogram: Option<Histogram<u64>>,
     count: u64,
-    /// Exact, nanoseconds.
+    /// Exact sum, nanoseconds.
     pub sum: u64,
     min: Option<u64>,
     max: Option<u64>,
@@ -33,7 +32,7 @@ pub struct Dist {
 }
 
 impl Dist {
-    /// One whose quantiles are so well known.
+    /// A distribution with quantiles of this precision.
     pub fn with(quantiles: Quantiles) -> Dist {
         Dist { quantiles, ..Dist::default() }
     }
@@ -61,7 +60,7 @@ impl Dist {
         }
     }
 
-    /// That of what comes, which grows by itself.
+    /// The histogram, which resizes itself.
     fn histogram(&mut self) -> Option<&mut Histogram<u64>> {
         if self.histogram.is_none() {
             let digits = match self.quantiles {
@@ -75,7 +74,7 @@ impl Dist {
         self.histogram.as_mut()
     }
 
-    /// The values of a report. Quantiles stay within the exact extremes.
+    /// The values for a report. Quantiles stay within the exact extremes.
     pub fn values(&self) -> Distribution {
         let quantile = |q: f64| {
             let value = self.histogram.as_ref()?.value_at_quantile(q);

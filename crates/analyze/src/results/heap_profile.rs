@@ -1,4 +1,4 @@
-//! The runtime's own heap profile, as a report gives it. Owns its shape.
+//! The runtime's own heap profile, as a report shows it. Owns its shape.
 
 use rtscope_model::Time;
 use serde::Serialize;
@@ -8,42 +8,42 @@ use serde::Serialize;
 pub struct Found {
     /// What labels stand for: "closure type", "cost centre", ….
     pub breakdown: &'static str,
-    /// Whole samples.
+    /// Number of whole samples.
     pub samples: u64,
-    /// Samples of which only a part was seen.
+    /// Number of samples that were only partly seen.
     pub cut: u64,
-    /// Of the largest sample, in all.
+    /// Total of the largest sample, bytes.
     pub max_bytes: u64,
-    /// Of the last sample, in all.
+    /// Total of the last sample, bytes.
     pub last_bytes: u64,
     /// The labels with the largest maximum, largest first.
     pub bands: Vec<Band>,
-    /// All other labels together; null where there is nothing of them.
+    /// All other labels together; null if there are none.
     pub other: Option<Rest>,
 }
 
-/// What has one label.
+/// The bytes of one label.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Band {
-    /// The label.
+    /// Name of the label.
     pub label: String,
-    /// In the sample that has most of it.
+    /// Bytes in the sample with the most of it.
     pub max_bytes: u64,
-    /// In the last sample.
+    /// Bytes in the last sample.
     pub last_bytes: u64,
-    /// Samples, thinned: the same moments in every band.
+    /// Bytes at samples, thinned: at the same moments in every band.
     pub points: Vec<(Time, u64)>,
 }
 
-/// What no band is shown for.
+/// Everything without a band.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rest {
-    /// How many labels that are.
+    /// Number of labels.
     pub labels: u64,
-    /// In the sample, of those shown, that has most of it.
+    /// Bytes in the sample with the most of it, among those shown.
     pub max_bytes: u64,
-    /// In the last sample.
+    /// Bytes in the last sample.
     pub last_bytes: u64,
-    /// As of a band.
+    /// Points as in a band.
     pub points: Vec<(Time, u64)>,
 }

@@ -1,11 +1,11 @@
-//! Snapshots of the heap as reports tell them: in short, without their maps. Owns which
-//! keys these are; the snapshots themselves are [`rtscope_model::heap`]'s.
+//! Snapshots of the heap as reports show them: abridged, without their maps. Owns the choice of keys; the snapshots
+//! themselves belong to [`rtscope_model::heap`].
 
 use rtscope_model::Time;
 use rtscope_model::heap::{Entry, Fragmentation, Heap, Holder, Line, Pinned};
 use serde::{Serialize, Serializer};
 
-/// Entries of a list.
+/// Entries of a list in a report.
 const FIRST: usize = 10;
 
 #[derive(Serialize)]
@@ -23,7 +23,7 @@ struct Short<'a> {
     doubts: &'a [String],
 }
 
-/// Writes them in short.
+/// Writes abridged snapshots.
 ///
 /// # Errors
 /// Those of the serializer.
@@ -47,7 +47,7 @@ fn first<T>(list: &[T]) -> &[T] {
     list.get(..FIRST).unwrap_or(list)
 }
 
-/// The one with the largest resident memory, the first of equals.
+/// The snapshot with the largest resident memory; of equal ones the first.
 pub fn peak(heaps: &[Heap]) -> Option<&Heap> {
     heaps.iter().rev().max_by_key(|heap| heap.rss_bytes)
 }

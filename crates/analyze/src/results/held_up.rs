@@ -1,4 +1,4 @@
-//! What pauses were held up by, as values. Refuses to choose: that is `pauses`'.
+//! What held pauses up, as values. Refuses to choose: `pauses` does that.
 
 use rtscope_model::{Cause, LaneId, NameId, SymbolId, Tid};
 use serde::Serialize;
@@ -6,29 +6,29 @@ use serde::Serialize;
 /// The lane, thread and cause that a pause waited for longest.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize)]
 pub struct HeldUp {
-    /// The lane that was waited for; null where that is not known.
+    /// The awaited lane; null where that is not known.
     pub lane: Option<LaneId>,
-    /// The thread that served it; null where that is not known.
+    /// The thread that served the lane; null where that is not known.
     pub tid: Option<Tid>,
-    /// What it did meanwhile.
+    /// What delayed it.
     pub cause: Cause,
-    /// Who had its CPU, where the cause has somebody.
+    /// The process that had its CPU, for causes that involve one.
     #[serde(skip)]
     pub who: Option<NameId>,
-    /// Where its code was in the longest piece of that, where it was sampled.
+    /// Where its code was in the longest piece, if it was sampled.
     #[serde(skip)]
     pub code: Option<SymbolId>,
-    /// For how long in all, nanoseconds.
+    /// Total length of the wait, nanoseconds.
     pub ns: u64,
 }
 
 /// A lane that held pauses up.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct HeldUpSum {
-    /// Which.
+    /// Number of the lane.
     pub lane: u16,
-    /// How many pauses.
+    /// Number of pauses that it held up.
     pub count: u64,
-    /// For how long, nanoseconds.
+    /// Total length of these waits, nanoseconds.
     pub sum_ns: u64,
 }

@@ -1,13 +1,13 @@
 //! What each lane did over the whole run, in a few hundred columns.
 //!
-//! Owns how states are summed: columns of one width for all lanes, which doubles as the run goes on, so that
-//! memory does not depend on its length. Keeps [`LANES_MAX`] lanes and counts the others. Refuses to decide states.
+//! Owns how states are summed: in columns of one width for all lanes. The width doubles as the run goes on, so memory
+//! does not depend on its length. Keeps [`LANES_MAX`] lanes and counts the others. Refuses to decide states.
 
 use rtscope_model::{LaneId, LaneState, Time};
 
-/// Lanes that are kept: those with the lowest numbers.
+/// Maximum number of lanes: those with the lowest numbers are kept.
 pub const LANES_MAX: u16 = 16;
-/// Columns at most.
+/// Maximum number of columns.
 pub const COLUMNS_MAX: usize = 240;
 const WIDTH_NS: u64 = 1 << 16;
 
@@ -17,18 +17,18 @@ pub type Column = [u64; LaneState::SUMMED.len()];
 /// The lanes of a run.
 #[derive(Clone, Debug, Default)]
 pub struct LanesOverTime {
-    /// Where the first column begins.
+    /// Start of the first column.
     pub from: Time,
     /// Width of a column, nanoseconds.
     pub column_ns: u64,
-    /// Lanes by number, each with its columns; what is not there lies before its begin or behind its end.
+    /// Lanes by number, each with its columns. Missing columns lie before the lane's start or after its end.
     pub lanes: Vec<(LaneId, Vec<Column>)>,
-    /// Lanes that are not kept.
+    /// Number of lanes that are not kept.
     pub left_out: u64,
 }
 
 impl LanesOverTime {
-    /// Adds what `lane` did.
+    /// Adds that `lane` was in `state` between two moments.
     pub fn add(&mut self, lane: LaneId, (from, to): (Time, Time), state: LaneState) {
         if lane.0 >= LANES_MAX {
             self.left_out = self.left_out.max(u64::from(lane.0 - LANES_MAX) + 1);
@@ -63,7 +63,7 @@ impl LanesOverTime {
         }
     }
 
-    /// Two columns become one.
+    /// Merges columns in pairs.
     fn widen(&mut self) {
         self.column_ns = self.column_ns.saturating_mul(2);
         for (_, columns) in &mut self.lanes {

@@ -1,6 +1,5 @@
-//! What an analysis says: the values that every report, page and export draws
-//! from. Serialised, this is `report --json`; keys keep their meaning, a value
-//! that cannot be known is `null`, never 0.
+//! The output of an analysis: the values from which every report, page and export is drawn. Serialised, this is
+//! `report --json`; keys keep their meaning, and a value that cannot be known is `null`, never 0.
 
 pub mod code;
 pub(crate) mod dist;
@@ -29,31 +28,31 @@ use waits::Waits;
 /// Schema of [`Results`].
 pub const SCHEMA: &str = "rtscope/report/1";
 
-/// Everything a report says.
+/// Everything that a report shows.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Results {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: &'static str,
-    /// What was read.
+    /// The files and streams that were read.
     pub source: Source,
     /// The program that was recorded and how it ended; null without a capture.
     pub program: Option<Program>,
-    /// The runtime.
+    /// The program's runtime, with its arguments.
     pub runtime: Runtime,
-    /// Wall clock covered, nanoseconds.
+    /// Wall-clock time covered, nanoseconds.
     pub span_ns: u64,
-    /// First moment.
+    /// First moment of the recording.
     pub started: Time,
     /// Lanes, by number.
     pub lanes: Vec<Lane>,
-    /// Where the time of all lanes went; null where only pauses were asked for.
+    /// Where the time of all lanes went; null where only pauses were requested.
     pub account: Option<Account>,
     /// Pauses, summed up.
     pub pauses: Pauses,
-    /// What lanes did in the slowest pauses; null where there was no pause, or only pauses were asked for.
+    /// What lanes did in the slowest pauses; null without pauses, or where only pauses were requested.
     pub slowest_pauses: Option<SlowestPauses>,
-    /// How long pauses were: columns of equal width on the logarithm, none left out
-    /// between the first and the last.
+    /// Lengths of pauses in columns of equal width on a logarithmic scale, without gaps between the first and
+    /// the last.
     pub spectrum: Vec<Column>,
     /// Both views of productivity.
     pub productivity: Productivity,
@@ -61,81 +60,80 @@ pub struct Results {
     pub mmu: Vec<Mmu>,
     /// Memory lines, summed up.
     pub memory: Memory,
-    /// What the runtime's own heap profiler found; null where the program was not asked for
-    /// a profile, or the log holds no whole sample.
+    /// What the runtime's own heap profiler found; null if no profile was requested, or if the log holds no
+    /// whole sample.
     pub heap_profile: Option<heap_profile::Found>,
-    /// Where the resident memory was; no line where nothing tells.
+    /// Where the resident memory was; no lines where nothing is known.
     #[serde(flatten)]
     pub ledger: MemoryLedger,
-    /// Snapshots of the heap, in the order of time; without their maps.
+    /// Snapshots of the heap in time order, without their maps.
     #[serde(rename = "heap_snapshots", serialize_with = "heaps::in_short")]
     pub heaps: Vec<Heap>,
-    /// How many the capture has beside these: there were too many.
+    /// Number of further snapshots in the capture: there were too many.
     #[serde(rename = "heap_snapshots_left_out")]
     pub heaps_left_out: u64,
     /// Bytes allocated per second over the span; null where not logged.
     pub allocation_bytes_per_second: Option<f64>,
-    /// Young data that grew old; null where not posted.
+    /// Young data that was promoted; null where not posted.
     pub promotion: Option<Promotion>,
-    /// Memory and rates over time, as far as they were seen.
+    /// Memory and rates over time, where they were seen.
     pub counters: Vec<CounterLine>,
     /// Allocation areas of the lanes; null where not logged.
     pub nursery: Option<Nursery>,
     /// Phases of a concurrent collector; null where there were none.
     pub concurrent: Option<Concurrent>,
-    /// Work on the old heap that stops one lane at a time; null where a runtime does none.
+    /// Work on the major heap that stops one lane at a time; null for runtimes without such work.
     #[serde(rename = "slices_ns")]
     pub slices: Option<Distribution>,
     /// What became of sparks; null where their counters were not logged.
     pub sparks: Option<Sparks>,
-    /// Who was last, worst first.
+    /// Lanes that stopped last, worst first.
     pub stragglers: Vec<Straggler>,
-    /// Lanes that held pauses up, worst first: each pause counts for one.
+    /// Lanes that held pauses up, worst first: each pause counts for one lane.
     pub held_up: Vec<HeldUpSum>,
     /// Why the world waited, most costly first.
     pub causes: Vec<CauseSum>,
     /// What is wrong and what to do; empty: nothing found.
     pub findings: Vec<Finding>,
-    /// What each diagnosis rule came to, so that "nothing found" can say what was
-    /// looked at and what could not be.
+    /// The result of each diagnosis rule, so that "nothing found" can say what was checked and what could not be.
     pub checked: Vec<Checked>,
-    /// What was not seen.
+    /// Data that was lost.
     pub losses: Vec<Loss>,
     /// Where the program's code was; null where it was not sampled.
     pub code: Option<Code>,
-    /// Green threads; null where the log does not have each of their runs.
+    /// Green threads; null where the log does not hold each of their runs.
     pub green_threads: Option<GreenSummary>,
-    /// What the program posted of itself, by name, longest spans first.
+    /// What the program posted about itself, by name, longest spans first.
     pub user: Vec<UserEvents>,
-    /// Transactions (STM); null where nobody looked at their counts.
+    /// Transactions (STM); null where their counts were not read.
     pub transactions: Option<Transactions>,
-    /// What threads waited for while lanes had nothing to run; null where nothing looked.
+    /// What threads waited for while lanes had nothing to run; null without looks.
     pub waits: Option<Waits>,
     /// Requests of a load; null where none were given.
     pub requests: Option<Joined>,
-    /// Copies that the program made of its process; null without kernel events.
+    /// Forks of the program's process; null without kernel events.
     pub forks: Option<Forks>,
-    /// What the tracer itself cost the program, as far as its log shows.
+    /// What the tracer itself cost the program, as far as the log shows.
     pub tracer: Tracer,
-    /// How the kernel side was seen, and whether it was used.
+    /// The state of the kernel side, and whether it was used.
     pub kernel: KernelView,
-    /// Pauses and memory over time, and the worst pauses: for drawing.
+    /// Pauses and memory over time, and the worst pauses: for charts.
     #[serde(skip)]
     pub drawing: Drawing,
 }
 
-/// All that the program posted under one name.
+/// Everything that the program posted under one name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UserEvents {
-    /// The name.
+    /// The name that the program chose.
     pub name: String,
     /// Lengths of its spans; quantiles to two digits.
     pub spans_ns: Distribution,
     /// When the longest one began.
     pub longest_at: Option<Time>,
-    /// Of all of them, how long their lanes stood still in pauses.
+    /// How long their lanes stood still in pauses during all these spans, nanoseconds.
     pub in_pauses_ns: Option<u64>,
-    /// Spans of which begin or end was not seen.
+    /// Spans whose start or end was not seen.
     pub cut: u64,
     /// Moments, and events that only the program's own reader understands.
     pub marks: u64,
@@ -151,18 +149,18 @@ pub struct UserValues {
     pub min: i64,
     pub max: i64,
     pub last: i64,
-    /// Of the values as posted, however long each held.
+    /// Mean of the values as posted, regardless of how long each held.
     pub mean: f64,
 }
 
-/// Young data that collections found alive.
+/// Young data that survived collections.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Promotion {
-    /// Bytes in young heaps when they were collected; null where figures were lost.
+    /// Bytes in young heaps at their collections; null where figures were lost.
     pub young_bytes: Option<u64>,
-    /// Of these, bytes that stayed alive; null where figures were lost.
+    /// The part of `young_bytes` that survived; null where figures were lost.
     pub promoted_bytes: Option<u64>,
-    /// The share, of collections that were seen.
+    /// The surviving share, over the collections that were seen.
     pub share: f64,
 }
 
@@ -173,37 +171,37 @@ pub struct CounterLine {
     pub name: &'static str,
     /// "bytes", "bytes/s".
     pub unit: &'static str,
-    /// From when, and which value until the next point; null: not known.
+    /// The moment from which each value holds, until the next point; null: not known.
     pub points: Vec<(Time, Option<u64>)>,
 }
 
 /// Green threads, summed up.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct GreenSummary {
-    /// Made during the recording.
+    /// Green threads created during the recording.
     pub created: u64,
-    /// Ended during it.
+    /// Green threads that ended during the recording.
     pub finished: u64,
-    /// Most alive at once.
+    /// Largest number alive at once.
     pub alive_max: u64,
-    /// How long one ran at a stretch.
+    /// How long one ran without a break.
     pub slice_ns: Distribution,
-    /// From a wake-up until it ran.
+    /// From a wake-up until the thread ran.
     pub wake_to_run_ns: Distribution,
     /// What they waited for, longest first.
     pub blocked: Vec<BlockedSum>,
     /// How long each lane ran them.
     pub lanes: Vec<GreenLane>,
-    /// Wall clock in which a lane stood idle while a thread waited for another one that ran.
+    /// Wall-clock time in which a lane was idle while a thread waited for another one that ran.
     pub idle_while_waiting_ns: u64,
 }
 
-/// Waits of green threads of one kind.
+/// Waits of green threads for one reason.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct BlockedSum {
     /// "lock", "black-hole", "transaction", "io", "foreign-call", "other".
     pub reason: &'static str,
-    /// How many that have ended.
+    /// Number of waits that have ended.
     pub count: u64,
     /// Thread time, nanoseconds.
     pub sum_ns: u64,
@@ -216,26 +214,26 @@ pub struct GreenLane {
     pub lane: u16,
     /// How long it ran green threads, nanoseconds.
     pub run_ns: u64,
-    /// Of the span.
+    /// `run_ns` as a share of the span.
     pub share: f64,
 }
 
-/// What was read.
+/// The files and streams that were read.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Source {
     /// "capture" or "eventlog".
     pub kind: &'static str,
     /// Path as given.
     pub path: String,
-    /// The log that this is about, where a capture holds logs.
+    /// The log of this report, if a capture holds several.
     pub log: Option<String>,
-    /// How many logs there are: one for each process that wrote one.
+    /// Number of logs: one for each process that wrote one.
     pub logs: u64,
     /// Bytes of all streams.
     pub bytes: u64,
     /// Runtime events in the log(s), of every type.
     pub events: u64,
-    /// The same by type.
+    /// Number of events by type.
     pub events_by_type: Vec<TypeCount>,
 }
 
@@ -248,20 +246,20 @@ pub struct Program {
     pub exit_code: Option<i32>,
     /// Signal, if one killed it.
     pub signal: Option<i32>,
-    /// The kernel's out-of-memory killer was at work in its group meanwhile.
+    /// Whether the kernel's out-of-memory killer was active in its group meanwhile.
     pub oom_killed: bool,
-    /// What the recorder said of it: why it could not log first, then what else was not recorded.
+    /// The recorder's notes: first why it could not log, then what else was not recorded.
     pub notes: Vec<String>,
 }
 
-/// What one diagnosis rule came to.
+/// The result of one diagnosis rule.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Checked {
-    /// Stable name of the rule, as of its finding.
+    /// Stable name of the rule; its finding has the same.
     pub id: &'static str,
-    /// The outcome.
+    /// Whether the rule found something, found nothing, or could not look.
     pub outcome: Outcome,
-    /// What it has to see, in a few words; null where it needs nothing but a log.
+    /// What it needs to see, in a few words; null where a log is enough.
     pub needs: Option<&'static str>,
     /// Why it could not look, in one sentence.
     pub why: Option<String>,
@@ -277,37 +275,37 @@ pub enum Outcome {
     Clear,
     /// What it needs was not recorded.
     CouldNotLook,
-    /// What it needs is recorded only where `record` is asked for more than usual.
+    /// What it needs is recorded only if `record` is given further options.
     NotAsked,
 }
 
 impl Outcome {
-    /// It says nothing of the program.
+    /// Whether it says nothing about the program.
     pub fn blind(self) -> bool {
         matches!(self, Outcome::CouldNotLook | Outcome::NotAsked)
     }
 }
 
-/// The runtime.
+/// A program's runtime.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Runtime {
-    /// Its id, or null where no runtime was seen.
+    /// Its id; null where no runtime was seen.
     pub family: Option<String>,
     /// "9.6.6".
     pub version: Option<String>,
-    /// "thr", "" for the non-threaded way.
+    /// "thr", or "" for the non-threaded way.
     pub way: Option<String>,
-    /// Program arguments with the runtime's flags.
+    /// Program arguments, including the runtime's flags.
     pub args: Vec<String>,
 }
 
 impl Runtime {
-    /// What is known of it.
+    /// The static description of this runtime.
     pub fn info(&self) -> &'static RuntimeInfo {
         rtscope_model::runtime::find(self.family.as_deref())
     }
 
-    /// Each argument that follows the program, with whether it is the runtime's.
+    /// Each argument after the program's name, with whether it belongs to the runtime.
     pub fn attributed_args(&self) -> impl Iterator<Item = (bool, &str)> {
         let words = self.info().own_args.words;
         let (mut inside, mut over) = (false, false);
@@ -322,48 +320,47 @@ impl Runtime {
         })
     }
 
-    /// The runtime's arguments without those of its log: what that holds and where it goes is the recording's.
+    /// The runtime's arguments without those for its log: the recording chooses its contents and destination.
     pub fn own_args(&self) -> Vec<&str> {
         let of_log = |arg: &str| self.info().own_args.of_log.iter().any(|begin| arg.starts_with(begin));
         self.attributed_args().filter(|(own, arg)| *own && !of_log(arg)).map(|(_, arg)| arg).collect()
     }
 }
 
-/// One lane.
+/// One lane of the runtime.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Lane {
-    /// Number.
+    /// Number of the lane.
     pub id: u16,
     /// "capability 0".
     pub name: String,
     /// Every thread that served it.
     pub tids: Vec<u32>,
-    /// On a CPU in the program's own code.
+    /// Time on a CPU in the program's own code.
     pub mutator_ns: Option<u64>,
-    /// Its own collection work.
+    /// Time of its own collection work.
     pub collect_ns: Option<u64>,
-    /// Waited for others to stop.
+    /// Time that it waited for other lanes to stop.
     pub stop_wait_ns: Option<u64>,
-    /// Waited to go on after a collection was done.
+    /// Time that it waited to resume after a collection was done.
     pub release_wait_ns: Option<u64>,
-    /// Waited to become leader (OCaml).
+    /// Time that it waited to become leader (OCaml).
     pub leadership_wait_ns: Option<u64>,
-    /// That wait is inferred: the runtime does not post it.
+    /// Whether that wait is inferred because the runtime does not post it.
     pub leadership_inferred: bool,
-    /// Worked on the old heap while other lanes could run the program (OCaml's slices).
+    /// Time of work on the major heap while other lanes could run the program (OCaml's slices).
     pub slice_ns: Option<u64>,
-    /// From when it was created, or first seen, until it ended.
+    /// Time from its creation, or from when it was first seen, until it ended.
     pub life_ns: Option<u64>,
-    /// Its own threads, where a runtime gives lanes threads for life.
+    /// Its own threads, for runtimes whose lanes have threads for life.
     pub threads: Vec<LaneThread>,
-    /// Nothing to do.
+    /// Time with nothing to do.
     pub idle_ns: Option<u64>,
     /// Bytes allocated since the start.
     pub allocated_bytes: Option<u64>,
-    /// The same per second of the span.
+    /// Bytes allocated per second of the span.
     pub allocation_bytes_per_second: Option<f64>,
-    /// How much of its allocation area it had used when a full one, its own or
-    /// another's, asked for a collection.
+    /// How much of its allocation area it had used when a full area, its own or another lane's, caused a collection.
     pub nursery_use: Option<NurseryUse>,
 }
 
@@ -372,11 +369,11 @@ pub struct Lane {
 pub struct LaneThread {
     /// Number of the thread.
     pub tid: u32,
-    /// "own", "other" for those that it made: its backup thread, and threads of the program.
+    /// "own"; "other" for threads that the own one created: its backup thread, and threads of the program.
     pub role: &'static str,
     /// How that is known: "told", "birth", "seen".
     pub found: &'static str,
-    /// Share of the lane's events at which one of the lane's threads was on a CPU.
+    /// Share of the lane's events at which one of its threads was on a CPU.
     pub score: Option<f64>,
 }
 
@@ -385,47 +382,46 @@ pub struct LaneThread {
 pub struct NurseryUse {
     /// Mean over collections.
     pub mean: f64,
-    /// Least.
+    /// Smallest share over collections.
     pub min: f64,
 }
 
 /// Allocation areas.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Nursery {
-    /// Of one lane, bytes.
+    /// Size of one lane's area, bytes.
     pub bytes: u64,
-    /// Lanes take pieces of all areas from a common pool, as far as size and
-    /// command line tell: a lane's use may then exceed 1.
+    /// Lanes take pieces of all areas from a common pool, as far as size and command line show: a lane's use may then
+    /// exceed 1.
     pub pooled: bool,
-    /// Collections that a full area asked for.
+    /// Collections caused by a full area.
     pub collections: u64,
-    /// Share of all areas that was used when they came, mean.
+    /// Mean share of all areas that was used at these collections.
     pub used: Option<f64>,
 }
 
 /// Phases of a concurrent collector.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Concurrent {
-    /// Marks, one figure for each collection that came to its sweep.
+    /// Marks, one value for each collection that reached its sweep.
     pub mark_ns: Distribution,
-    /// Stops of the world behind a mark; they are pauses too.
+    /// Stops of the world after a mark; they are pauses, too.
     pub sync_ns: Distribution,
-    /// Sweeps.
+    /// Sweeps of the old generation.
     pub sweep_ns: Distribution,
-    /// Of marks and sweeps, inside pauses.
+    /// The part of marks and sweeps inside pauses, nanoseconds.
     pub in_pauses_ns: u64,
 }
 
-/// A distribution of durations, nanoseconds. Every figure but the count is
-/// `None` where there is nothing to distribute.
+/// A distribution of durations, nanoseconds. Every figure except the count is `None` if there are no durations.
 #[allow(missing_docs)]
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Distribution {
-    /// How many.
+    /// Number of durations.
     pub count: u64,
     /// Exact sum.
     pub sum: Option<u64>,
-    /// Mean.
+    /// Exact mean.
     pub mean: Option<f64>,
     /// Exact minimum.
     pub min: Option<u64>,
@@ -441,21 +437,21 @@ pub struct Distribution {
 /// Pauses, summed up. Partial pauses are in `count`, not in distributions.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Pauses {
-    /// How many.
+    /// Number of pauses.
     pub count: u64,
-    /// Of these, touched by a loss.
+    /// The number of pauses affected by a loss.
     pub partial: u64,
     /// Per second of the span.
     pub per_second: f64,
-    /// Union on the wall, nanoseconds.
+    /// Their union in wall-clock time, nanoseconds.
     pub total_ns: u64,
     /// Request to last lane stopped.
     pub time_to_stop_ns: Distribution,
     /// All stopped to work done.
     pub collect_ns: Distribution,
-    /// Work done to last lane back.
+    /// Work done to last lane resumed.
     pub release_ns: Distribution,
-    /// Request to last lane back.
+    /// Request to last lane resumed.
     pub pause_ns: Distribution,
     /// By oldest generation collected.
     pub by_generation: Vec<Generation>,
@@ -464,9 +460,9 @@ pub struct Pauses {
 /// Collections of one generation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Generation {
-    /// 0 is the youngest.
+    /// Number of the generation; 0 is the youngest.
     pub generation: u16,
-    /// How many.
+    /// Number of collections.
     pub count: u64,
     /// All stopped to work done.
     pub collect_ns: Distribution,
@@ -479,36 +475,36 @@ pub struct Generation {
 pub struct Productivity {
     /// Lane time on a CPU outside pauses / lane time not idle.
     pub wall: Option<f64>,
-    /// As the runtime counts it: one minus collection time over wall time.
+    /// The runtime's own figure: one minus collection time over wall-clock time.
     pub runtime_view: Option<f64>,
 }
 
 /// Minimum mutator utilisation for one window.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Mmu {
-    /// Window, nanoseconds.
+    /// Length of the window, nanoseconds.
     pub window_ns: u64,
-    /// Smallest share of any such window that was outside pauses.
+    /// Smallest share of any such window outside pauses.
     pub utilization: f64,
-    /// The smallest of this and all longer windows in the list: unlike
-    /// `utilization` it never falls where a window grows.
+    /// The smallest `utilization` of this and all longer windows in the list: unlike `utilization`, it never falls as
+    /// the window grows.
     pub bounded: f64,
 }
 
 /// Durations in one column.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Column {
-    /// From this on, nanoseconds.
+    /// Lower edge, nanoseconds.
     pub from_ns: u64,
-    /// Until below this.
+    /// Upper edge (exclusive), nanoseconds.
     pub to_ns: u64,
-    /// How many.
+    /// Number of durations.
     pub count: u64,
-    /// Their sum.
+    /// Sum of the durations, nanoseconds.
     pub sum_ns: u64,
 }
 
-/// One memory line.
+/// Level of one memory line.
 #[allow(missing_docs)]
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Level {
@@ -518,45 +514,45 @@ pub struct Level {
     pub mean: f64,
 }
 
-/// Memory lines.
+/// Memory lines; null where not seen.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Memory {
     /// Resident set as the kernel counts it.
     pub rss_bytes: Option<Level>,
-    /// Held by the runtime from the system.
+    /// Memory that the runtime holds from the system.
     pub heap_bytes: Option<Level>,
-    /// In allocated blocks.
+    /// Memory in allocated blocks.
     pub blocks_bytes: Option<Level>,
-    /// Live after major collections.
+    /// Live data after major collections.
     pub live_bytes: Option<Level>,
-    /// Largest live seen: what GHC calls residency.
+    /// Largest live data seen: GHC's residency.
     pub residency_bytes: Option<Level>,
-    /// Wasted at the ends of blocks.
+    /// Memory wasted at the ends of blocks.
     pub slop_bytes: Option<Level>,
 }
 
 /// Where the resident memory was at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MemoryLedger {
-    /// When.
+    /// The moment of these figures.
     #[serde(rename = "memory_ledger_at")]
     pub time: Option<Time>,
-    /// What the system counts as resident, to which the lines come.
+    /// Resident memory as the system counts it; the lines add up to it.
     #[serde(skip)]
     pub rss_bytes: Option<u64>,
-    /// They do not overlap.
+    /// The lines; they do not overlap.
     #[serde(rename = "memory_ledger")]
     pub lines: Vec<LedgerLine>,
 }
 
-/// One of its lines.
+/// One line of the memory ledger.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LedgerLine {
-    /// What it is.
+    /// What the line is, in words.
     pub line: String,
-    /// Negative: that much of the other lines is not resident.
+    /// Size; if negative, that much of the other lines is not resident.
     pub bytes: i64,
-    /// How that is known.
+    /// The source of the figure.
     pub how: String,
 }
 
@@ -565,68 +561,67 @@ pub struct LedgerLine {
 pub struct Straggler {
     /// Number of the lane.
     pub lane: u16,
-    /// In how many pauses it was the last of those that were asked.
+    /// Number of pauses in which it was the last of the lanes that were asked to stop.
     pub count: u64,
-    /// Time to stop in which the world waited for it, nanoseconds; a lane that
-    /// asked and was late itself is waited for too.
+    /// Time that the world waited for it to stop, nanoseconds; a leader that was late itself counts, too.
     pub sum_ns: u64,
 }
 
 /// One cause of waiting, summed up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CauseSum {
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// Who took the CPU: a process name.
+    /// Name of the process that took the CPU.
     pub who: Option<String>,
-    /// Where the code was, most of the time of which that is known.
+    /// The place in the code with the most time, where that is known.
     pub code: Option<String>,
-    /// Nanoseconds.
+    /// Sum of the waits, nanoseconds.
     pub sum_ns: u64,
-    /// Of everything that was waited for, 0 to 1.
+    /// Share of all waits, 0 to 1.
     pub share: f64,
 }
 
 /// Processes that a program started.
 #[derive(Copy, Clone, Debug, Default, Serialize)]
 pub struct Forks {
-    /// How many, those included of which no memory is copied (`posix_spawn`).
+    /// Number of processes, including those for which no memory is copied (`posix_spawn`).
     pub count: u64,
-    /// What collections waited for a thread that was copying the process.
+    /// Time that collections waited for a thread that was copying the process, nanoseconds.
     pub waited_ns: u64,
-    /// CPU time of the copying, as samples of the code tell; null without samples.
+    /// CPU time of the copying according to samples of the code; null without samples.
     pub copying_ns: Option<u64>,
 }
 
 /// The tracer's own disturbance.
 #[derive(Copy, Clone, Debug, Default, Serialize)]
 pub struct Tracer {
-    /// Time lanes spent writing log buffers, summed over lanes; null without a log.
+    /// Time that lanes spent writing log buffers, summed over lanes; null without a log.
     pub write_ns: Option<u64>,
-    /// Longest single write.
+    /// Longest single write, nanoseconds.
     pub write_max_ns: Option<u64>,
-    /// CPU time of the recorder.
+    /// CPU time of the recorder, nanoseconds.
     pub recorder_cpu_ns: Option<u64>,
-    /// Wall-clock time in which the recorder's threads ran on a CPU that a thread
-    /// of the program waited for; null without events that name who ran.
+    /// Wall-clock time in which the recorder's threads ran on a CPU that a thread of the program waited for; null
+    /// without events that name the thread that ran.
     pub recorder_held_ns: Option<u64>,
 }
 
-/// The kernel side.
+/// The state of the kernel side of a recording.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct KernelView {
     /// "tracepoints", "own-switches", …; null without a capture.
     pub tier: Option<String>,
     /// Whether its events were used for causes.
     pub used: bool,
-    /// Why not, or what this tier cannot show.
+    /// Why they were not used, or what this tier cannot show.
     pub notes: Vec<String>,
     /// Share of arrivals that fall while a thread of the program is on a CPU.
     pub sanity: Option<f64>,
-    /// Wall-clock time in which other processes ran on a CPU that a thread of the
-    /// program waited for; the recorder apart. Null without events that name who ran.
+    /// Wall-clock time in which other processes except the recorder ran on a CPU that a thread of the program waited
+    /// for. Null without events that name the thread that ran.
     pub others_held_ns: Option<u64>,
-    /// Clock: how runtime and kernel times were joined, and the error.
+    /// How runtime and kernel times were mapped; the error follows.
     pub clock_method: Option<String>,
     #[allow(missing_docs)]
     pub clock_error_ns: Option<u64>,
@@ -635,72 +630,72 @@ pub struct KernelView {
 /// How far a quota was used up.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Throttled {
-    /// Which group: an index into the context's list.
+    /// The group, as an index into the context's list.
     pub group: u16,
-    /// Enforcement periods with work.
+    /// Enforcement periods in which it had work.
     pub periods: u64,
-    /// Of these, periods in which the quota ran out.
+    /// The number of periods in which the quota ran out.
     pub throttled: u64,
-    /// Time throttled, summed over CPUs, ns.
+    /// Time throttled, summed over CPUs, nanoseconds.
     pub throttled_ns: u64,
 }
 
 /// A pause with the causes of its waits.
 #[derive(Clone, Debug)]
 pub struct BlamedPause {
-    /// The pause.
+    /// The pause, with the threads of its lanes.
     pub pause: Pause,
     /// Pieces in time order; they cover every wait, unknown included.
     pub causes: Vec<CausePiece>,
-    /// Of the time until the work was done, how long a thread that took part was kept off
-    /// its CPU, nanoseconds; `None` where kernel events do not tell.
+    /// How long a participating thread was kept off its CPU before the work was done, nanoseconds; `None` without
+    /// usable kernel events.
     pub kept_ns: Option<u64>,
 }
 
-/// The slowest pauses together.
+/// The slowest pauses taken together.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SlowestPauses {
-    /// How many.
+    /// Number of pauses.
     pub count: u64,
-    /// The length of the shortest of them.
+    /// The length of the shortest of them, nanoseconds.
     pub least_ns: u64,
-    /// What lanes did in them.
+    /// What lanes did during them.
     pub account: Account,
 }
 
-/// What pictures are drawn from; bounded whatever the length of the stream.
+/// The data of charts; bounded whatever the length of the stream.
 #[derive(Clone, Debug, Default)]
 pub struct Drawing {
-    /// Worst pause in each slice of time, and how many there were.
+    /// Worst pause in each slice of time, and the number of pauses.
     pub over_time: Vec<PauseSlice>,
-    /// Longest pauses, worst first, with the kernel's states under them.
+    /// Longest pauses, worst first, with the kernel's thread states.
     pub worst: Vec<WorstPause>,
     /// Memory lines, thinned.
     pub memory: Vec<MemoryLine>,
-    /// What the code of causes in `worst` is called.
+    /// Symbols of the code that causes in `worst` refer to.
     pub symbols: Symbols,
-    /// What lanes did over the run, where somebody looked on for it.
+    /// What lanes did over the run, if that was requested.
     pub lanes: Option<crate::results::LanesOverTime>,
 }
 
 /// Pauses of one slice of time.
 #[derive(Copy, Clone, Debug, Default, Serialize)]
 pub struct PauseSlice {
-    /// Start.
+    /// Start of the slice.
     #[serde(rename = "from_ns")]
     pub from: Time,
-    /// End.
+    /// End of the slice.
     #[serde(rename = "to_ns")]
     pub to: Time,
-    /// Pauses that began here.
+    /// Number of pauses that began here.
     pub count: u64,
-    /// Longest, ns.
+    /// Longest pause, nanoseconds.
     pub max_ns: u64,
-    /// Sum of times to stop, ns.
+    /// Sum of times to stop, nanoseconds.
     pub stop_ns: u64,
-    /// Sum of collect, ns.
+    /// Sum of collect phases, nanoseconds.
     pub collect_ns: u64,
-    /// Sum of release, ns.
+    /// Sum of releases, nanoseconds.
     pub release_ns: u64,
 }
 
@@ -716,26 +711,26 @@ pub struct WorstPause {
 /// Kernel states of the thread of one lane.
 #[derive(Clone, Debug)]
 pub struct LaneStates {
-    /// Lane.
+    /// Number of the lane.
     pub lane: u16,
-    /// Thread.
+    /// Id of its thread.
     pub tid: u32,
     /// Spans in order.
     pub spans: Vec<StateSpan>,
 }
 
-/// One state.
+/// One state of a thread.
 #[derive(Clone, Debug, Serialize)]
 pub struct StateSpan {
-    /// Start.
+    /// Start of the state.
     #[serde(rename = "from_ns")]
     pub from: Time,
-    /// End.
+    /// End of the state.
     #[serde(rename = "to_ns")]
     pub to: Time,
-    /// State.
+    /// The state that the thread was in.
     pub state: ThreadState,
-    /// Who had the CPU instead, where known.
+    /// The process that had the CPU instead, where known.
     pub who: Option<String>,
 }
 
@@ -747,7 +742,7 @@ pub enum ThreadState {
     Running,
     /// Waiting for a CPU.
     Runnable,
-    /// Asleep.
+    /// Asleep in the kernel.
     Sleeping,
     /// Blocked in the kernel.
     Blocked,
@@ -760,6 +755,6 @@ pub enum ThreadState {
 pub struct MemoryLine {
     /// "rss", "heap", "blocks", "live", "residency".
     pub name: &'static str,
-    /// Time and bytes.
+    /// Times with bytes.
     pub points: Vec<(Time, u64)>,
 }

@@ -1,5 +1,5 @@
-//! Requests of a load laid beside what the server did meanwhile, as a report gives them. Owns their
-//! shape; the judgement is [`crate::recording::requests`]'.
+//! Requests of a load, joined with what the server did meanwhile, as a report shows them. Owns their shape;
+//! [`crate::recording::requests`] judges them.
 
 use rtscope_model::Time;
 use serde::Serialize;
@@ -10,9 +10,9 @@ use serde::Serialize;
 pub enum What {
     /// A pause.
     Pause,
-    /// Requests that a pause had held up.
+    /// Requests that a pause had delayed.
     Queued,
-    /// A quota, or requests that it had held up.
+    /// A quota, or requests that a quota had delayed.
     Throttled,
     /// A CPU, or requests that had waited for one.
     RunQueue,
@@ -20,36 +20,35 @@ pub enum What {
     Neither,
 }
 
-/// All of them, in the order in which they are taken from a latency.
+/// All of them, in the order in which they are subtracted from a latency.
 pub const WHATS: [What; 5] = [What::Pause, What::Queued, What::Throttled, What::RunQueue, What::Neither];
 
 /// A load joined with a recording.
 #[derive(Clone, Debug, Serialize)]
 pub struct Joined {
-    /// Where the requests went.
+    /// URL of the requests.
     pub url: String,
-    /// Requests that the figures are of: not of the warm-up, and sent and done while the
-    /// recording ran.
+    /// Number of requests in the figures: not in the warm-up, and sent and done during the recording.
     pub count: u64,
-    /// Due in the warm-up.
+    /// Number of requests due in the warm-up.
     pub warm_up: u64,
-    /// Not whole inside the recording.
+    /// Number of requests that were not entirely inside the recording.
     pub outside: u64,
-    /// Could not be read.
+    /// Number of requests that could not be read.
     pub damaged: u64,
-    /// Behind the bound of what is taken in.
+    /// Number of requests beyond the maximum that is taken in.
     pub left_out: u64,
-    /// Latency from when they were due, nanoseconds: half took at most this.
+    /// Median latency from the due time, nanoseconds.
     pub p50_ns: u64,
-    /// 99 in 100 took at most this.
+    /// 99th percentile of the latency, nanoseconds.
     pub p99_ns: u64,
-    /// The longest.
+    /// Longest latency, nanoseconds.
     pub max_ns: u64,
-    /// The slowest hundredth.
+    /// The slowest hundredth of the requests.
     pub slow: Slow,
-    /// The very slowest, worst first.
+    /// The slowest requests, worst first.
     pub worst: Vec<Worst>,
-    /// For pictures.
+    /// Data of charts.
     #[serde(skip)]
     pub drawing: Drawing,
 }
@@ -57,28 +56,28 @@ pub struct Joined {
 /// The slowest hundredth of the requests.
 #[derive(Clone, Debug, Serialize)]
 pub struct Slow {
-    /// How many.
+    /// Number of slow requests.
     pub count: u64,
-    /// The shortest of them, nanoseconds.
+    /// Latency of the fastest of them, nanoseconds.
     pub from_ns: u64,
-    /// What they took above the median of all, nanoseconds.
+    /// Sum of their latencies above the median of all, nanoseconds.
     pub above_ns: u64,
-    /// By what they waited for: one for each of [`WHATS`], in that order.
+    /// By what they waited for: one part for each of [`WHATS`], in that order.
     pub parts: Vec<Part>,
 }
 
-/// Slow requests that waited for one thing. Null where the recording cannot tell.
+/// Slow requests that waited for one thing. Null where the recording cannot show it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Part {
-    /// For what.
+    /// What they waited for.
     pub what: What,
-    /// How many.
+    /// Number of requests that mainly waited for it.
     pub requests: Option<u64>,
-    /// Of the slow ones.
+    /// Share of the slow requests.
     pub share: Option<f64>,
-    /// What it explains of the latency above the median, whichever requests' it is.
+    /// How much latency above the median it explains, over all slow requests, nanoseconds.
     pub above_ns: Option<u64>,
-    /// Of that of all.
+    /// Share of all slow requests' latency above the median.
     pub above_share: Option<f64>,
 }
 
@@ -88,46 +87,46 @@ pub struct Part {
 pub struct Worst {
     /// When it was due.
     pub due: Time,
-    /// When a connection had it.
+    /// When a connection took it.
     pub sent: Option<Time>,
     /// When it was done.
     pub done: Time,
     /// "answered", "connect", "closed", "protocol", "timeout".
     pub outcome: &'static str,
-    /// Of the answer.
+    /// HTTP status of the answer.
     pub status: Option<u16>,
-    /// What it waited for; null where the recording cannot tell.
+    /// What it waited for; null where the recording cannot show it.
     pub what: Option<What>,
-    /// Its latency above the median, taken apart.
+    /// Its latency above the median, by part.
     pub pause_ns: Option<u64>,
     pub queued_ns: Option<u64>,
     pub throttled_ns: Option<u64>,
     pub run_queue_ns: Option<u64>,
-    /// What is left.
+    /// The unexplained rest.
     pub rest_ns: Option<u64>,
 }
 
-/// What pictures are drawn from.
+/// The data of charts.
 #[derive(Clone, Debug, Default)]
 pub struct Drawing {
-    /// The load's time from its first request to its last, in slices of one width.
+    /// The load's time from its first request to its last, in slices of equal width.
     pub slices: Vec<Slice>,
-    /// Slow requests, thinned: when due, latency, what they waited for.
+    /// Slow requests, thinned: due time, latency, what they waited for.
     pub slow: Vec<(Time, u64, Option<What>)>,
 }
 
-/// What requests did in a slice of time.
+/// Requests in one slice of time.
 #[allow(missing_docs)]
 #[derive(Copy, Clone, Debug)]
 pub struct Slice {
     pub from: Time,
     pub to: Time,
-    /// Became due.
+    /// Number that became due.
     pub due: u64,
-    /// Were answered below 400, whenever they were due.
+    /// Number answered with a status below 400, whenever they were due.
     pub fine: u64,
-    /// Failed, whenever they were due.
+    /// Number that failed, whenever they were due.
     pub failed: u64,
-    /// Of those that became due half took at most this.
+    /// Median latency of those that became due, nanoseconds.
     pub p50_ns: Option<u64>,
 }

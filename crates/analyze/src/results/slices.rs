@@ -1,12 +1,12 @@
-//! Sums over slices of time of one width. Owns that the width doubles where there would be too many, so that memory
-//! does not depend on a run's length. Refuses to know where the first slice begins.
+//! Sums over slices of time of equal width. Owns that the width doubles when there are too many slices, so that
+//! memory does not depend on a run's length. Refuses to know where the first slice begins.
 
-/// What two slices that become one come to.
+/// Merges two adjacent slices into one.
 pub trait Join: Copy + Default {
     fn join(&mut self, later: &Self);
 }
 
-/// At most `MAX` slices, of `WIDTH_NS` nanoseconds at first.
+/// At most `MAX` slices, initially of `WIDTH_NS` nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Slices<T, const MAX: usize, const WIDTH_NS: u64> {
     pub width_ns: u64,
@@ -20,12 +20,12 @@ impl<T, const MAX: usize, const WIDTH_NS: u64> Default for Slices<T, MAX, WIDTH_
 }
 
 impl<T: Join, const MAX: usize, const WIDTH_NS: u64> Slices<T, MAX, WIDTH_NS> {
-    /// Those from the first on as far as one holds something, each with when it begins, nanoseconds after the first.
+    /// Slices from the first to the last one in use, each with its start in nanoseconds after the first.
     pub fn all(&self) -> impl Iterator<Item = (u64, &T)> {
         (0..).zip(&self.slices).map(|(number, slice)| (self.width_ns.saturating_mul(number), slice))
     }
 
-    /// The slices up to the one in which the moment `ns` after the beginning of the first lies: that is the last.
+    /// The slices up to the one that contains the moment `ns` after the start of the first.
     pub fn until(&mut self, ns: u64) -> &mut [T] {
         while ns / self.width_ns >= MAX as u64 {
             self.width_ns = self.width_ns.saturating_mul(2);

@@ -1,18 +1,18 @@
-//! What became of work that a program offered to run in parallel. Serialised as a part of `report --json`.
+//! The fate of work that a program offered to run in parallel. Serialised as a part of `report --json`.
 
 use serde::Serialize;
 
-/// What became of sparks, over all lanes.
+/// Counts of sparks by fate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sparks {
-    /// Over all lanes.
+    /// Sums over all lanes.
     #[serde(flatten)]
     pub all: SparkCounts,
-    /// Lane by lane.
+    /// Counts for each lane.
     pub lanes: Vec<LaneSparks>,
 }
 
-/// The same of one lane.
+/// Counts of sparks of one lane.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct LaneSparks {
     /// Number of the lane.
@@ -22,20 +22,19 @@ pub struct LaneSparks {
     pub counts: SparkCounts,
 }
 
-/// Counts of sparks since the start. Those that came into the pool were created;
-/// each of them is converted, collected, fizzled, or remains, on whichever lane,
-/// or GHC lost count of it.
+/// Counts of sparks since the start. Those that entered the pool were created; each of them is converted, collected,
+/// fizzled, or remains, on any lane, or GHC lost count of it.
 #[derive(Copy, Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct SparkCounts {
-    /// Came into the pool.
+    /// Entered the pool.
     pub created: u64,
     /// Ran in parallel.
     pub converted: u64,
     /// Thrown away because the pool was full.
     pub overflowed: u64,
-    /// Were evaluated already, and never came into the pool.
+    /// Were evaluated already, and never entered the pool.
     pub dud: u64,
-    /// Collected: nobody needed them.
+    /// Garbage-collected: their values were no longer needed.
     pub collected: u64,
     /// Evaluated by another thread before they ran.
     pub fizzled: u64,
@@ -44,7 +43,7 @@ pub struct SparkCounts {
 }
 
 impl SparkCounts {
-    /// All that the program offered.
+    /// All sparks that the program offered.
     pub fn offered(&self) -> u64 {
         self.created.saturating_add(self.dud).saturating_add(self.overflowed)
     }

@@ -1,45 +1,44 @@
-//! Transactions (STM), as a report gives them. Owns their shape; sums are [`crate::recording::stm`]'s.
+//! Transactions (STM), as a report shows them. Owns their shape; [`crate::recording::stm`] sums them.
 
 use rtscope_model::{StmCounts, StmNamed, Time};
 use serde::{Deserialize, Serialize};
 
-/// What the transactions of a program came to.
+/// Results of a program's transactions.
 #[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Transactions {
-    /// Commits and conflicts were counted: the package `rtscope-stm` is linked in. Else
-    /// attempts alone, if anything.
+    /// Whether commits and conflicts were counted: the package `rtscope-stm` is linked in. Else only attempts,
+    /// if anything.
     pub outcomes: bool,
-    /// Why not.
+    /// Why they were not counted.
     pub why: Option<String>,
-    /// Counted from the program's start on.
+    /// Whether counting began with the program.
     pub whole: bool,
-    /// First and last look; null: none came off.
+    /// First and last look; null: no look succeeded.
     pub from: Option<Time>,
     pub to: Option<Time>,
-    /// Between them, or since the recording began where that is the program's start, nanoseconds.
+    /// From the first look, or from the start of the recording where that is the program's start, to the
+    /// last, nanoseconds.
     pub span_ns: u64,
-    /// From the last look until the program was gone, or to the end: what was done then is not in
-    /// the counts.
+    /// From the last look until the program ended, or to the end: the counts do not include what was done then.
     pub unseen_ns: Option<u64>,
-    /// Attempts as the runtime counts them, nested ones too; null: it does not tell.
+    /// Attempts as the runtime counts them, including nested ones; null: not posted.
     pub runtime_attempts: Option<u64>,
-    /// Per second: attempts (the package's, else the runtime's) and commits.
+    /// Per second: attempts (the package's count, else the runtime's) and commits.
     pub attempts_per_second: Option<f64>,
     pub commits_per_second: Option<f64>,
-    /// Over all lanes; null where attempts alone were counted.
+    /// Over all lanes; null where only attempts were counted.
     pub counts: Option<StmCounts>,
     /// Attempts that were thrown away, and their share.
     pub lost: Option<u64>,
     pub lost_share: Option<f64>,
-    /// Lane by lane, those that began a transaction.
+    /// Lanes that began a transaction.
     pub lanes: Vec<LaneTransactions>,
-    /// By name, those first of which most attempts were thrown away.
+    /// Named transactions, those with most lost attempts first.
     pub names: Vec<NamedTransactions>,
-    /// What the package's scheduler may do: "counting", "adaptive", "back-off", "limit"; null:
-    /// unknown.
+    /// What the package's scheduler may do: "counting", "adaptive", "back-off", "limit"; null: not known.
     pub scheduler: Option<&'static str>,
-    /// Over time.
+    /// Counts over time.
     pub over_time: Vec<StmSlice>,
 }
 
@@ -60,26 +59,26 @@ pub struct LaneTransactions {
 /// Transactions of one name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NamedTransactions {
-    /// The name.
+    /// Name of the transaction.
     pub name: String,
     #[allow(missing_docs)]
     #[serde(flatten)]
     pub counts: StmNamed,
     /// Attempts that were thrown away or are still under way.
     pub lost: u64,
-    /// Their share.
+    /// Share of its attempts.
     pub lost_share: Option<f64>,
 }
 
-/// What was counted in a part of the time.
+/// Counts of one slice of time.
 #[allow(missing_docs)]
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StmSlice {
     pub from: Time,
     pub to: Time,
-    /// The package's, else the runtime's.
+    /// Attempts as the package counts them, else as the runtime does.
     pub attempts: u64,
-    /// 0 where attempts alone were counted.
+    /// 0 where only attempts were counted.
     pub commits: u64,
     /// See `commits`.
     pub lost: u64,

@@ -1,90 +1,90 @@
 //! What threads of a program waited for, as looks from outside saw it. Serialised as a part of `report --json`, and
-//! carried by a trace.
+//! included in a trace.
 
 use rtscope_model::{Doing, Time, WaitKind};
 use serde::{Deserialize, Serialize};
 
-/// Waits that are told.
+/// Maximum number of waits in a report.
 pub const WAITS_MAX: usize = 100;
 
-/// What looks came to.
+/// The results of looks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Waits {
-    /// Looks that were taken: of GHC's threads while a lane had nothing to run, of others at any time.
+    /// Number of looks: at GHC's threads while a lane had nothing to run, at other runtimes' at any time.
     pub looks: u64,
-    /// Looks that came to nothing, because a collection came between.
+    /// Looks that failed because a collection came in between.
     pub missed: u64,
-    /// The first look and the last; null: there was none.
+    /// First look; null: there was none.
     pub from: Option<Time>,
-    /// See `from`.
+    /// Last look.
     pub to: Option<Time>,
-    /// Threads that there were at a look, on average, and at most.
+    /// Mean number of threads at a look.
     pub threads_mean: f64,
-    /// See `threads_mean`.
+    /// Largest number of threads at a look.
     pub threads_max: u32,
-    /// Threads that ran or could run at a look, on average.
+    /// Mean number of running or runnable threads at a look.
     pub awake_mean: f64,
-    /// Threads that waited in groups which there was no room for, on average.
+    /// Mean number of waiting threads in groups that had no room.
     pub left_out_mean: f64,
-    /// Why nothing was looked at, or not any more; null where it was.
+    /// Why there were no looks, or no further ones; null where there were.
     pub why: Option<String>,
-    /// What they waited for, wherever they did.
+    /// What threads waited for, over all places.
     #[serde(default)]
     pub kinds: Vec<Kind>,
-    /// What they waited for, most threads first; threads of the runtime's that had no work are the last.
+    /// What threads waited for, most threads first; idle threads of the runtime come last.
     pub by: Vec<Wait>,
-    /// Threads that were made in a second, from the first look to the last; null: not counted, or at one look only.
+    /// Threads created per second, from the first look to the last; null: not counted, or counted at one look only.
     #[serde(default)]
     pub made_per_second: Option<f64>,
-    /// A sample of old objects; null: there is none.
+    /// A sample of old objects; null: there was none.
     #[serde(default)]
     pub old: Option<Old>,
 }
 
-/// A sample of old objects.
+/// Objects of the old generation, sampled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Old {
-    /// Looks that found any.
+    /// Number of looks that found any.
     pub looks: u64,
     /// Their bytes; an object in two looks counts twice.
     pub bytes: u64,
-    /// Of these, bytes of unevaluated thunks.
+    /// Bytes of unevaluated thunks among them.
     pub thunk_bytes: u64,
-    /// Where thunks are made, most bytes first: places with a name, of the most of each look.
+    /// Where thunks are created, most bytes first: named places, the largest of each look.
     pub thunks: Vec<Thunks>,
 }
 
-/// Unevaluated thunks that one place makes.
+/// Unevaluated thunks created at one place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Thunks {
-    /// Their code.
+    /// Name of their code.
     pub place: String,
-    /// Their bytes.
+    /// Size of these thunks, bytes.
     pub bytes: u64,
 }
 
 impl Old {
-    /// The share of unevaluated thunks.
+    /// Share of unevaluated thunks in all sampled bytes.
     pub fn thunk_share(&self) -> f64 {
         self.thunk_bytes as f64 / self.bytes.max(1) as f64
     }
 }
 
-/// Threads that waited for things of one kind while who had them did one thing, at all places.
+/// Threads that waited for things of one kind while the holders did one thing, over all places.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kind {
-    /// What for.
+    /// The kind of wait.
     pub kind: WaitKind,
-    /// What whoever had it did; null: nobody had it, or it is not known.
+    /// What the holder did; null: there was none, or it is not known.
     pub holder: Option<Doing>,
-    /// How many they were at a look, on average over all looks.
+    /// Mean number of threads over all looks.
     pub threads_mean: f64,
-    /// Looks at which there was any, of all.
+    /// Share of looks that saw any.
     pub looks_share: f64,
 }
 
 impl Waits {
-    /// Whether looks can have come to it: no more waits than are told, and shares that are parts of a whole.
+    /// Whether looks can have produced it: no more waits than the maximum, and shares that are parts of a whole.
     pub fn is_sound(&self) -> bool {
         let part = |share: f64| (0.0..=1.0 + 1e-9).contains(&share);
         let parts = |wait: &Wait| part(wait.share) && part(wait.looks_share);
@@ -97,54 +97,53 @@ impl Waits {
     }
 }
 
-/// Threads that waited for the same at the same place.
+/// Threads that waited for the same thing at the same place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
-    /// What for: a word of `waits.jsonl`.
+    /// The kind of wait: a word of `waits.jsonl`.
     pub kind: WaitKind,
-    /// Another thread of the program has to do something first; not so for time, for what comes from outside, for a
-    /// call.
+    /// Whether another thread of the program has to do something first; false for waits for time, for something from
+    /// outside, and for a call.
     pub for_each_other: bool,
     /// The place on top of their stacks; null: it has no name.
     pub place: Option<String>,
     /// The foreign function that this place called; null: none, or it has no name.
     pub callee: Option<String>,
-    /// Who has what they wait for; null: nobody, or not known.
+    /// The holder of what they wait for; null: there is none, or it is not known.
     pub holder: Option<HolderDoes>,
-    /// How many they were at a look, on average over all looks, and at most.
+    /// Mean number of threads over all looks.
     pub threads_mean: f64,
-    /// See `threads_mean`.
+    /// Largest number of threads at a look.
     pub threads_max: u32,
-    /// Things that they waited for at a look at which they were seen, on average; null where threads wait for nothing
-    /// that several can wait for.
+    /// Mean number of things that they waited for at looks that saw them; null for waits for nothing that several
+    /// threads can wait for.
     pub objects_mean: Option<f64>,
-    /// How many waited for the same thing, wherever they did, as the average of these threads met it, itself included;
-    /// null as `objects_mean` is.
+    /// Mean number of threads waiting for the same thing at any place, weighted by these threads and including each
+    /// of them; null like `objects_mean`.
     #[serde(default)]
     pub queue_mean: Option<f64>,
-    /// Looks at which they were seen, of all.
+    /// Share of looks that saw them.
     pub looks_share: f64,
-    /// Their part of a look's waiting threads, on average over all looks with any: the share of the time in which a lane
-    /// had nothing to run that is theirs where each waiting thread is as good a reason as another. Threads without work
-    /// have none.
+    /// Their share of a look's waiting threads, averaged over all looks with any: their share of idle lane time if
+    /// every waiting thread counts as an equal reason. Threads without work have none.
     pub share: f64,
 }
 
 impl Wait {
-    /// Where they waited, to go on with: " in `take`"; nothing where the place has no name.
+    /// Where they waited, to continue a sentence: " in `take`"; empty if the place has no name.
     pub fn at(&self) -> String {
         self.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"))
     }
 }
 
-/// Whoever has what others wait for.
+/// The holder of something that other threads wait for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HolderDoes {
-    /// The thread, where it was always the same; null: several in turn.
+    /// The thread, if it was always the same one; null: several in turn.
     pub thread: Option<String>,
     /// What it did: `runs`, `ready`, `waits`, `unknown`, or what it waited for itself.
     pub doing: Doing,
-    /// Where; null: not known.
+    /// Where it was; null: not known.
     pub place: Option<String>,
     /// The foreign function that this place called; null: none, or it has no name.
     pub callee: Option<String>,

@@ -1,6 +1,6 @@
-//! What only one runtime has: how its events become pauses, how threads serve its lanes, folds of
-//! its own. A folder for each, and the registry of them, which a program may extend before it
-//! reads anything. Refuses what two runtimes share.
+//! What is specific to one runtime: how its events become pauses, how threads serve its lanes, its own folds. A
+//! folder for each, and their registry, which a program may extend before it reads anything. Refuses what two
+//! runtimes share.
 
 pub(crate) mod ghc;
 pub(crate) mod ocaml;
@@ -17,7 +17,7 @@ use rtscope_model::runtimes::ALL;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
-/// Of a runtime that nobody knows: no pauses.
+/// The support for an unknown runtime: no pauses.
 struct Unknown;
 
 impl Support for Unknown {
@@ -33,7 +33,7 @@ impl Support for Unknown {
 static BUILT_IN: [&dyn Support; 2] = [&ghc::Ghc, &ocaml::Ocaml];
 static REGISTERED: RwLock<Vec<&'static dyn Support>> = RwLock::new(Vec::new());
 
-/// Makes the analysis of a runtime known, and the runtime itself.
+/// Registers a runtime and its analysis.
 pub fn register(support: &'static dyn Support) {
     rtscope_model::runtime::register(support.info());
     REGISTERED.write().unwrap_or_else(PoisonError::into_inner).push(support);
@@ -50,8 +50,8 @@ fn support(info: &RuntimeInfo) -> &'static dyn Support {
     BUILT_IN.iter().find(is).copied().or_else(registered).unwrap_or(&Unknown)
 }
 
-/// Every rule that can be true of a program of `runtime`, in order: general ones, and its own,
-/// which replace general ones of the same id.
+/// Every rule that can apply to a program of `runtime`, in order: general ones, and the runtime's own, which replace
+/// general ones with the same id.
 pub fn rules_of(runtime: &RuntimeInfo) -> Vec<&'static Rule> {
     let own = support(runtime).rules();
     let general = RULES.iter().filter(|rule| own.iter().all(|one| one.id != rule.id));
@@ -60,7 +60,7 @@ pub fn rules_of(runtime: &RuntimeInfo) -> Vec<&'static Rule> {
     rules
 }
 
-/// Whether any runtime has a rule of this id.
+/// Whether any runtime has a rule with this id.
 pub fn is_rule(id: &str) -> bool {
     ALL.iter().any(|info| rules_of(info).iter().any(|rule| rule.id == id))
 }

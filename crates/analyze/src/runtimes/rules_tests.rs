@@ -1,4 +1,4 @@
-//! What holds for the rules of every runtime: each has a name, a place and a page of its own.
+//! What holds for the rules of every runtime: each has its own name, place and page.
 
 use super::*;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What the analysis of one runtime has to say.
+//! What the analysis of one runtime provides.
 
 use crate::findings::Rule;
 use crate::folds::Fold;
@@ -9,23 +9,23 @@ use rtscope_model::RuntimeInfo;
 
 /// The analysis of one runtime.
 pub trait Support: Sync {
-    /// Whose.
+    /// The runtime that it is for.
     fn info(&self) -> &'static RuntimeInfo;
 
-    /// What turns its events into pauses.
+    /// The recogniser that turns its events into pauses.
     fn recogniser(&self, context: &Context) -> Box<dyn Recognise>;
 
-    /// Which threads serve its lanes.
+    /// The map of the threads that serve its lanes.
     fn lane_threads(&self, _context: &Context) -> Box<dyn LaneThreads> {
         Box::new(PerPause)
     }
 
-    /// Folds that other runtimes have no use for.
+    /// Folds that only this runtime needs.
     fn folds(&self, _context: &Context) -> Vec<Box<dyn Fold>> {
         Vec::new()
     }
 
-    /// Rules that only its programs can break.
+    /// Rules that apply only to its programs.
     fn rules(&self) -> &'static [&'static Rule] {
         &[]
     }

@@ -1,6 +1,6 @@
 //! The folder of a capture, held by its descriptor, or the file that it was packed into. Owns how anything in it is
-//! opened: below the folder, through no link, regular files only, never waiting for another process. Whoever made the
-//! capture may be hostile, so names out of its manifest are refused where they lead elsewhere.
+//! opened: below the folder, through no link, regular files only, never waiting for another process. A capture may be
+//! hostile, so names from its manifest that lead elsewhere are refused.
 
 use super::pack::Pack;
 use crate::frames::Frames;
@@ -13,19 +13,19 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// How the names of a folder's streams in [frames](crate::frames) end.
+/// Suffix of the names of a folder's streams in [frames](crate::frames).
 pub const IN_FRAMES: &str = ".zst";
 
-/// Why something in a capture is not opened.
+/// Why a file in a capture is not opened.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, thiserror::Error)]
 pub enum Refused {
-    /// Its name is absolute or goes up.
+    /// Its name is absolute or leaves the folder with `..`.
     #[error("it lies outside the capture, where nothing is read; give the log itself to `rtscope report`")]
     Outside,
-    /// A recorder writes files; this is a link, a pipe, a device or a folder.
+    /// A recorder writes regular files; this is a link, a pipe, a device or a folder.
     #[error("it is {0}, not a file; a capture holds files only")]
     NotAFile(&'static str),
-    /// Larger than whatever a recorder writes there.
+    /// Larger than any file that a recorder writes there.
     #[error("it is larger than the {0} bytes that are read of it")]
     TooLarge(u64),
 }
@@ -36,7 +36,7 @@ impl From<Refused> for io::Error {
     }
 }
 
-/// A folder that stays the one that was opened, whatever its path leads to later.
+/// A folder that stays the one that was opened, even if its path later leads elsewhere.
 #[derive(Clone, Debug)]
 pub struct Folder(Held);
 
@@ -46,19 +46,20 @@ enum Held {
     Pack(Arc<Pack>),
 }
 
-/// The content of the file `name` whose bytes are `source`: its name says whether it is in frames.
+/// The content of the file `name` with the bytes of `source`. Its name says whether it is in frames.
 ///
 /// # Errors
-/// There is no memory.
+/// Out of memory.
 pub fn content(name: &str, source: impl ReadAt + 'static) -> io::Result<Arc<dyn ReadAt>> {
     Ok(if name.ends_with(IN_FRAMES) { Arc::new(Frames::new(Arc::new(source))?) } else { Arc::new(source) })
 }
 
 impl Folder {
-    /// The folder at `path`, or the file that one was packed into, which the user gave: links in it are followed.
+    /// The folder at `path`, or the file that one was packed into. The user gave this path, so links in
+    /// it are followed.
     ///
     /// # Errors
-    /// There is none, it cannot be read, or is a file that holds no capture.
+    /// There is nothing at `path`, it cannot be read, or it is a file that holds no capture.
     pub fn open(path: &Path) -> io::Result<Folder> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let found = rustix::fs::open(path, flags, Mode::empty())?;
@@ -69,10 +70,11 @@ impl Folder {
         Ok(Folder(Held::Pack(Arc::new(Pack::open(found.into())?))))
     }
 
-    /// A file below it, `eventlog/0.eventlog`, to be read as far as it is written: from its front on, as logs and streams are.
+    /// A file of the capture, such as `eventlog/0.eventlog`, as far as it has been written sequentially, as logs
+    /// and streams are.
     ///
     /// # Errors
-    /// It cannot be opened, or is refused: no regular file.
+    /// It cannot be opened, or is refused because it is not a regular file.
     pub fn written(&self, name: &str) -> io::Result<Arc<dyn ReadAt>> {
         match &self.0 {
             Held::Folder(folder) => content(name, Written::new(file(folder, name)?)),
@@ -80,10 +82,10 @@ impl Folder {
         }
     }
 
-    /// All of a small file, of at most `most` bytes.
+    /// The whole content of a small file of at most `most` bytes.
     ///
     /// # Errors
-    /// As [`Folder::written`]; or it is larger.
+    /// As [`Folder::written`]; or the file is larger.
     pub fn read(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
         let content = self.written(name)?;
         if content.size()? > most {
@@ -92,7 +94,7 @@ impl Folder {
         start_of(&*content, most)
     }
 
-    /// The first bytes of a file, at most so many.
+    /// The first bytes of a file, at most `most`.
     ///
     /// # Errors
     /// As [`Folder::written`].
@@ -100,7 +102,7 @@ impl Folder {
         start_of(&*self.written(name)?, most)
     }
 
-    /// When a file was written to last; `None`: there is none, or that is not known.
+    /// When a file was last modified; `None`: there is no such file, or the time is not known.
     pub fn modified(&self, name: &str) -> Option<SystemTime> {
         match &self.0 {
             Held::Folder(folder) => metadata(folder, name).ok()?.modified().ok(),
@@ -108,7 +110,7 @@ impl Folder {
         }
     }
 
-    /// Bytes that a file takes; 0 where there is none.
+    /// Size of a file in bytes; 0 where there is none.
     pub fn size(&self, name: &str) -> u64 {
         match &self.0 {
             Held::Folder(folder) => metadata(folder, name).map_or(0, |file| file.len()),
@@ -116,7 +118,7 @@ impl Folder {
         }
     }
 
-    /// Whether it is a regular file.
+    /// Whether `name` is a regular file.
     pub fn has(&self, name: &str) -> bool {
         match &self.0 {
             Held::Folder(folder) => metadata(folder, name).is_ok(),
@@ -124,7 +126,7 @@ impl Folder {
         }
     }
 
-    /// Names and sizes of the regular files in the folder `name` below it, in itself where that is empty; none where it
+    /// Names and sizes of the regular files in the subfolder `name` (empty: in the folder itself); none where it
     /// cannot be read.
     pub fn files(&self, name: &str) -> Vec<(String, u64)> {
         match &self.0 {
@@ -135,7 +137,7 @@ impl Folder {
 }
 
 fn start_of(content: &dyn ReadAt, most: u64) -> io::Result<Vec<u8>> {
-    // One that grows meanwhile is taken as it was.
+    // A file that grows meanwhile is read up to its size at this point.
     let mut bytes = vec![0; usize::try_from(content.size()?.min(most)).unwrap_or(0)];
     let count = content.read_full(&mut bytes, 0)?;
     bytes.truncate(count);
@@ -144,14 +146,14 @@ fn start_of(content: &dyn ReadAt, most: u64) -> io::Result<Vec<u8>> {
 
 /// The regular file `name` below `folder`.
 fn file(folder: &OwnedFd, name: &str) -> io::Result<File> {
-    // A look first: opening a device may already do something.
+    // Look first: opening a device may already have an effect.
     regular(&below(folder, name, OFlags::PATH)?)?;
     let file = below(folder, name, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
     regular(&file)?;
     Ok(file.into())
 }
 
-/// Size and times of a regular file, which is not opened for that.
+/// Size and times of a regular file, without opening it.
 fn metadata(folder: &OwnedFd, name: &str) -> io::Result<std::fs::Metadata> {
     let file = below(folder, name, OFlags::PATH)?;
     regular(&file)?;
@@ -174,8 +176,8 @@ fn files(folder: &OwnedFd, name: &str) -> io::Result<Vec<(String, u64)>> {
     Ok(Dir::read_from(&folder)?.filter_map(|entry| sized(entry.ok()?)).collect())
 }
 
-/// Opens component after component, each in the one before and none of them a link: as `openat2` with
-/// `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`, on every kernel.
+/// Opens component after component, each relative to the one before and none of them a link: like `openat2` with
+/// `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`, but on every kernel.
 fn below(folder: &OwnedFd, name: &str, how: OFlags) -> io::Result<OwnedFd> {
     let mut parts = Path::new(name).components().peekable();
     let mut above: Option<OwnedFd> = None;

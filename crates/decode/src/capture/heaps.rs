@@ -1,19 +1,18 @@
-//! `heap/N.json`: the heap of one process at one moment, as the recorder wrote it or as
-//! somebody made it up. Owns the limits of what is taken for one; the keys are
-//! [`rtscope_model::heap`]'s.
+//! `heap/N.json`: the heap of one process at one moment, written by the recorder or forged. Owns the limits of what
+//! is accepted; the keys are [`rtscope_model::heap`]'s.
 
 use rtscope_model::heap::{self, Heap, MARKS};
 use rtscope_model::{Loss, LossKind};
 
-/// Larger ones are not ours.
+/// A recorder writes no larger ones.
 pub const BYTES_MAX: u64 = 64 << 20;
-/// Values in one: a comma stands between two, and each costs memory.
+/// Limit of JSON values in one snapshot. Commas separate them, and each costs memory.
 const VALUES_MAX: usize = 1 << 20;
 
 /// Reads the snapshot called `name`.
 ///
 /// # Errors
-/// It is none, or of a later version: a loss that says where.
+/// It is not a snapshot, or of a later version: a loss that says which.
 pub fn parse(name: &str, bytes: &[u8]) -> Result<Heap, Loss> {
     if bytes.len() as u64 > BYTES_MAX || memchr::memchr_iter(b',', bytes).count() >= VALUES_MAX {
         return Err(loss(name, "is larger than any snapshot that a recorder writes"));
@@ -32,7 +31,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Heap, Loss> {
     Ok(heap)
 }
 
-/// What was called `name` is no snapshot: it `is` so.
+/// The loss for `name`, which is not a snapshot; `is` says what is wrong.
 pub(super) fn loss(name: &str, is: &str) -> Loss {
     Loss::new(name, LossKind::Damaged, 1, format!("{name} {is} and was skipped"))
 }
@@ -66,7 +65,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         assert_eq!(parse("heap/0.json", &bytes(&heap())), Ok(heap()));
-        // Keys that a later recorder adds are skipped, those that it leaves out are not known.
+        // Keys of later recorders are skipped; missing ones are unknown.
         let told = parse("heap/0.json", br#"{"schema":"rtscope/heap/1","heap_bytes":7,"new":[1,{}]}"#).unwrap();
         assert_eq!((told.heap_bytes, told.rss_bytes, told.scan), (7, None, None));
     }

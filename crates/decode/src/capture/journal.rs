@@ -1,9 +1,9 @@
-//! `journal.jsonl`: what a recorder has learnt since it last wrote the manifest, so that one that is killed leaves every
-//! log named. Owns the form of its lines and adding them to a manifest. A recording that ended has none: its manifest
-//! says all.
+//! `journal.jsonl`: what a recorder has learnt since it last wrote the manifest, so that every log is listed even if
+//! the recorder is killed. Owns the format of its lines and merging them into a manifest. A finished recording has no
+//! journal: its manifest is complete.
 //!
-//! A line is `{"log":LOG}`, where a later one of the same path counts, or `{"loss":[N,LOSS]}`, the manifest's loss
-//! number N from 0. The file is append-only and may be cut anywhere.
+//! A line is `{"log":LOG}`, where the last line for a path counts, or `{"loss":[N,LOSS]}`, loss number N (from 0) of
+//! the manifest. The file is append-only and may be truncated anywhere.
 
 use super::lines::{self, Lines};
 use rtscope_model::Loss;
@@ -12,20 +12,20 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io::BufRead;
 
-/// Its name below a capture.
+/// File name in a capture.
 pub const NAME: &str = "journal.jsonl";
-/// Longer lines are damage.
+/// Limit of a line in bytes; longer lines are damage.
 const LINE_MAX: u64 = 64 << 10;
-/// More lines than this are of no recorder.
+/// No recorder writes more lines.
 const LINES_MAX: usize = 1 << 20;
 
-/// One line.
+/// A line of the journal.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Line {
-    /// A log was found, or more is known of it.
+    /// A log was found, or more is known about it.
     Log(Log),
-    /// The manifest's loss of that number.
+    /// The manifest's loss with this number.
     Loss(usize, Loss),
 }
 
@@ -34,7 +34,7 @@ pub fn write_line(out: &mut Vec<u8>, line: &Line) {
     lines::write(out, line);
 }
 
-/// Adds what the lines say to a manifest. Lines that cannot be read are skipped.
+/// Adds the content of the lines to a manifest. Unreadable lines are skipped.
 pub(super) fn apply(manifest: &mut Manifest, input: impl BufRead) {
     let mut places: HashMap<String, usize> =
         manifest.logs.iter().enumerate().map(|(place, log)| (log.path.clone(), place)).collect();

@@ -1,5 +1,5 @@
-//! The lines of a file that a recorder appends to. Owns how much of one is held in memory, what a file that was cut
-//! anywhere looks like, and what becomes of lines that cannot be read.
+//! Lines of a file that a recorder appends to. Owns how much of a line is held in memory, how a truncated file looks,
+//! and what happens to lines that cannot be read.
 
 use rtscope_model::{Loss, LossKind, Time};
 use serde::Serialize;
@@ -13,7 +13,7 @@ pub(super) fn write(out: &mut Vec<u8>, line: &impl Serialize) {
     out.push(b'\n');
 }
 
-/// One line after the other.
+/// Reads line by line.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     input: R,
@@ -22,12 +22,12 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Lines of at most `max` bytes. A longer one comes in pieces, of which none parses.
+    /// Lines of at most `max` bytes. A longer one comes in pieces, none of which parses.
     pub fn new(input: R, max: u64) -> Lines<R> {
         Lines { input, line: Vec::new(), max }
     }
 
-    /// Goes to the next one; false at the end.
+    /// Advances to the next line; false at the end.
     pub fn advance(&mut self) -> bool {
         self.line.clear();
         let read = self.input.by_ref().take(self.max).read_until(b'\n', &mut self.line);
@@ -38,33 +38,33 @@ impl<R: BufRead> Lines<R> {
         &self.line
     }
 
-    /// Whether it has no end: its recorder was killed.
+    /// Whether the line lacks its end: its recorder was killed.
     pub fn is_cut(&self) -> bool {
         !self.line.ends_with(b"\n") && (self.line.len() as u64) < self.max
     }
 
-    /// Whether nothing stands on it.
+    /// Whether the line is empty.
     pub fn is_blank(&self) -> bool {
         self.line.iter().all(u8::is_ascii_whitespace)
     }
 }
 
-/// What a line of a file of JSON objects says.
+/// A line of a file of JSON objects.
 pub trait OfLine: Sized {
-    /// The file's name without its ending, as losses have it.
+    /// The file's name without its extension, as used in losses.
     const FILE: &'static str;
-    /// Longer lines are damage.
+    /// Limit of a line in bytes; longer lines are damage.
     const BYTES_MAX: u64;
     /// The earliest time of damage before the first line; `None`: lines do not bound damage in time.
     const BEGIN: Option<Time> = None;
 
-    /// What this line says; `None`: something that only a later recorder knows.
+    /// The content of this line; `None`: something that only a later version knows.
     ///
     /// # Errors
-    /// It says nothing that can be.
+    /// The line has no valid content.
     fn of_line(line: &[u8]) -> Result<Option<Self>, Damaged>;
 
-    /// Its time, where the lines around damage bound it.
+    /// Time of this line, where times of lines bound damage between them.
     fn time(&self) -> Option<Time> {
         None
     }
@@ -80,7 +80,7 @@ impl From<serde_json::Error> for Damaged {
     }
 }
 
-/// What the lines of such a file say, in the order of the file. Those that cannot be read are skipped and counted.
+/// The content of the lines of such a file, in file order. Unreadable lines are skipped and counted.
 #[derive(Debug)]
 pub struct JsonLines<R, L> {
     lines: Lines<R>,
@@ -90,14 +90,14 @@ pub struct JsonLines<R, L> {
 }
 
 impl<R: BufRead, L: OfLine> JsonLines<R, L> {
-    /// Over the bytes of a file.
+    /// Reads `input`, the bytes of a file.
     pub fn new(input: R) -> Self {
         let damaged = Loss::new(L::FILE, LossKind::Damaged, 0, "");
         JsonLines { lines: Lines::new(input, L::BYTES_MAX), last: L::BEGIN, damaged, said: PhantomData }
     }
 
-    /// What was skipped so far; complete once the iterator has ended. A last line without its end is a recorder
-    /// that was killed, not damage.
+    /// What has been skipped so far; complete once the iterator has ended. A last line without its end means that the
+    /// recorder was killed; that is not damage.
     pub fn losses(&self) -> Vec<Loss> {
         let note = format!("{} lines of {}.jsonl could not be read and were skipped", self.damaged.count, L::FILE);
         let loss = Loss { note, ..self.damaged.clone() };

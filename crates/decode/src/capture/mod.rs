@@ -1,7 +1,6 @@
-//! Capture folders (see [`rtscope_model::manifest`] for the layout): opening
-//! one whatever moment its recorder died at. Owns the manifest, the samples, counts of
-//! transactions, looks at what threads wait for, the snapshots of heaps and the blocks that were copied from memory; refuses to
-//! decode logs and kernel records, which it only opens, and to leave its folder.
+//! Capture folders (see [`rtscope_model::manifest`] for the layout): opens one in whatever state its recorder left
+//! it. Owns the manifest, the samples, transaction counts, looks at waiting threads, heap snapshots and blocks that
+//! were copied from memory. Refuses to decode logs and kernel records, which it only opens, and to leave its folder.
 
 mod folder;
 pub mod heaps;
@@ -30,13 +29,12 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Larger manifests are not ours; in memory one is up to eight times as large.
+/// No recorder writes larger manifests; in memory one takes up to eight times as much.
 const MANIFEST_MAX: u64 = 16 << 20;
-/// A recorder writes its manifest every two seconds: what is older was left by one that was
-/// killed.
+/// A recorder writes its manifest every two seconds; an older one was left by a recorder that was killed.
 const ALIVE: Duration = Duration::from_secs(10);
 
-/// Why something cannot be opened as a capture: words to follow its name.
+/// Why something cannot be opened as a capture: a text that follows its name.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum CaptureError {
@@ -50,11 +48,11 @@ pub enum CaptureError {
     UnknownSchema { schema: String },
 }
 
-/// Samples of a capture, as they were written.
+/// The samples of a capture, as they were written.
 pub type Samples = SampleStream<BufReader<FromFront>>;
-/// Counts of transactions of a capture.
+/// The transaction counts of a capture.
 pub type Counted = StmStream<BufReader<FromFront>>;
-/// Looks of a capture at what threads wait for.
+/// The looks of a capture at waiting threads.
 pub type Waits = WaitStream<BufReader<FromFront>>;
 
 /// An opened capture.
@@ -67,7 +65,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Opens the folder `path`, or the file that it was packed into. A missing or damaged manifest is made anew from
+    /// Opens the folder `path`, or the file that it was packed into. A missing or damaged manifest is rebuilt from
     /// the files that are there, with a loss that says so.
     pub fn open(path: &Path) -> Result<Capture, CaptureError> {
         let folder = Folder::open(path).map_err(CaptureError::Unreadable)?;
@@ -91,12 +89,12 @@ impl Capture {
         Ok(capture)
     }
 
-    /// The folder, in words: what is in it is opened through [`Capture::folder`].
+    /// The path for display; files are opened through [`Capture::folder`].
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether a recorder still writes it.
+    /// Whether a recorder is still writing it.
     pub fn is_written(&self) -> bool {
         let fresh = |at: SystemTime| at.elapsed().is_ok_and(|ago| ago < ALIVE);
         self.manifest.status == Status::Recording && self.folder.modified("manifest.json").is_some_and(fresh)
@@ -107,24 +105,23 @@ impl Capture {
         &self.folder
     }
 
-    /// The manifest, completed from the files where the recorder did not end.
+    /// The manifest, completed from the files where the recorder did not finish.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Everything that is known to be lost: the manifest's list and what was
-    /// found when opening.
+    /// All known losses: the manifest's list and what was found when opening.
     pub fn losses(&self) -> Vec<Loss> {
         self.manifest.losses.iter().chain(&self.losses).cloned().collect()
     }
 
-    /// Blocks that process `pid` had not written when they were copied, by
-    /// capability and time. Belongs to that process's last log.
+    /// Blocks that process `pid` had not written when they were copied, by capability and time. They belong to the
+    /// process's last log.
     pub fn unflushed(&self, pid: u32) -> Vec<UnflushedBlock> {
         unflushed::blocks(&self.folder, pid)
     }
 
-    /// The names of these blocks' files, by capability: they change while the recorder runs.
+    /// File names of these blocks, by capability; they change while the recorder runs.
     pub fn unflushed_files(&self, pid: u32) -> Vec<(u16, String)> {
         unflushed::files(&self.folder, pid)
     }
@@ -134,12 +131,12 @@ impl Capture {
         Some(SampleStream::new(self.lines_of("samples.jsonl")?))
     }
 
-    /// Counts of transactions; `None` where nothing looked at them.
+    /// Transaction counts; `None` where none were recorded.
     pub fn transactions(&self) -> Option<Counted> {
         Some(StmStream::new(self.lines_of("stm.jsonl")?))
     }
 
-    /// Looks at what threads wait for; `None` where nothing looked.
+    /// Looks at waiting threads; `None` where none were recorded.
     pub fn waits(&self) -> Option<Waits> {
         Some(WaitStream::new(self.lines_of("waits.jsonl")?))
     }
@@ -148,15 +145,15 @@ impl Capture {
         Some(BufReader::with_capacity(1 << 16, self.folder.written(name).ok()?.into()))
     }
 
-    /// Its snapshots of heaps, `heap/0.json`, in the order of their numbers.
+    /// Names of its heap snapshots, such as `heap/0.json`, in numerical order.
     pub fn heap_names(&self) -> Vec<String> {
         stream_names(&self.folder, "heap", ".json")
     }
 
-    /// One of these.
+    /// Reads one heap snapshot.
     ///
     /// # Errors
-    /// It cannot be read, or is none: a loss that says why.
+    /// It cannot be read, or is not a snapshot: a loss that says why.
     pub fn heap(&self, name: &str) -> Result<Heap, Loss> {
         let bytes = self.folder.read(name, heaps::BYTES_MAX);
         let bytes = bytes.map_err(|error| heaps::loss(name, &format!("cannot be read ({error})")))?;
@@ -188,7 +185,7 @@ impl Capture {
         }
     }
 
-    /// Adds streams of rings, and says where a file of rings was left behind.
+    /// Adds streams of rings, and reports where a ring file was left over.
     fn complete_rings(&mut self) {
         for name in stream_names(&self.folder, "rings", ".ring") {
             if self.manifest.logs.iter().all(|log| log.path != name) {
@@ -205,7 +202,7 @@ impl Capture {
     }
 }
 
-/// The process that a stream of rings is of, as it calls itself.
+/// The process that wrote a stream of rings, by its own pid.
 fn ring_pid(folder: &Folder, name: &str) -> Option<u32> {
     let head = folder.start_of(name, 40).ok()?;
     u32::try_from(u64::from_le_bytes(head.last_chunk::<8>().copied()?)).ok()
@@ -238,8 +235,7 @@ fn has_streams(folder: &Folder) -> bool {
         || !stream_names(folder, "sched", ".perf").is_empty()
 }
 
-/// Files of `within` with this ending that hold something, in frames or not, in the order of
-/// their numbers, as `within/name`.
+/// Non-empty files of `within` with this ending, in frames or not, in numerical order, as `within/name`.
 fn stream_names(folder: &Folder, within: &str, ending: &str) -> Vec<String> {
     let numbered = |(name, size): (String, u64)| {
         let number = name.strip_suffix(IN_FRAMES).unwrap_or(&name).strip_suffix(ending)?;
@@ -251,7 +247,7 @@ fn stream_names(folder: &Folder, within: &str, ending: &str) -> Vec<String> {
     names.into_iter().map(|(_, name)| name).collect()
 }
 
-/// A manifest that knows nothing.
+/// An empty manifest.
 pub fn empty_manifest() -> Manifest {
     Manifest { schema: manifest::SCHEMA.to_owned(), ..Manifest::default() }
 }
@@ -296,7 +292,7 @@ mod tests {
         assert!(capture.losses().is_empty());
     }
 
-    /// It costs its owner nothing, and would keep a reader busy for hours.
+    /// Such a file costs its owner nothing, and would keep a reader busy for hours.
     #[test]
     fn samples_and_counts_end_at_a_terabyte_of_hole() {
         let folder = tempfile::tempdir().unwrap();

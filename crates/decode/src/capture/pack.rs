@@ -1,6 +1,6 @@
-//! A capture in one file, `NAME.rtscope.zst`: the frames of its files one after the other, then an index and a footer
-//! in skippable frames, so that `zstd -dc` reads it too. Owns that layout, and reading it; refuses an index that
-//! leads out of the file.
+//! A capture in one file, `NAME.rtscope.zst`: the frames of its files in sequence, then an index and a footer in
+//! skippable frames, so that `zstd -dc` reads it too. Owns this layout and reading it; refuses an index that points
+//! outside the file.
 
 use crate::ReadAt;
 use crate::frames::Frames;
@@ -10,25 +10,25 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-/// How the names of packed captures end.
+/// Suffix of the names of packed captures.
 pub const ENDING: &str = ".rtscope.zst";
 pub(super) const SCHEMA: &str = "rtscope/pack/1";
-/// First four bytes of the skippable frames of index and footer.
+/// First four bytes of the skippable frame of the index; the footer's first eight follow.
 pub(super) const INDEX: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
 pub(super) const FOOTER: [u8; 8] = [0x5c, 0x2a, 0x4d, 0x18, 16, 0, 0, 0];
 pub(super) const NAMED: [u8; 8] = *b"rtscope\0";
 const FOOTER_BYTES: u64 = 24;
-/// Larger indexes are not ours.
+/// No recorder's capture has a larger index.
 const INDEX_MAX: u64 = 16 << 20;
 
-/// Where everything is.
+/// Index of the files.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Index {
     pub schema: String,
     pub files: BTreeMap<String, Region>,
 }
 
-/// Where in the file the frames of one of the capture's are.
+/// Where the frames of one of the capture's files lie.
 #[derive(Copy, Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Region {
     pub at: u64,
@@ -44,7 +44,7 @@ pub struct Pack {
 
 impl Pack {
     /// # Errors
-    /// It cannot be read, or is no packed capture: its end says which.
+    /// It cannot be read, or is not a packed capture; the error says which.
     pub(super) fn open(file: File) -> io::Result<Pack> {
         let size = file.size()?;
         let no_pack = || io::Error::other("it is no capture: neither a folder nor a whole `.rtscope.zst` file");
@@ -73,10 +73,10 @@ impl Pack {
         Ok(Pack { file: Arc::new(file), files: index.files })
     }
 
-    /// A file of the capture.
+    /// The content of a file of the capture.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// There is no file of that name.
     pub(super) fn content(&self, name: &str) -> io::Result<Frames> {
         let region = self.files.get(name).ok_or(io::ErrorKind::NotFound)?;
         Frames::new(Arc::new(Part { file: Arc::clone(&self.file), region: *region }))
@@ -86,7 +86,7 @@ impl Pack {
         self.files.contains_key(name)
     }
 
-    /// Bytes that a file takes; 0 where there is none.
+    /// Size of a file in bytes; 0 where there is none.
     pub(super) fn size(&self, name: &str) -> u64 {
         self.files.get(name).map_or(0, |region| region.bytes)
     }

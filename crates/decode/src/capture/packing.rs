@@ -1,4 +1,4 @@
-//! Packing a capture into one file. Owns the order of what is written; the layout is [`pack`](super::pack)'s.
+//! Packs a capture into one file. Owns the order of the content; the layout is [`pack`](super::pack)'s.
 
 use super::folder::Folder;
 use super::pack::{FOOTER, INDEX, Index, NAMED, Region, SCHEMA};
@@ -8,10 +8,10 @@ use std::io::{self, Write};
 
 /// Folders of a capture; the first is the capture itself.
 const FOLDERS: [&str; 8] = ["", "eventlog", "rings", "rings/live", "unflushed", "sched", "code", "heap"];
-/// Slower than a recorder's, and smaller.
+/// Slower than the level of a recorder, and smaller.
 const LEVEL: i32 = 3;
 
-/// Writes all that lies in `capture` into one file; gives its size.
+/// Writes everything in `capture` into one file; returns its size.
 ///
 /// # Errors
 /// Something cannot be read or written.
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A capture with a file in each kind of place, one of them in frames.
+    /// A capture with a file in each kind of folder, one of them in frames.
     fn capture() -> tempfile::TempDir {
         let ground = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| {
@@ -126,7 +126,7 @@ mod tests {
             }
         }
         assert!(pack.has("samples.jsonl") && !pack.has("sched") && pack.read("../x", 9).is_err());
-        // Packed again, it is the same.
+        // Packing it again gives the same bytes.
         assert_eq!(packed(&pack), bytes);
     }
 

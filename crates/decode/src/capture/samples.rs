@@ -1,6 +1,5 @@
-//! `samples.jsonl`: one JSON object a line, written and read here so that the
-//! format exists once. `t` is nanoseconds of `CLOCK_MONOTONIC`; one more key
-//! says what was sampled:
+//! `samples.jsonl`: one JSON object per line. Written and read here, so that the format is defined once. `t` is
+//! nanoseconds of `CLOCK_MONOTONIC`; one more key says what was sampled:
 //!
 //! | key | value |
 //! |---|---|
@@ -10,12 +9,11 @@
 //! | `st` | `[cpu, steal_ns, irq_ns]` |
 //! | `gm` | `[group, bytes]` |
 //! | `psi` | `[resource, total_us]`, resource 0 cpu, 1 memory, 2 io |
-//! | `io` | `[pid, reads, read_bytes, writes, written_bytes]`, system calls and what they moved |
+//! | `io` | `[pid, reads, read_bytes, writes, written_bytes]`, system calls and the bytes that they moved |
 //! | `late` | nanoseconds by which the sampler woke too late |
 //!
-//! Counters are cumulative. A value is written when it has changed since its
-//! last line (`rss` at least every 100 ms): no line means no change. Unknown
-//! keys are skipped. The file is append-only and may be cut anywhere.
+//! Counters are cumulative. A value is written when it has changed since its last line (`rss` at least every 100 ms);
+//! no line means no change. Unknown keys are skipped. The file is append-only and may be truncated anywhere.
 
 use super::lines::{Damaged, JsonLines, OfLine};
 use rtscope_model::{Body, Cpu, Event, GroupId, LaneId, Pid, Sample, Tid, Time};
@@ -87,7 +85,7 @@ impl Line {
     }
 }
 
-/// The samples as events, in the order of the file (which is that of time).
+/// The samples as events, in file order, which is time order.
 pub type SampleStream<R> = JsonLines<R, Event>;
 
 impl OfLine for Event {
@@ -157,7 +155,7 @@ mod tests {
             let mut stream = SampleStream::new(&bytes[..end]);
             let whole = bytes[..end].iter().filter(|byte| **byte == b'\n').count();
             let read = stream.by_ref().count();
-            // A line that only lacks its line feed is whole already.
+            // A line that lacks only its line feed is complete.
             assert!(read == whole || (read == whole + 1 && bytes[end] == b'\n'), "{end}");
             assert!(stream.losses().is_empty());
         }

@@ -1,25 +1,24 @@
-//! `stm.jsonl`: what was counted of the program's transactions, one JSON object a line, written
-//! and read here so that the format exists once. `t` is nanoseconds of `CLOCK_MONOTONIC`, `p` the
-//! process; one more key says what was found:
+//! `stm.jsonl`: counts of the program's transactions, one JSON object per line. Written and read here, so that the
+//! format is defined once. `t` is nanoseconds of `CLOCK_MONOTONIC`, `p` the process; one more key says what was found:
 //!
 //! | key | value |
 //! |---|---|
-//! | `src` | `[whole, outcomes, why]`: since the program's start, commits and conflicts are counted, why not (or null) |
+//! | `src` | `[whole, outcomes, why]`: counted since the program's start, commits and conflicts are counted, why not (or null) |
 //! | `m` | what the scheduler may do: 0 nothing, 1 what it measures to be best, 2 and 3 always the same |
 //! | `l` | `[lane, attempts, commits, conflicts, waits, wait_conflicts, wakes, idle_wakes, invalid, exceptions, nested_conflicts, backoffs, backoff_ns, limited, limited_ns, decisions, restarts, arm, limit]` |
 //! | `n` | `[number, name, attempts, commits, waits, exceptions]` |
-//! | `a` | attempts as the runtime counts them, nested ones too |
-//! | `last` | true: the last look, which found nothing else than the one before |
-//! | `gone` | true: the process was gone, it ended after the look before |
+//! | `a` | attempts as the runtime counts them, including nested ones |
+//! | `last` | true: the last look, which found no change |
+//! | `gone` | true: the process had ended since the look before |
 //!
-//! Counts are cumulative and written when they have changed. Unknown keys are skipped. The file is
-//! append-only and may be cut anywhere.
+//! Counts are cumulative and written when they have changed. Unknown keys are skipped. The file is append-only and
+//! may be truncated anywhere.
 
 use super::lines::{self, Damaged, JsonLines, OfLine};
 use rtscope_model::{STM_COUNTS, StmCounts, StmLine, StmNamed, StmSeen, Time};
 use serde::{Deserialize, Serialize};
 
-/// Numbers in a lane's line.
+/// Number of values in a lane's line.
 const LANE_NUMBERS: usize = 1 + STM_COUNTS + 2;
 
 /// Appends one line.
@@ -66,7 +65,7 @@ struct Line {
 }
 
 impl Line {
-    /// What it says; `None`: something that a later recorder writes.
+    /// The content of the line; `None`: something that a later recorder writes.
     fn seen(self) -> Result<Option<StmSeen>, Damaged> {
         if let Some((whole, outcomes, why)) = self.src {
             return Ok(Some(StmSeen::Source { whole, outcomes, why }));

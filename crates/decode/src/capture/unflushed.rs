@@ -1,12 +1,11 @@
-//! `unflushed/P-C.S`: what the recorder copied out of a program's event buffers
-//! before the program had written it. Owns names and framing; the events inside
-//! are `ghc_eventlog`'s. A block here may also be in the log (the program
-//! wrote it later): same capability and same open time; the log's copy wins.
+//! `unflushed/P-C.S`: what the recorder copied from a program's event buffers before the program had written it. Owns
+//! names and framing; the events inside are `ghc_eventlog`'s. A block here may also be in the log, if the program
+//! wrote it later: same capability and same open time. The log's copy wins then.
 
 use super::Folder;
 use rtscope_model::LogTime;
 
-/// Where they are.
+/// Folder of these blocks.
 const WITHIN: &str = "unflushed";
 
 const MARKER_BYTES: usize = 24;
@@ -15,7 +14,7 @@ const BLOCK_MAX: u64 = 16 << 20;
 /// The start of a block that was copied from memory.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct UnflushedBlock {
-    /// Capability, 0xffff for the global buffer.
+    /// Capability; 0xffff: the global buffer.
     pub capability: u16,
     /// When the block was opened: the time of its marker.
     pub opened: LogTime,
@@ -31,7 +30,7 @@ pub(super) fn parse_name(name: &str) -> Option<(u32, u16)> {
     matches!(slot, "0" | "1").then_some((pid.parse().ok()?, capability))
 }
 
-/// Processes that have blocks in a capture, in rising order.
+/// Processes that have blocks in a capture, ascending.
 pub(super) fn pids(folder: &Folder) -> Vec<u32> {
     let names = folder.files(WITHIN).into_iter();
     let mut pids: Vec<u32> = names.filter_map(|(name, _)| Some(parse_name(&name)?.0)).collect();
@@ -40,7 +39,7 @@ pub(super) fn pids(folder: &Folder) -> Vec<u32> {
     pids
 }
 
-/// The files of one process's blocks: its capabilities, and what they are called.
+/// The files of one process's blocks: capability and file name.
 pub(super) fn files(folder: &Folder, pid: u32) -> Vec<(u16, String)> {
     let file = |(name, _): (String, u64)| {
         let (of, capability) = parse_name(&name)?;
@@ -49,8 +48,8 @@ pub(super) fn files(folder: &Folder, pid: u32) -> Vec<(u16, String)> {
     folder.files(WITHIN).into_iter().filter_map(file).collect()
 }
 
-/// The blocks of one process by capability and time. Files that hold no whole
-/// open marker are left out: the recorder was killed while it made them.
+/// The blocks of one process by capability and time. Files without a whole open marker are left out: the recorder was
+/// killed while it wrote them.
 pub(super) fn blocks(folder: &Folder, pid: u32) -> Vec<UnflushedBlock> {
     let files = files(folder, pid).into_iter();
     let mut blocks: Vec<UnflushedBlock> =

@@ -1,34 +1,32 @@
-//! `waits.jsonl`: what threads of the program waited for, one JSON object a look, written and read here so
-//! that the format exists once. `t` is nanoseconds of `CLOCK_MONOTONIC`, `p` the process; one more key
-//! says what was found:
+//! `waits.jsonl`: what threads of the program waited for, one JSON object per look. Written and read here, so that the
+//! format is defined once. `t` is nanoseconds of `CLOCK_MONOTONIC`, `p` the process; one more key says what was found:
 //!
 //! | key | value |
 //! |---|---|
 //! | `w` | `[threads, awake, left_out, [group, …]]` |
-//! | `o` | `[bytes, thunk_bytes, [[number, bytes], …]]`: a sample of old objects; of these, unevaluated thunks, and the places that make most of them |
-//! | `m` | threads that were made since the program began |
+//! | `o` | `[bytes, thunk_bytes, [[number, bytes], …]]`: a sample of old objects; the unevaluated thunks among them, and the places that make most of them |
+//! | `m` | threads created since the program began |
 //! | `x` | `[number, text]`: a thread or a place; a later text of a number replaces the one before |
-//! | `no` | why nothing is looked at from now on |
-//! | `missed` | looks that came to nothing since the last line |
+//! | `no` | why there are no looks from now on |
+//! | `missed` | looks without result since the last line |
 //!
-//! A group is `[kind, count, object, place, holder, doing, at, callee, at_callee]`: a word of
-//! [`WaitKind`], how many threads, an address or null, a text's number or null,
-//! the holder's text or null, the word of what it does, the text of the place where it does that or null; the text
-//! of the foreign function that the place called or null, and of the one that the holder's place called. The last two
-//! are not in older files.
-//! Unknown keys are skipped. The file is append-only and may be cut anywhere.
+//! A group is `[kind, count, object, place, holder, doing, at, callee, at_callee]`: a word of [`WaitKind`]; the
+//! number of threads; an address or null; a text's number or null; the holder's text or null; the word for what the
+//! holder does; the text of the place where it does that, or null; the text of the foreign function that the place
+//! called, or null; and that of the function that the holder's place called. The last two are missing in older files.
+//! Unknown keys are skipped. The file is append-only and may be truncated anywhere.
 
 use super::lines::{self, Damaged, JsonLines, OfLine};
 use rtscope_model::{Doing, Holder, OldObjects, TextId, Time, WaitGroup, WaitKind, WaitLine, WaitLook, WaitSeen};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Groups that one look may have.
+/// Limit of groups in one look.
 pub const GROUPS_MAX: usize = 256;
-/// Bytes of a text, at most.
+/// Limit of a text, in bytes.
 pub const TEXT_MAX: usize = 512;
 
-/// Appends one line. Of a look, groups beyond [`GROUPS_MAX`] are the writer's to leave out.
+/// Appends one line. The caller limits a look to [`GROUPS_MAX`] groups.
 pub fn write_line(out: &mut Vec<u8>, line: &WaitLine) {
     let mut written = Line { t: line.time.0, p: line.pid, ..Line::default() };
     match &line.seen {
@@ -71,7 +69,7 @@ struct Line<'t> {
     missed: Option<u32>,
 }
 
-/// One group, as the head of the file says.
+/// A group, as described in the module documentation.
 #[derive(Serialize, Deserialize)]
 struct Group<'t>(
     Cow<'t, str>,
@@ -97,7 +95,7 @@ impl From<&WaitGroup> for Group<'static> {
 }
 
 impl Group<'_> {
-    /// A kind that only a later recorder knows is unknown here.
+    /// A kind that only a later recorder knows becomes unknown.
     fn read(self) -> WaitGroup {
         let Group(kind, count, object, place, thread, doing, at, callee, called) = self;
         let doing = doing.and_then(|doing| Doing::of(&doing)).unwrap_or_default();
@@ -107,7 +105,7 @@ impl Group<'_> {
 }
 
 impl Line<'_> {
-    /// What it says; `None`: something that a later recorder writes.
+    /// The content of the line; `None`: something that a later recorder writes.
     fn seen(self) -> Result<Option<WaitSeen>, Damaged> {
         if let Some((threads, awake, left_out, groups)) = self.w {
             if groups.len() > GROUPS_MAX {

@@ -1,5 +1,5 @@
-//! Makes streams of code samples for tests, record by record. Owns the byte
-//! layout; refuses nothing, so that tests can write nonsense.
+//! Builds streams of code samples for tests, record by record. Owns the byte layout; refuses nothing, so that tests
+//! can write invalid records.
 
 use super::{ModuleNames, Named, Names};
 use rtscope_model::CodeKind;
@@ -7,15 +7,15 @@ use rtscope_model::manifest::{Code, CodeEvent, CodeSource};
 
 /// `IDENTIFIER | IP | TID | TIME | CPU | CALLCHAIN | REGS_USER`.
 pub const SAMPLE_TYPE: u64 = 0x110a7;
-/// Id of timer hits.
+/// Event id of timer hits.
 pub const TIMER: u64 = 70;
-/// Id of waits.
+/// Event id of waits.
 pub const WAITS: u64 = 71;
 
 /// Builds the stream of one CPU.
 pub struct Builder {
     cpu: u32,
-    /// The stream.
+    /// The bytes of the stream.
     pub bytes: Vec<u8>,
 }
 
@@ -36,8 +36,8 @@ impl Builder {
         self.record(kind, misc, &[body, &trailer].concat())
     }
 
-    /// A sample: id, process and thread, instruction pointer (of the kernel where
-    /// `chain` is not empty), the kernel's chain, the user side's pointer.
+    /// A sample: time, event id, process and thread, instruction pointer (in the kernel if `chain` is not empty), the
+    /// kernel's call chain, and the instruction pointer in user space.
     pub fn sample(
         self,
         time: u64,
@@ -60,7 +60,7 @@ impl Builder {
         self.record(9, misc, &body)
     }
 
-    /// A timer hit outside of the kernel.
+    /// A timer hit in user space.
     pub fn user(self, time: u64, (pid, tid): (u32, u32), ip: u64) -> Builder {
         self.sample(time, TIMER, (pid, tid), ip, &[], Some(ip))
     }
@@ -81,12 +81,12 @@ impl Builder {
         self.with_trailer(10, 2, &body.concat(), time)
     }
 
-    /// A process was made (or a thread, where both processes are the same).
+    /// A process was created (or a thread, where both processes are the same).
     pub fn fork(self, time: u64, (pid, tid): (u32, u32), parent: u32) -> Builder {
         self.with_trailer(7, 0, &[&words(&[pid, parent, tid, parent])[..], &longs(&[time])].concat(), time)
     }
 
-    /// A process runs another program.
+    /// A process executes another program.
     pub fn exec(self, time: u64, pid: u32) -> Builder {
         self.with_trailer(3, 1 << 13, &[&words(&[pid, pid])[..], b"program\0"].concat(), time)
     }
@@ -107,7 +107,7 @@ fn inode(path: &str) -> u64 {
     path.bytes().fold(1, |inode, byte| inode * 31 % 1_000_003 + u64::from(byte))
 }
 
-/// The manifest's part of a recording with so many CPUs.
+/// The manifest entry of a recording with `cpus` CPUs.
 pub fn code(cpus: usize) -> Code {
     Code {
         period_ns: 10_000_000,
@@ -122,7 +122,7 @@ pub fn code(cpus: usize) -> Code {
     }
 }
 
-/// Names of a file that [`Builder::mmap`] maps: offsets from, to, name, whose.
+/// Names of a file that [`Builder::mmap`] maps: from offset, to offset, name, kind of code.
 pub fn module(path: &str, names: &[(u64, u64, &str, CodeKind)]) -> ModuleNames {
     ModuleNames { path: path.into(), device: (8, 1), inode: inode(path), names: named(names), ..ModuleNames::default() }
 }

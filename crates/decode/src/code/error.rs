@@ -1,4 +1,4 @@
-//! Why samples of code cannot be decoded. Owns the words for it; refuses to find out.
+//! Errors of decoding code samples. Owns their wording; refuses to detect them.
 
 /// Why samples of code cannot be decoded at all.
 #[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]

@@ -1,6 +1,5 @@
-//! What records of the code streams mean, one by one. Owns the choice of fields;
-//! refuses state beyond the list of modules: whatever needs to know other records
-//! happens behind the merge.
+//! The meaning of single records of the code streams. Owns the choice of fields; refuses state beyond the list of
+//! modules: anything that depends on other records happens after the merge.
 
 use super::maps::{Module, Modules};
 use crate::perf::record::{Body, GONE, Layout, Mapped, Stamp};
@@ -9,71 +8,70 @@ use rtscope_model::manifest::{Code, CodeSource};
 use rtscope_model::{Cpu, Tid, Time};
 use std::collections::HashMap;
 
-/// Markers in a call chain (`PERF_CONTEXT_MAX` and above); behind this one follows
-/// the user's side.
+/// Markers in a call chain are `PERF_CONTEXT_MAX` and above; the user part follows this one.
 const MARKER_FIRST: u64 = -4095i64 as u64;
 const MARKER_USER: u64 = -512i64 as u64;
-/// Callers that are taken in.
+/// Limit of callers per sample.
 const CALLERS_MAX: usize = 64;
 
-/// What one record says.
+/// The content of one record.
 #[derive(Clone, Debug)]
 pub enum Item {
-    /// A thread was found somewhere.
+    /// A sample of a thread.
     Sample(Seen),
-    /// A process mapped something executable.
+    /// A process mapped executable memory.
     Mapped {
         pid: u32,
-        /// First address.
+        /// First address of the mapping.
         start: u64,
-        /// Bytes.
+        /// Size in bytes.
         length: u64,
-        /// Offset in the file.
+        /// Offset in the mapped file, in bytes.
         offset: u64,
-        /// Number of the module.
+        /// Index of the module.
         module: u32,
     },
-    /// A process runs another program.
+    /// A process executes another program.
     Exec { pid: u32 },
-    /// A process was made.
+    /// A process was created.
     Fork { pid: u32, parent: u32 },
     /// A thread ended.
     Exit { tid: u32 },
 }
 
-/// A sample before its addresses are looked up.
+/// A sample before its addresses are resolved.
 #[derive(Clone, Debug)]
 pub struct Seen {
     pub pid: u32,
     pub tid: Tid,
     pub cpu: Cpu,
-    /// What found it.
+    /// The event that took it.
     pub source: CodeSource,
     /// The instruction pointer.
     pub ip: u64,
-    /// Whether that is the kernel's.
+    /// Whether `ip` is in the kernel.
     pub in_kernel: bool,
-    /// The kernel's call chain, from the inside.
+    /// The kernel's call chain, innermost first.
     pub chain: Box<[u64]>,
-    /// Where the calls return to that led there outside the kernel, from the inside.
+    /// Return addresses in user space, innermost first.
     pub callers: Box<[u64]>,
-    /// The instruction pointer outside of the kernel.
+    /// The instruction pointer in user space.
     pub user_ip: Option<u64>,
 }
 
-/// Knows the events of one recording.
+/// Interprets the events of one recording.
 #[derive(Clone, Debug)]
 pub struct Interpreter {
     layout: Layout,
     sources: HashMap<u64, CodeSource>,
-    /// Grows.
+    /// All modules seen so far.
     pub modules: Modules,
-    /// When each of them was mapped first.
+    /// When each module was first mapped.
     pub mapped: Vec<Time>,
 }
 
 impl Interpreter {
-    /// Of the recording that `code` describes.
+    /// An interpreter for the recording that `code` describes.
     pub fn new(code: &Code, layout: Layout) -> Interpreter {
         let ids = code.events.iter().flat_map(|event| event.ids.iter().map(|id| (*id, event.what)));
         Interpreter { layout, sources: ids.collect(), modules: Modules::default(), mapped: Vec::new() }
@@ -100,7 +98,7 @@ impl Interpret for Interpreter {
     fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Option<Item>> {
         Some(match body {
             Body::Code(found) => {
-                // A sample of an event that was not asked for is damage.
+                // A sample of an event that was not requested is damage.
                 let source = *self.sources.get(&found.id)?;
                 let (pid, tid, cpu) = (stamp.pid, Tid(stamp.tid), Cpu(stamp.cpu as u16));
                 let (ip, in_kernel, user_ip) = (found.ip, found.in_kernel, found.user_ip);
@@ -121,13 +119,13 @@ impl Interpret for Interpreter {
     }
 }
 
-/// The kernel's frames of a call chain.
+/// The kernel frames of a call chain.
 fn frames(chain: &[u8]) -> Box<[u64]> {
     let words = chain.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
     words.take_while(|word| *word != MARKER_USER).filter(|word| *word < MARKER_FIRST).collect()
 }
 
-/// Where the calls of a chain return to outside the kernel; its first word there is the innermost place itself.
+/// The user-space return addresses of a chain; its first user word is the innermost place itself.
 fn callers(chain: &[u8]) -> Box<[u64]> {
     let words = chain.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
     let outside = words.skip_while(|word| *word != MARKER_USER).skip(2);

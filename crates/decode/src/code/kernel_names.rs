@@ -1,11 +1,10 @@
-//! What the names of kernel functions say: which only put a thread to sleep, and
-//! through which door it came into the kernel. Owns these lists; refuses to know
-//! an address.
+//! What the names of kernel functions mean: which of them only put a thread to sleep, and through which entry point
+//! it came into the kernel. Owns these lists; refuses to know an address.
 
 use rtscope_model::code::{FIRST_TOUCH, PAGE_FAULT};
 
-/// Functions that every wait goes through, or every wait for a lock: the one that
-/// called them names the wait. `io_schedule` is not among them, since it does.
+/// Functions that every wait passes through, or every wait for a lock: their caller names the wait. `io_schedule` is
+/// not among them, since it names a wait.
 const WAITING: [&str; 24] = [
     "__traceiter_",
     "perf_trace_",
@@ -33,11 +32,11 @@ const WAITING: [&str; 24] = [
     "poll_schedule_timeout",
 ];
 
-/// What system calls are called on the machines that a kernel runs on.
+/// Prefixes of system call functions on the architectures that a kernel runs on.
 const SYSTEM_CALLS: [&str; 8] =
     ["__x64_sys_", "__ia32_sys_", "__arm64_sys_", "__riscv_sys_", "__s390x_sys_", "__se_sys_", "__do_sys_", "ksys_"];
 
-/// What lies between a program and any system call, by how its functions' names begin.
+/// Prefixes of the functions between a program and any system call.
 const ON_THE_WAY: [&str; 9] = [
     "entry_SYSCALL",
     "entry_SYSRET",
@@ -49,7 +48,7 @@ const ON_THE_WAY: [&str; 9] = [
     "do_el0_svc",
     "el0_svc",
 ];
-/// Where a thread is that is in none: short calls take as long for it as for themselves.
+/// For a thread that is in no system call: for short calls, entry and exit take as long as the call itself.
 const WAY: &str = "entering and leaving system calls";
 
 /// Whether a kernel function only puts a thread to sleep.
@@ -57,7 +56,7 @@ pub fn is_waiting(name: &str) -> bool {
     WAITING.iter().any(|start| name.starts_with(start))
 }
 
-/// What a page fault followed from, by the functions that serve one kind each.
+/// What page faults follow from, with the functions that serve only that kind.
 const FAULTS: [(&str, &[&str]); 5] = [
     (FIRST_TOUCH, &["do_anonymous_page", "do_huge_pmd_anonymous_page", "__do_huge_pmd_anonymous_page"]),
     ("page fault, copy on write", &["do_wp_page", "wp_page_copy", "do_huge_pmd_wp_page", "hugetlb_wp"]),
@@ -69,14 +68,14 @@ const FAULTS: [(&str, &[&str]); 5] = [
     ("page fault, moved between nodes", &["do_numa_page", "do_huge_pmd_numa_page"]),
 ];
 
-/// What the page fault that `name` serves followed from; `None`: the function serves all kinds, or none.
+/// What the page fault that `name` serves follows from; `None`: the function serves all kinds, or none.
 pub fn fault_of(name: &str) -> Option<&'static str> {
     let name = name.split('.').next()?;
     FAULTS.iter().find(|(_, functions)| functions.contains(&name)).map(|(kind, _)| *kind)
 }
 
-/// How a thread came into the kernel, if this function tells: `page fault`,
-/// `interrupt`, `signal`, the system call's name, or the way there.
+/// How a thread came into the kernel, if this function shows it: `page fault`, `interrupt`, `signal`, the system
+/// call's name, or the entry path.
 pub fn entry_of(name: &str) -> Option<&str> {
     if name.contains("page_fault") || name == "do_mem_abort" || name == "do_user_addr_fault" {
         return Some(PAGE_FAULT);
@@ -84,7 +83,7 @@ pub fn entry_of(name: &str) -> Option<&str> {
     if name.starts_with("asm_sysvec_") || name.starts_with("asm_common_interrupt") || name.ends_with("_irq_handler") {
         return Some("interrupt");
     }
-    // On the way back out of the kernel: a handler is set up, or the process ends.
+    // On the way out of the kernel: a handler is set up, or the process ends.
     if name.starts_with("arch_do_signal") || name == "get_signal" {
         return Some("signal");
     }
@@ -96,7 +95,7 @@ pub fn entry_of(name: &str) -> Option<&str> {
     call.split('.').next().filter(|call| !call.is_empty())
 }
 
-/// How a thread came into the kernel, by what its functions from the outside tell.
+/// How a thread came into the kernel, as shown by its functions, outermost first.
 pub fn came_by<'n>(mut entries: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let first = entries.next()?;
     if first == WAY { entries.find(|entry| *entry != WAY).or(Some(WAY)) } else { Some(first) }

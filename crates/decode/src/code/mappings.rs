@@ -1,10 +1,10 @@
-//! What processes have mapped, from the records themselves as they come: for who needs it while they are recorded.
-//! Owns nothing but the two put together; refuses samples.
+//! The mappings of processes, from records as they arrive, for use during a recording. Owns only the combination of
+//! parser and maps; refuses samples.
 
 use super::maps::{Maps, Module, Modules, Place};
 use crate::perf::record::{Body, Layout, parse};
 
-/// Mappings of processes, as far as records told.
+/// Mappings of processes, as far as records have shown them.
 #[derive(Clone, Debug, Default)]
 pub struct Mappings {
     maps: Maps,
@@ -12,7 +12,7 @@ pub struct Mappings {
 }
 
 impl Mappings {
-    /// Takes in one whole record of a code stream. One that says nothing of mappings, or that is none, changes nothing.
+    /// Applies one whole record of a code stream. Damage and records that do not concern mappings change nothing.
     pub fn take(&mut self, record: &[u8]) {
         let Some((_, body)) = parse(record, Layout::Code { registers: true }) else { return };
         match body {
@@ -30,12 +30,12 @@ impl Mappings {
         }
     }
 
-    /// Where the address `ip` of process `pid` leads.
+    /// The place of the address `ip` in process `pid`.
     pub fn place(&self, pid: u32, ip: u64) -> Place {
         self.maps.place(pid, ip)
     }
 
-    /// The module of that number, as in [`Place`].
+    /// The module with that number, as in [`Place`].
     pub fn module(&self, number: u32) -> Option<&Module> {
         self.modules.all().get(number as usize)
     }

@@ -1,12 +1,10 @@
-//! What is mapped where, per process, as the records told so far. Owns the way
-//! from an address to a place in a file; refuses to read that file. Bounded:
-//! hostile bytes can name any number of processes and mappings.
+//! What is mapped where, per process, according to the records so far. Owns the way from an address to a place in a
+//! file; refuses to read that file. Bounded: hostile bytes can name any number of processes and mappings.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Processes that are remembered behind their end: their last samples may come
-/// from another CPU's stream.
+/// Processes that are remembered after their end: their last samples may come from another CPU's stream.
 const ENDED_KEPT: usize = 64;
 const PROCESSES_MAX: usize = 1 << 16;
 const MAPS_MAX: usize = 1 << 16;
@@ -17,25 +15,25 @@ const MODULES_MAX: usize = 1 << 16;
 pub enum Origin {
     /// A file: the program, a library.
     File,
-    /// Code that the kernel gives to every process.
+    /// Code that the kernel maps into every process.
     Vdso,
-    /// Memory without a file: code that was made at run time.
+    /// Memory without a file: code that was generated at run time.
     Memory,
 }
 
-/// Something that was mapped to be executed.
+/// An executable mapping.
 #[derive(Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub struct Module {
-    /// Path as the process saw it, or the kernel's word: `[vdso]`.
+    /// Path as the process saw it, or the kernel's name for it: `[vdso]`.
     pub path: String,
     /// Major and minor number of the file's device.
     pub device: (u32, u32),
-    /// Its inode.
+    /// Inode of the file.
     pub inode: u64,
 }
 
 impl Module {
-    /// What it is.
+    /// The kind of mapping.
     pub fn origin(&self) -> Origin {
         let path = self.path.as_str();
         let file =
@@ -47,33 +45,33 @@ impl Module {
         }
     }
 
-    /// The last part of the path.
+    /// The last component of the path.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default().trim_end_matches(" (deleted)")
     }
 }
 
-/// Where an address leads.
+/// What an address points to.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
 pub enum Place {
-    /// Into the kernel.
+    /// An address in the kernel.
     Kernel(u64),
-    /// Into a module.
+    /// A place in a module.
     Module {
         /// Index into the modules of the stream.
         module: u32,
-        /// Offset in its file.
+        /// Offset in the module's file, in bytes.
         offset: u64,
         /// The address itself.
         ip: u64,
     },
-    /// Nowhere: the process has nothing executable there, as far as was seen.
+    /// The process has nothing executable there, as far as records show.
     Unmapped,
-    /// Unknown: nothing was seen of the process's mappings.
+    /// No mappings of the process are known.
     Unknown,
 }
 
-/// The modules of a stream, in the order in which they were seen.
+/// The modules of a stream, in the order in which they were first seen.
 #[derive(Clone, Debug, Default)]
 pub struct Modules {
     list: Vec<Module>,
@@ -92,7 +90,7 @@ impl Modules {
         Some(id)
     }
 
-    /// All, by number.
+    /// All modules, by number.
     pub fn all(&self) -> &[Module] {
         &self.list
     }
@@ -108,14 +106,13 @@ struct Map {
 /// Mappings of all processes.
 #[derive(Clone, Debug, Default)]
 pub struct Maps {
-    /// Of each process, by their first address.
+    /// Mappings of each process, by their first address.
     processes: HashMap<u32, Arc<BTreeMap<u64, Map>>>,
     ended: VecDeque<u32>,
 }
 
 impl Maps {
-    /// `pid` maps `length` bytes of `module` from `offset` on at `start`. What was
-    /// there before is gone.
+    /// `pid` maps `length` bytes of `module` at `start`, from `offset` on. This replaces what was mapped there.
     pub fn map(&mut self, pid: u32, start: u64, length: u64, offset: u64, module: u32) {
         let Some(end) = start.checked_add(length).filter(|end| *end > start) else { return };
         if self.processes.len() >= PROCESSES_MAX && !self.processes.contains_key(&pid) {
@@ -138,7 +135,7 @@ impl Maps {
         }
     }
 
-    /// `pid` runs another program: nothing is mapped any more.
+    /// `pid` executes another program: its mappings are gone.
     pub fn exec(&mut self, pid: u32) {
         if let Some(process) = self.processes.get_mut(&pid) {
             *process = Arc::default();
@@ -150,12 +147,12 @@ impl Maps {
         self.ended.retain(|ended| *ended != pid);
         match self.processes.get(&parent).cloned() {
             Some(process) if self.processes.len() < PROCESSES_MAX => self.processes.insert(pid, process),
-            // A number that was used before means another process now.
+            // The number was reused: it is another process now.
             _ => self.processes.remove(&pid),
         };
     }
 
-    /// A thread ends; with it the process whose first thread it was.
+    /// A thread ends, and its process too if it was the process's first thread.
     pub fn exit(&mut self, tid: u32) {
         if self.processes.contains_key(&tid) && !self.ended.contains(&tid) {
             self.ended.push_back(tid);
@@ -167,7 +164,7 @@ impl Maps {
         }
     }
 
-    /// Where the address `ip` of `pid` leads.
+    /// The place of the address `ip` in `pid`.
     pub fn place(&self, pid: u32, ip: u64) -> Place {
         let Some(maps) = self.processes.get(&pid) else { return Place::Unknown };
         match maps.range(..=ip).next_back() {

@@ -1,9 +1,8 @@
-//! Samples of the program's code → events.
+//! From samples of the program's code to events.
 //!
-//! Owns the streams `code/cpuN.perf.zst` of a capture (perf records: timer hits, waits,
-//! mappings) merged in the order of time, what was mapped where in which process,
-//! and `code/symbols.json`, which gives the places their names. Refuses to open an
-//! executable: who made the names lies in the room that may read files.
+//! Owns the streams `code/cpuN.perf.zst` of a capture (perf records: timer hits, waits, mappings) merged in time
+//! order, what was mapped where in which process, and `code/symbols.json`, which names the places. Refuses to open an
+//! executable: the names are made in the crate that may read files.
 
 #[cfg(any(test, feature = "testing"))]
 pub mod builder;
@@ -29,7 +28,7 @@ use rtscope_model::manifest::{Code, CodeSource};
 use rtscope_model::{Body, CodeSample, Event, Found, LaneId, Loss, Symbols};
 use std::sync::Arc;
 
-/// Where the program's code was, in the order of time.
+/// Where the program's code was, in time order.
 pub struct CodeStream {
     samples: Samples,
     table: Table,
@@ -37,8 +36,8 @@ pub struct CodeStream {
 }
 
 impl CodeStream {
-    /// Opens the streams of `code`: `sources` in the order of `code.streams`, `names`
-    /// what the places are called, `ipe` what the program's own log calls its code.
+    /// Opens the streams of `code`: `sources` in the order of `code.streams`, `names` of the places, `ipe` the names
+    /// that the program's own log gives its code.
     pub fn open(
         code: &Code,
         sources: Vec<Arc<dyn ReadAt>>,
@@ -54,8 +53,7 @@ impl CodeStream {
         &self.table.symbols
     }
 
-    /// What the streams read so far did not hold. Complete once the events are
-    /// exhausted.
+    /// Losses of the streams read so far. Complete once the events are exhausted.
     pub fn losses(&self) -> Vec<Loss> {
         self.samples.losses()
     }

@@ -1,6 +1,6 @@
-//! `code/symbols.json`: names of the places that the samples of one capture point
-//! to, so that it can be read where its executables are not. Owns the file's shape
-//! and the table made of it; refuses to find a name that is not in it.
+//! `code/symbols.json`: names of the places that the samples of a capture point to, so that the capture can be read
+//! on a machine without the executables. Owns the file's format and the table made from it; refuses to find a name
+//! that is not in it.
 
 use super::CodeError;
 use super::kernel_names::{came_by, entry_of, fault_of, is_waiting};
@@ -17,20 +17,20 @@ pub const SCHEMA: &str = "rtscope/symbols/1";
 const RUN_TIME: &str = "code made at run time";
 const UNMAPPED: &str = "an address where nothing was mapped";
 const KERNEL: &str = "[kernel]";
-/// How the names of stubs end that lead to libraries.
+/// Suffix of the names of stubs that lead to libraries.
 pub const STUB: &str = "(.plt)";
 
-/// `code/symbols.json`.
+/// The content of `code/symbols.json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Names {
-    /// `rtscope/symbols/1`.
+    /// Always [`SCHEMA`].
     pub schema: String,
     /// Executables and libraries.
     pub modules: Vec<ModuleNames>,
     /// The kernel's functions, by address.
     pub kernel: Vec<Named>,
-    /// Which of them (by its start) was reached through which door of the kernel:
-    /// `page fault` (with what it followed from), a system call's name.
+    /// How functions of the kernel (by their start) were entered: `page fault` (with what it followed from), or the
+    /// name of a system call.
     pub entered: Vec<(u64, String)>,
     /// What has no names, and why: one sentence each.
     pub missing: Vec<String>,
@@ -55,54 +55,54 @@ pub struct ModuleNames {
     pub path: String,
     /// Major and minor number of the file's device.
     pub device: (u32, u32),
-    /// Its inode.
+    /// Inode of the file.
     pub inode: u64,
-    /// The linker's mark of this very build, hexadecimal.
+    /// The linker's id of this build, hexadecimal.
     pub build_id: Option<String>,
     /// Size of the file in bytes.
     pub size: Option<u64>,
     /// When it was last changed, nanoseconds of the real-time clock.
     pub modified_ns: Option<i64>,
-    /// Why its places have no names, where they have none.
+    /// Why its places have no names, if they have none.
     pub missing: Option<String>,
-    /// How local functions of the program get names, where some that were seen have none.
+    /// How local functions of the program get names, if some that were seen have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names_by: Option<String>,
-    /// The names, by offset in the file.
+    /// Names by offset in the file.
     pub names: Vec<Named>,
 }
 
-/// One name.
+/// A named range of code.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Named {
-    /// First byte: an offset in the module's file, an address in the kernel.
+    /// First byte: an offset in the module's file, or an address in the kernel.
     pub from: u64,
-    /// The byte behind the last one that it stands for.
+    /// End of the range, exclusive.
     pub to: u64,
-    /// Address of `from` in the process in which it was seen first; 0: the kernel.
+    /// Address of `from` in the process in which it was first seen; 0: in the kernel.
     #[serde(default)]
     pub at: u64,
-    /// As people write it.
+    /// The name for display.
     pub name: String,
-    /// Whose code.
+    /// Whose code it is.
     pub kind: CodeKind,
     /// File and span in the source, where the binary has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What it is for: of a runtime's functions that are known.
+    /// Its purpose, for known functions of a runtime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<NamedRole>,
 }
 
-/// A [`Role`] in `code/symbols.json`, whose purposes a later version may have more of.
+/// A [`Role`] in `code/symbols.json`. A later version may have more purposes.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NamedRole {
-    /// Id of a purpose.
+    /// Id of its own purpose.
     pub own: String,
-    /// Id of a purpose: of what it calls; absent where it serves its callers.
+    /// Id of the purpose of what it calls; absent where it serves its callers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<String>,
-    /// What it calls that serves many, but is for something by itself, keeps that.
+    /// A function that it calls keeps its own purpose, if it serves many but has one by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub leads: bool,
 }
@@ -115,7 +115,7 @@ impl From<Role> for NamedRole {
 }
 
 impl NamedRole {
-    /// `None`: a purpose that this version does not know.
+    /// The role; `None`: a purpose that this version does not know.
     fn role(&self) -> Option<Role> {
         let calls = self.calls.as_deref().map(PurposeId::of);
         if calls == Some(None) {
@@ -126,25 +126,25 @@ impl NamedRole {
 }
 
 impl Named {
-    /// Address of `to` where `from` is at `at`.
+    /// Address of `to`, given that `from` is at `at`.
     fn end_at(&self) -> u64 {
         self.at.saturating_add(self.to.saturating_sub(self.from))
     }
 }
 
-/// What a program's own log calls the code at an address (GHC's info provenance).
+/// The name that a program's own log gives the code at an address (GHC's info provenance).
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Ipe {
     /// Address of the code.
     pub address: u64,
-    /// `Main.spin`; empty where the log has only a place.
+    /// `Main.spin`; empty where the log has only a location.
     pub name: String,
     /// File and span in the source; empty where the log has none.
     pub source: String,
 }
 
 impl Names {
-    /// Addresses for which the program's log may have names of its own: sorted ranges.
+    /// Addresses for which the program's log may have names: sorted ranges.
     pub fn ranges(&self) -> Vec<(u64, u64)> {
         let named = self.modules.iter().flat_map(|module| &module.names);
         let of_program = named.filter(|named| named.kind == CodeKind::Program);
@@ -160,9 +160,8 @@ impl Names {
         if names.schema == SCHEMA { Ok(names) } else { Err(CodeError::NamesSchema { schema: names.schema }) }
     }
 
-    /// Adds to [`Names::entered`] how each of `chains`, kernel call chains from the
-    /// inside, came into the kernel: of the function that it is named by as a wait
-    /// and as running code. Takes [`Names::kernel`] as it is.
+    /// Adds to [`Names::entered`] how each of `chains` (kernel call chains, innermost first) entered the kernel, for
+    /// the function that names it as a wait and as running code. Uses [`Names::kernel`] as it is.
     pub fn enter<'c>(&mut self, chains: impl Iterator<Item = (&'c [u64], bool)>) {
         let kernel = Ranges::new(&self.kernel, |named| named.clone());
         let mut entered: Vec<(u64, String)> = chains
@@ -179,12 +178,13 @@ impl Names {
     }
 }
 
-/// How a thread came into the kernel: `entry`, but for a page fault of which one of `faults` tells what it followed from.
+/// How a thread came into the kernel: `entry`, or for a page fault what it followed from, where one of
+/// `faults` shows it.
 fn door(entry: &str, mut faults: impl Iterator<Item = &'static str>) -> &str {
     if entry == PAGE_FAULT { faults.next().unwrap_or(entry) } else { entry }
 }
 
-/// Disjoint ranges of addresses with what they stand for.
+/// Disjoint ranges of addresses with their values.
 #[derive(Clone, Debug)]
 struct Ranges<T> {
     by_start: BTreeMap<u64, (u64, T)>,
@@ -195,7 +195,7 @@ impl<T> Ranges<T> {
         Ranges { by_start: names.iter().map(|named| (named.from, (named.to, make(named)))).collect() }
     }
 
-    /// What lies at and behind `address` in its range stands for `value`.
+    /// Gives the part of a range from `address` on the value `value`.
     fn cut(&mut self, address: u64, value: T) {
         let Some((_, (end, _))) = self.by_start.range_mut(..=address).next_back() else { return };
         if address < *end {
@@ -209,8 +209,8 @@ impl<T> Ranges<T> {
         (address < *end).then_some(value)
     }
 
-    /// What names a chain: of code that runs the innermost function, of a wait the
-    /// innermost that does more than wait.
+    /// The function that names a chain: the innermost one of running code, for a wait the innermost that does
+    /// more than wait.
     fn leaf(&self, chain: &[u64], waits: bool, is_waiting: impl Fn(&T) -> bool) -> Option<&T> {
         let mut known = chain.iter().filter_map(|ip| self.find(*ip));
         if !waits {
@@ -234,7 +234,7 @@ struct Function {
 /// Names by place.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// All of them.
+    /// All symbols.
     pub symbols: Symbols,
     kernel: Ranges<Function>,
     entered: HashMap<u64, HashMap<String, SymbolId>>,
@@ -245,7 +245,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Of `names`, with the names of `ipe` where they are of the same code.
+    /// Makes the table of `names`, with the names of `ipe` where they are for the same code.
     pub fn new(names: &Names, ipe: &[Ipe]) -> Table {
         let mut symbols = Symbols::default();
         let mut plain = |name: &str, module: &str, kind| {
@@ -278,7 +278,7 @@ impl Table {
             for named in
                 module.names.iter().filter(|named| named.kind == CodeKind::Program && named.at < named.end_at())
             {
-                // The log names what the symbol table has no name for: a local function.
+                // The log names what has no name in the symbol table: a local function.
                 for (address, of_log) in ipe.range(named.at..named.end_at()) {
                     let id = symbols.add(symbol(named, &name, Some(of_log)));
                     ranges.cut(named.from + (address - named.at), id);
@@ -289,7 +289,7 @@ impl Table {
         Table { symbols, kernel, entered, modules, some_kernel, run_time, unmapped }
     }
 
-    /// What a place is called.
+    /// The symbol of a place.
     pub fn place(&self, place: Place, modules: &[Module]) -> SymbolId {
         match place {
             Place::Kernel(ip) => self.kernel(&[ip], false),
@@ -304,31 +304,31 @@ impl Table {
         }
     }
 
-    /// What the code is for that was found at `leaf`, outside the kernel, called from `callers`.
+    /// The purpose of the code at `leaf`, in user space, called from `callers`.
     pub fn purpose(&self, leaf: SymbolId, callers: &[Place], modules: &[Module]) -> Option<PurposeId> {
         let callers = callers.iter().map(|place| self.place(*place, modules));
         purpose::of_chain(std::iter::once(leaf).chain(callers).map(|id| frame(self.symbols.get(id))))
     }
 
-    /// What names a call chain of the kernel.
+    /// The symbol that names a kernel call chain.
     pub fn kernel(&self, chain: &[u64], waits: bool) -> SymbolId {
         let Some(leaf) = self.kernel.leaf(chain, waits, |function| function.waiting) else { return self.some_kernel };
         let Some(doors) = self.entered.get(&leaf.start) else { return leaf.id };
         let entry = came_by(chain.iter().rev().filter_map(|ip| self.kernel.find(*ip)?.entry.as_deref()));
         let told = entry.map(|entry| door(entry, chain.iter().filter_map(|ip| self.kernel.find(*ip)?.fault)));
-        // Names of older captures have no more of a fault than that it was one.
+        // Names of older captures say only that it was a fault, not what it followed from.
         told.and_then(|told| doors.get(told)).or_else(|| doors.get(entry?)).copied().unwrap_or(leaf.id)
     }
 }
 
-/// What is added to a function's name where it spins.
+/// Appended to a function's name where it spins.
 pub const SPINNING: &str = " (spinning)";
 
 fn function(name: &str) -> &str {
     name.strip_suffix(SPINNING).unwrap_or(name)
 }
 
-/// Symbols of the pieces of one function, which follow each other: those that are called the same are one place.
+/// Symbols of the pieces of one function, which follow each other. Pieces with the same name are one place.
 #[derive(Default)]
 struct Pieces<'n> {
     known: Vec<(&'n str, SymbolId)>,
@@ -361,7 +361,7 @@ fn symbol(named: &Named, module: &str, of_log: Option<&Ipe>) -> Symbol {
     }
 }
 
-/// Libraries that work for whoever calls them, by how their files' names begin.
+/// Prefixes of the file names of libraries that work for their callers.
 const HELPERS: [&str; 8] = ["libc.", "libc-", "libm.", "libm-", "libpthread", "ld-linux", "libzstd.", "[vdso]"];
 
 fn frame(symbol: &Symbol) -> Frame {

@@ -1,5 +1,5 @@
-//! The streams of all CPUs merged, with addresses turned into places. Owns that
-//! order and the processes' mappings at each moment; refuses names.
+//! The streams of all CPUs merged, with addresses resolved to places. Owns that order and the processes' mappings at
+//! each moment; refuses names.
 
 use super::CodeError;
 use super::interpret::{Interpreter, Item, Seen};
@@ -25,20 +25,20 @@ pub struct Sample {
     pub time: Time,
     pub tid: Tid,
     pub cpu: Cpu,
-    /// What found it.
+    /// The event that took it.
     pub source: CodeSource,
     /// The innermost place.
     pub leaf: Place,
-    /// The innermost place outside the kernel, where `leaf` is inside.
+    /// The innermost place in user space, if `leaf` is in the kernel.
     pub user: Option<Place>,
-    /// The kernel's call chain, from the inside.
+    /// The kernel's call chain, innermost first.
     pub chain: Box<[u64]>,
-    /// Who called the innermost place outside the kernel, from the inside, where the recorder found that out: in each
-    /// the last byte of the call.
+    /// Callers of the innermost place in user space, innermost first, where the recorder found them: for each, the
+    /// last byte of the call instruction.
     pub callers: Box<[Place]>,
 }
 
-/// Samples in the order of time.
+/// Samples in time order.
 pub struct Samples {
     interpreter: Interpreter,
     cpus: Vec<CpuStream<Item>>,
@@ -72,17 +72,17 @@ impl Samples {
         Ok(samples)
     }
 
-    /// What places refer to; grows while samples are read.
+    /// The modules that places refer to; grows while samples are read.
     pub fn modules(&self) -> &[Module] {
         self.interpreter.modules.all()
     }
 
-    /// When each of them was mapped first.
+    /// When each module was first mapped.
     pub fn mapped(&self) -> &[Time] {
         &self.interpreter.mapped
     }
 
-    /// What the streams read so far did not hold.
+    /// Losses of the streams read so far.
     pub fn losses(&self) -> Vec<Loss> {
         self.cpus.iter().flat_map(CpuStream::losses).cloned().collect()
     }

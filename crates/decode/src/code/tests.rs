@@ -1,4 +1,4 @@
-//! Streams made record by record, and where their samples lead.
+//! Decoding of streams made record by record, and the places of their samples.
 
 use super::builder::{Builder, TIMER, WAITS, code, kernel, module};
 use super::*;

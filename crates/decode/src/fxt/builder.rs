@@ -1,14 +1,13 @@
-//! Traces for tests, record by record, laid out by hand: shares no code with the writer,
-//! so that the two can disagree.
+//! Builds traces for tests, record by record. Shares no code with the writer, so that the two can disagree.
 
 use super::record::Value;
 
-/// A text: in the record, or by its number.
+/// A text: inline, or by its index.
 #[derive(Copy, Clone, Debug)]
 pub enum Text<'a> {
-    /// In the record.
+    /// In the record itself.
     Inline(&'a str),
-    /// Registered before.
+    /// Index of a string registered before.
     Index(u16),
 }
 
@@ -18,29 +17,29 @@ impl<'a> From<&'a str> for Text<'a> {
     }
 }
 
-/// A thread: its ids, or its number.
+/// A thread: inline ids, or an index.
 #[derive(Copy, Clone, Debug)]
 pub enum ThreadRef {
-    /// In the record.
+    /// Process and thread id in the record itself.
     Inline(u64, u64),
-    /// Registered before, or never.
+    /// Index of a thread, registered before or never.
     Index(u8),
 }
 
-/// What an event is, besides its kind.
+/// The fields that every event has in addition to its kind.
 #[derive(Copy, Clone, Debug)]
 pub struct At<'a> {
-    /// Ticks.
+    /// Time stamp in ticks.
     pub time: u64,
-    /// Thread.
+    /// Thread of the event.
     pub thread: ThreadRef,
-    /// Category.
+    /// Category, often empty.
     pub category: Text<'a>,
-    /// Name.
+    /// Name of the event.
     pub name: Text<'a>,
 }
 
-/// A trace that grows.
+/// A trace under construction.
 #[derive(Clone, Debug)]
 pub struct TraceBuilder {
     bytes: Vec<u8>,
@@ -53,12 +52,12 @@ impl Default for TraceBuilder {
 }
 
 impl TraceBuilder {
-    /// What was built.
+    /// The bytes so far.
     pub fn bytes(&self) -> Vec<u8> {
         self.bytes.clone()
     }
 
-    /// A record of any content; its size is filled in.
+    /// A record with any content; its size is filled in.
     pub fn record(&mut self, header: u64, content: &[u8]) -> &mut Self {
         let words = 1 + content.len().div_ceil(8) as u64;
         self.bytes.extend((header | words << 4).to_le_bytes());
@@ -67,7 +66,7 @@ impl TraceBuilder {
         self
     }
 
-    /// Bytes as they are.
+    /// Raw bytes.
     pub fn raw(&mut self, bytes: &[u8]) -> &mut Self {
         self.bytes.extend(bytes);
         self
@@ -83,22 +82,22 @@ impl TraceBuilder {
         self.record(1 << 16 | u64::from(id) << 20 | (name.len() as u64) << 52, name.as_bytes())
     }
 
-    /// What follows is that provider's.
+    /// The following records belong to this provider.
     pub fn section(&mut self, id: u32) -> &mut Self {
         self.record(2 << 16 | u64::from(id) << 20, &[])
     }
 
-    /// A string for later.
+    /// Registers a string.
     pub fn string(&mut self, index: u16, text: &str) -> &mut Self {
         self.record(2 | u64::from(index) << 16 | (text.len() as u64) << 32, text.as_bytes())
     }
 
-    /// A thread for later.
+    /// Registers a thread.
     pub fn thread(&mut self, index: u8, process: u64, thread: u64) -> &mut Self {
         self.record(3 | u64::from(index) << 16, &[process.to_le_bytes(), thread.to_le_bytes()].concat())
     }
 
-    /// An event of this kind; `more` is the word behind its arguments.
+    /// An event of this kind; `more` is the word after its arguments.
     pub fn event(&mut self, kind: u8, at: At<'_>, args: &[(&str, Value<'_>)], more: Option<u64>) -> &mut Self {
         let mut content = at.time.to_le_bytes().to_vec();
         let thread = thread_ref(&mut content, at.thread);
@@ -110,7 +109,7 @@ impl TraceBuilder {
         self.record(4 | counts | thread << 24 | category << 32 | name << 48, &content)
     }
 
-    /// A process or a thread has a name.
+    /// Names a process or a thread.
     pub fn kernel_object(&mut self, kind: u8, id: u64, name: Text<'_>, args: &[(&str, Value<'_>)]) -> &mut Self {
         let mut content = id.to_le_bytes().to_vec();
         let name = text_ref(&mut content, name);
@@ -118,7 +117,7 @@ impl TraceBuilder {
         self.record(7 | u64::from(kind) << 16 | name << 24 | (args.len() as u64) << 40, &content)
     }
 
-    /// An object of a program has a name.
+    /// Names an object of a program.
     pub fn user_object(&mut self, pointer: u64, thread: ThreadRef, name: Text<'_>) -> &mut Self {
         let mut content = pointer.to_le_bytes().to_vec();
         let thread = thread_ref(&mut content, thread);
@@ -141,14 +140,14 @@ impl TraceBuilder {
         self.record(header, &content)
     }
 
-    /// A thread may run.
+    /// A thread becomes runnable.
     pub fn wakeup(&mut self, time: u64, cpu: u16, thread: u64, args: &[(&str, Value<'_>)]) -> &mut Self {
         let mut content = [time, thread].map(u64::to_le_bytes).concat();
         args.iter().for_each(|arg| argument(&mut content, arg));
         self.record(8 | (args.len() as u64) << 16 | u64::from(cpu) << 20 | 2 << 60, &content)
     }
 
-    /// Bytes under a name.
+    /// A blob with a name.
     pub fn blob(&mut self, name: Text<'_>, bytes: &[u8]) -> &mut Self {
         let mut content = Vec::new();
         let name = text_ref(&mut content, name);
@@ -156,7 +155,7 @@ impl TraceBuilder {
         self.record(5 | name << 16 | (bytes.len() as u64) << 32 | 1 << 48, &content)
     }
 
-    /// A message.
+    /// A log message.
     pub fn log(&mut self, time: u64, thread: ThreadRef, message: &str) -> &mut Self {
         let mut content = time.to_le_bytes().to_vec();
         let thread = thread_ref(&mut content, thread);
@@ -164,7 +163,7 @@ impl TraceBuilder {
         self.record(9 | (message.len() as u64) << 16 | thread << 32, &content)
     }
 
-    /// A large record with so many bytes of content.
+    /// A large record with `bytes` bytes of content.
     pub fn large(&mut self, bytes: usize) -> &mut Self {
         let words = 1 + bytes.div_ceil(8) as u64;
         self.bytes.extend((15 | words << 4).to_le_bytes());

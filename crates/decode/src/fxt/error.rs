@@ -1,4 +1,4 @@
-//! What makes a trace unreadable as a whole, or from a place on.
+//! Errors that make a trace unreadable as a whole, or from some position on.
 
 use std::io;
 use thiserror::Error;

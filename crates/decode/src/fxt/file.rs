@@ -1,5 +1,5 @@
-//! A trace as a whole: what its first pass found, and the way to its events in time order.
-//! Owns the losses; refuses to sort beyond what the first pass measured.
+//! A whole trace: the result of its first pass, and its events in time order. Owns the losses; refuses to sort
+//! further than the first pass measured.
 
 use super::error::FxtError;
 use super::import::Importer;
@@ -13,7 +13,7 @@ use rtscope_model::{Classes, Event, Exported, Loss, LossKind, Names, Symbol, Sym
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Events that wait for earlier ones at most.
+/// Limit of events that wait for earlier ones.
 const WAITING_MAX: usize = 1 << 20;
 
 /// An opened trace.
@@ -29,11 +29,10 @@ pub struct Fxt {
 }
 
 impl Fxt {
-    /// Opens a trace: reads it once from end to end. One that is cut or damaged opens as
-    /// far as it goes.
+    /// Opens a trace: reads it once from end to end. A truncated or damaged one opens as far as it can be read.
     ///
     /// # Errors
-    /// [`FxtError`]: it is no trace, or cannot be read at all.
+    /// [`FxtError`]: it is not a trace, or cannot be read at all.
     pub fn open(source: Arc<dyn ReadAt>) -> Result<Fxt, FxtError> {
         let mut survey = Survey::of(source.as_ref())?;
         let mut broken = Vec::new();
@@ -48,13 +47,13 @@ impl Fxt {
         Ok(Fxt { name: "trace".into(), source, survey, lanes, facts, symbols, ended_with, broken })
     }
 
-    /// The trace under the name that its losses shall carry.
+    /// Sets the name that appears in its losses.
     pub fn named(mut self, name: impl Into<String>) -> Fxt {
         self.name = name.into();
         self
     }
 
-    /// What rtscope wrote of the recording; `None`: another tool wrote the trace.
+    /// The facts that rtscope wrote about the recording; `None`: another tool wrote the trace.
     pub fn exported(&self) -> Option<&Exported> {
         self.facts.as_ref()
     }
@@ -64,12 +63,12 @@ impl Fxt {
         &self.symbols
     }
 
-    /// Whether a runtime's phases were found: lanes that post any.
+    /// The number of lanes found, that is threads that post phases of a runtime.
     pub fn lanes(&self) -> usize {
         self.lanes.len()
     }
 
-    /// First and last stamp.
+    /// First and last time stamp.
     pub fn span(&self) -> Option<(Time, Time)> {
         self.survey.times()
     }
@@ -96,12 +95,12 @@ impl Fxt {
         losses
     }
 
-    /// Losses of the recording that were known at its end, as rtscope wrote them.
+    /// Losses of the recording that were known only at its end, as rtscope wrote them.
     pub fn ended_with(&self) -> &[Loss] {
         &self.ended_with
     }
 
-    /// The events of `classes` in time order, those of the kernel and samples among them.
+    /// The events of `classes` in time order, including kernel events and samples.
     pub fn stream(&self, classes: Classes) -> FxtStream {
         FxtStream {
             name: self.name.clone(),
@@ -136,7 +135,7 @@ fn blob<T: serde::de::DeserializeOwned>(
 /// Events of a trace in time order.
 pub struct FxtStream {
     name: String,
-    /// What was counted when the trace was opened.
+    /// Counted when the trace was opened.
     pub(super) whole: Counted,
     source: Arc<dyn ReadAt>,
     reader: Reader,
@@ -144,15 +143,15 @@ pub struct FxtStream {
     chunk: Vec<u8>,
     offset: u64,
     late_ns: u64,
-    /// By time and place in the file.
+    /// By time and order in the file.
     waiting: BTreeMap<(u64, u64), Event>,
     sequence: u64,
     /// Latest stamp read.
     seen: u64,
-    /// Latest stamp given.
+    /// Latest stamp delivered.
     given: u64,
     over: bool,
-    /// Events left out because later ones were given already: how many, from, to.
+    /// Events dropped because later ones were already delivered: count, from, to.
     disordered: Option<(u64, u64, u64)>,
 }
 
@@ -162,7 +161,7 @@ impl FxtStream {
         &self.importer.names
     }
 
-    /// What could not be put in order; everything once the stream has ended.
+    /// Events that could not be put in order; complete once the stream has ended.
     pub fn losses(&self) -> Vec<Loss> {
         let lost = self.disordered.map(|(count, from, to)| {
             let note = "events too far out of order were left out";
@@ -172,14 +171,14 @@ impl FxtStream {
         lost.into_iter().collect()
     }
 
-    /// Takes one more record in; `false`: there is none.
+    /// Reads one more record; `false`: there is none.
     fn fill(&mut self) -> bool {
         loop {
             match self.reader.next_record() {
                 Ok(Some(record)) => {
                     let found = self.importer.take(&record);
                     if let Some(first) = &found[0] {
-                        // The end of a span that is one record is ahead of its time.
+                        // For a span in a single record, the end is ahead of its time.
                         self.seen = self.seen.max(first.time.0);
                     }
                     found.into_iter().flatten().for_each(|event| self.keep(event));
@@ -188,7 +187,7 @@ impl FxtStream {
                 Ok(None) => {}
                 Err(_) => return false,
             }
-            // What cannot be read was said when the trace was opened.
+            // Read errors were reported when the trace was opened.
             let count = self.source.read_at(&mut self.chunk, self.offset).unwrap_or(0);
             if count == 0 {
                 return false;
@@ -209,7 +208,7 @@ impl FxtStream {
         self.waiting.insert((time, self.sequence), event);
     }
 
-    /// Whether nothing can come before the first event that waits.
+    /// Whether nothing can come before the first waiting event.
     fn is_due(&self) -> bool {
         let Some((&(time, _), _)) = self.waiting.first_key_value() else { return false };
         self.over || self.waiting.len() >= WAITING_MAX || time.saturating_add(self.late_ns) <= self.seen

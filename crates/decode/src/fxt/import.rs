@@ -1,6 +1,5 @@
-//! Records to events. Owns what other tools' traces mean: eio-trace's, olly's, and those
-//! of anybody who names phases as OCaml does; what rtscope wrote is read by
-//! [`super::carried`].
+//! Turns records into events. Owns the meaning of other tools' traces: eio-trace's, olly's, and those of any tool
+//! that names phases as OCaml does. What rtscope wrote is read by [`super::carried`].
 
 use super::carried::{self, DERIVED};
 use super::lanes::Lanes;
@@ -10,11 +9,11 @@ use super::tables::Thread;
 use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, NameId, Names, Runtime, Sched, Time, UserEvent};
 use std::collections::HashMap;
 
-/// Names that are kept; what comes later has none.
+/// Limit of names; later ones become empty.
 const NAMES_MAX: usize = 1 << 18;
-/// Threads and fibers of which something is remembered.
+/// Limit of remembered threads and fibers.
 const REMEMBERED: usize = 1 << 20;
-/// Spans of a fiber that may be open in each other.
+/// Limit of nested open spans of a fiber.
 const DEPTH: usize = 256;
 
 /// Turns records into events.
@@ -22,7 +21,7 @@ const DEPTH: usize = 256;
 pub(super) struct Importer {
     classes: Classes,
     lanes: Lanes,
-    /// Written by rtscope.
+    /// The trace was written by rtscope.
     own: bool,
     /// Scheduling records are the kernel's.
     kernel: bool,
@@ -30,16 +29,16 @@ pub(super) struct Importer {
     name_count: usize,
     /// Names of the kernel's threads.
     thread_names: HashMap<u64, NameId>,
-    /// eio-trace: which fiber runs on a ring, and open spans of each thread.
+    /// eio-trace: which fiber runs on which ring, and the open spans of each thread.
     fibers: HashMap<u64, LaneId>,
     spans: HashMap<Thread, Vec<NameId>>,
     /// Lane 0 has been seen.
     has_main: bool,
-    /// Bytes allocated by a lane so far.
+    /// Bytes allocated by each lane so far.
     allocated: HashMap<LaneId, u64>,
 }
 
-/// At most three events come of a record.
+/// A record becomes at most three events.
 pub(super) type Found = [Option<Event>; 3];
 
 impl Importer {
@@ -69,7 +68,7 @@ impl Importer {
             }
             Record::Wakeup { time, .. } if self.kernel => [sched(*time, carried::read_wakeup(record)), None, None],
             Record::Wakeup { cpu, thread, .. } => {
-                // eio-trace says so that a ring goes on with this fiber.
+                // eio-trace records this when a ring continues with this fiber.
                 self.fibers.retain(|_, lane| lane.0 != *cpu);
                 if self.fibers.len() < REMEMBERED {
                     self.fibers.insert(*thread, LaneId(*cpu));
@@ -80,7 +79,7 @@ impl Importer {
         }
     }
 
-    /// No tool says when lane 0 was created: it is there before any other, and to the end.
+    /// No tool records the creation of lane 0: it exists before any other, and until the end.
     fn with_main_lane(&mut self, found: Found) -> Found {
         let [Some(first), second, _] = found else { return found };
         if self.has_main || first.lane != LaneId(0) {
@@ -137,7 +136,7 @@ impl Importer {
                 let [young, all] = counts.map(|(counter, value)| at(Runtime::Count(counter, value)));
                 [young, all, None].map(|event| event.filter(|event| self.wants(&event.body)))
             }
-            // Names that OCaml's counters have not.
+            // Names that are not counters of OCaml.
             Some(Runtime::Count(counter, _)) if counter != Counter::PromotedBytes => self.posted(record, Some(lane)),
             Some(body) => [at(body).filter(|event| self.wants(&event.body)), None, None],
             None if untold && of_the_runtime(record) => [None; 3],
@@ -153,9 +152,9 @@ impl Importer {
         }
     }
 
-    /// Something that the program itself posts.
+    /// An event that the program itself posts.
     fn posted(&mut self, record: &EventRecord<'_>, lane: Option<LaneId>) -> Found {
-        // Fibers are suspended across each other on one lane: that is no span of a lane.
+        // Suspensions of fibers overlap on one lane: they are no spans of a lane.
         if !self.classes.has(Class::User) || record.category == b"eio.suspend" {
             return [None; 3];
         }
@@ -171,7 +170,7 @@ impl Importer {
         let mut name = self.name(record.name);
         match what {
             UserEvent::Begin => self.opened(record.thread, name),
-            // eio-trace leaves the name of a span's end out.
+            // eio-trace omits the name at the end of a span.
             UserEvent::End => {
                 let open = self.spans.get_mut(&record.thread).and_then(Vec::pop);
                 name = open.filter(|_| record.name.is_empty()).unwrap_or(name);
@@ -203,8 +202,8 @@ fn sched(time: u64, sched: Option<Sched>) -> Option<Event> {
     Some(Event { time: Time(time), lane: LaneId::NONE, body: Body::Sched(sched?) })
 }
 
-/// Whether olly wrote a counter of the runtime that rtscope has no use for; it does not
-/// tell them from the program's own.
+/// Whether olly wrote a counter of the runtime that rtscope does not use; olly does not distinguish these from
+/// the program's own.
 fn of_the_runtime(record: &EventRecord<'_>) -> bool {
     let counter = matches!(record.kind, EventKind::Counter(_));
     counter && runtimes::is_counter(record.name)

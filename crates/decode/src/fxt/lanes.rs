@@ -1,20 +1,20 @@
-//! Which thread of a trace is which lane. Owns the conventions of the writers that are
-//! known; a thread is a lane where it posts phases of a runtime, whatever else it is.
+//! Maps threads of a trace to lanes. Owns the conventions of the known writers; a thread is a lane if it posts phases
+//! of a runtime.
 
 use super::shape;
 use super::tables::Thread;
 use rtscope_model::LaneId;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Threads that are remembered, and names of them.
+/// Limit of remembered threads, and of their names.
 const THREADS_MAX: usize = 1 << 16;
-/// Longest name that is looked at.
+/// Longest name that is examined.
 const NAME_MAX: usize = 64;
 
-/// What was seen of threads.
+/// Threads seen in a trace.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Threads {
-    /// Those that post phases, in the order of their first.
+    /// Those that post phases, in the order of their first one.
     posting: Vec<Posting>,
     known: HashSet<Thread>,
     names: HashMap<u64, Box<[u8]>>,
@@ -31,7 +31,7 @@ struct Posting {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Lanes {
     of: HashMap<Thread, LaneId>,
-    /// Threads that claim the lane of another one: of another process.
+    /// Threads that claim the lane of a thread of another process.
     pub rivals: BTreeSet<Thread>,
 }
 
@@ -46,22 +46,22 @@ impl Lanes {
 }
 
 impl Threads {
-    /// `thread` has posted a phase.
+    /// Records that `thread` has posted a phase.
     pub fn posts(&mut self, thread: Thread, eio: bool) {
         if self.posting.len() < THREADS_MAX && self.known.insert(thread) {
             self.posting.push(Posting { thread, eio });
         }
     }
 
-    /// The thread with this id is called so.
+    /// Records the name of the thread with this id.
     pub fn named(&mut self, id: u64, name: &[u8]) {
         if self.names.len() < THREADS_MAX && name.len() <= NAME_MAX {
             self.names.insert(id, name.into());
         }
     }
 
-    /// Lanes of a trace that rtscope wrote: their timelines have numbers of their own.
-    /// Else by the number that the writer gave its rings, else by order.
+    /// The lanes: of a trace that rtscope wrote, by the numbers of their timelines; else by the numbers that the
+    /// writer gave its rings; else by order.
     pub fn lanes(&self) -> Lanes {
         let mut lanes = Lanes::default();
         let mut taken: HashMap<u16, Thread> = HashMap::new();
@@ -90,7 +90,7 @@ impl Threads {
         lanes
     }
 
-    /// The number of the ring that the writer means.
+    /// The writer's number for the ring.
     fn number(&self, posting: &Posting) -> Option<u16> {
         let thread = match posting.thread {
             Thread::Known { thread, .. } => thread,
@@ -101,7 +101,7 @@ impl Threads {
             return Some(lane.0);
         }
         let named = self.names.get(&thread).and_then(|name| number_in(name));
-        // eio-trace keeps the two lowest bits for the kind: 1 is a ring, 2 a fiber.
+        // In eio-trace the two lowest bits are the kind: 1 is a ring, 2 a fiber.
         let eio = || (posting.eio && thread & 3 == 1).then(|| u16::try_from(thread >> 2).ok()).flatten();
         named.or_else(eio)
     }

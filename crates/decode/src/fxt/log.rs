@@ -1,10 +1,10 @@
-//! Traces as one of the formats of logs.
+//! Fuchsia traces as one of the log formats.
 
 use super::{Fxt, FxtStream, Reader};
 use crate::log::{BATCH, Counted, Events, Log, LogError, LogFacts, LogFormat, Opening};
 use rtscope_model::{Classes, ClockMap, Event, Names, Symbols};
 
-/// The format.
+/// The Fuchsia trace format.
 pub struct Format;
 
 impl LogFormat for Format {
@@ -26,7 +26,7 @@ impl Log for Fxt {
         "fxt"
     }
 
-    /// What its recording said, where rtscope made it; else that OCaml's phases are in it.
+    /// The facts of its recording, if rtscope wrote it; otherwise only that it has OCaml's phases.
     fn facts(&self) -> LogFacts {
         let mut facts = match self.exported() {
             Some(facts) => facts.clone(),

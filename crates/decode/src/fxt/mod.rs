@@ -1,10 +1,8 @@
-//! Traces in the Fuchsia trace format (FXT): those that eio-trace, olly and magic-trace
-//! write, and those that `rtscope export` does.
+//! Traces in the Fuchsia trace format (FXT): those of eio-trace, olly and magic-trace, and those of `rtscope export`.
 //!
-//! Owns the format's records ([`Reader`], [`Record`]), the way from them to
-//! [`rtscope_model::Event`] ([`Fxt`]), and the table that says how an event is carried
-//! ([`carried`]), which the writer in `rtscope-encode` uses too. Refuses to analyse.
-//! `docs/formats/fxt.md` says what is read and written.
+//! Owns the format's records ([`Reader`], [`Record`]), their conversion to [`rtscope_model::Event`] ([`Fxt`]), and
+//! the table of how events are carried ([`carried`]), which the writer in `rtscope-encode` uses too. Refuses to
+//! analyse. `docs/formats/fxt.md` lists what is read and written.
 
 #[cfg(any(test, feature = "testing"))]
 pub mod builder;

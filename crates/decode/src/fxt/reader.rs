@@ -1,5 +1,5 @@
-//! Bytes to records: a state machine that is given bytes and asked for records. Owns
-//! framing and the providers' tables; memory is bounded by one record and those tables.
+//! Bytes to records: a state machine that is fed bytes and returns records. Owns framing and the providers' tables;
+//! memory is bounded by one record and those tables.
 
 use super::error::FxtError;
 use super::record::{self, Record};
@@ -8,25 +8,25 @@ use super::words::WORD;
 
 /// First word of a trace.
 pub const MAGIC: u64 = 0x0016_5478_4604_0010;
-/// Providers with tables of their own; what more of them write is read by the first one's.
+/// Limit of providers with their own tables; records of further ones use the first one's.
 const PROVIDERS_MAX: usize = 64;
-/// Bytes that were read are dropped once they are so many.
+/// Bytes that were read are dropped once there are this many.
 const DROP: usize = 256 << 10;
 
 /// Reads records from bytes.
 #[derive(Debug)]
 pub struct Reader {
     buffer: Vec<u8>,
-    /// Where the next record begins in `buffer`.
+    /// Offset of the next record in `buffer`.
     at: usize,
-    /// Where `buffer` begins in the trace.
+    /// Offset of `buffer` in the trace.
     base: u64,
-    /// Bytes of a large record that are still to come and passed over.
+    /// Bytes of a large record that are still to come and will be skipped.
     skip: u64,
     started: bool,
     tables: Vec<Tables>,
     current: usize,
-    /// Where the record given last began.
+    /// Offset in the trace of the last record returned.
     position: u64,
 }
 
@@ -46,12 +46,12 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// Whether a file that begins so is a trace.
+    /// Whether a file that begins with `head` is a trace.
     pub fn recognises(head: &[u8]) -> bool {
         head.first_chunk().is_some_and(|word| u64::from_le_bytes(*word) == MAGIC || u64::from_be_bytes(*word) == MAGIC)
     }
 
-    /// Takes bytes that follow those given before.
+    /// Adds the next bytes of the trace.
     pub fn push(&mut self, bytes: &[u8]) {
         let passed = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
         self.skip -= passed as u64;
@@ -69,7 +69,7 @@ impl Reader {
     /// The next record; `None`: more bytes are needed.
     ///
     /// # Errors
-    /// [`FxtError`]: nothing behind this place can be read. Asked again, it says so again.
+    /// [`FxtError`]: nothing from here on can be read. Further calls return the same error.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, FxtError> {
         self.position = self.base + self.at as u64;
         let Some(header) = self.left().first_chunk().map(|word| u64::from_le_bytes(*word)) else { return Ok(None) };
@@ -108,13 +108,12 @@ impl Reader {
         Ok(Some(record::parse(content, tables)))
     }
 
-    /// Where the record given last began, in bytes from the start of the trace.
+    /// Offset of the last record returned, in bytes from the start of the trace.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Bytes that are too few for a record: at the end of a trace, those that it was cut
-    /// in, and how many the record lacks.
+    /// Bytes that are too few for a record, and how many the record lacks: at the end of a trace, the truncated record.
     pub fn rest(&self) -> (u64, u64) {
         let left = self.left();
         let wanted = left.first_chunk().map_or(WORD as u64, |word| record::words(u64::from_le_bytes(*word)) * 8);
@@ -129,7 +128,7 @@ impl Reader {
     }
 
     fn provider(&mut self, id: u32) -> usize {
-        // Tables that nobody has named are the first provider's.
+        // Tables without a named provider are the first provider's.
         let unnamed = self.tables.len() == 1 && self.tables.first().is_some_and(|tables| tables.provider == 0);
         if let Some(known) = self.tables.iter().position(|tables| tables.provider == id) {
             return known;

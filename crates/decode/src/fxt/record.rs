@@ -1,5 +1,5 @@
-//! One record in the format's own words. Owns the layout of every kind; refuses to know
-//! what a writer means by it. Times are nanoseconds: ticks are converted.
+//! One record in the terms of the format. Owns the layout of every kind; refuses to know what a writer means by it.
+//! Times are nanoseconds, converted from ticks.
 //!
 //! Source: the public description of the format (Fuchsia's `trace-format`, with the
 //! scheduling records of 2022).
@@ -28,22 +28,22 @@ pub const OBJECT_PROCESS: u8 = 1;
 /// Kind of a kernel object: a thread.
 pub const OBJECT_THREAD: u8 = 2;
 
-/// What a record says. Texts are UTF-8 where the writer kept to the format, times nanoseconds.
+/// The content of a record. Texts are UTF-8 if the writer kept to the format; times are nanoseconds.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs)]
 pub enum Record<'a> {
     /// The magic number.
     Magic,
-    /// A provider and its name; what follows is its.
+    /// A provider and its name; the following records are from it.
     Provider {
         id: u32,
         name: &'a [u8],
     },
-    /// What follows is that provider's.
+    /// The following records are from this provider.
     Section {
         id: u32,
     },
-    /// Something happened to a provider; 0: its buffer was full, records were dropped.
+    /// An event about a provider; 0: its buffer was full, records were dropped.
     ProviderEvent {
         id: u32,
         event: u8,
@@ -66,13 +66,13 @@ pub enum Record<'a> {
         thread: Thread,
     },
     Event(EventRecord<'a>),
-    /// Bytes under a name; parts of one name belong together. Kind 1: anything.
+    /// Bytes with a name; parts with the same name belong together. Kind 1: any data.
     Blob {
         name: &'a [u8],
         kind: u8,
         bytes: &'a [u8],
     },
-    /// An object of a program has a name.
+    /// Names an object of a program.
     UserObject {
         /// Its address, or any number that stands for it.
         pointer: u64,
@@ -81,42 +81,42 @@ pub enum Record<'a> {
         name: &'a [u8],
         args: Args<'a>,
     },
-    /// A process or a thread has a name.
+    /// Names a process or a thread.
     KernelObject {
         id: u64,
         /// [`OBJECT_PROCESS`], [`OBJECT_THREAD`] or another.
         kind: u8,
         name: &'a [u8],
-        /// `process` of a thread.
+        /// `process` for a thread.
         args: Args<'a>,
     },
-    /// A processor goes from one thread to another.
+    /// A CPU switches from one thread to another.
     Switch(SwitchRecord<'a>),
-    /// A thread may run again, on this CPU.
+    /// A thread becomes runnable on this CPU.
     Wakeup {
         time: u64,
         cpu: u16,
         thread: u64,
-        /// `waker`.
+        /// The argument `waker`.
         args: Args<'a>,
     },
-    /// A message.
+    /// A log message.
     Log {
         time: u64,
         thread: Thread,
         message: &'a [u8],
     },
-    /// A record of more than 32 KiB, whose content is passed over: its kind (0: a blob), bytes of the whole record.
+    /// A record of more than 32 KiB, whose content is skipped: its kind (0: a blob) and its size in bytes.
     Large {
         kind: u8,
         bytes: u64,
     },
-    /// A kind that is not known.
+    /// An unknown kind.
     Unknown {
         kind: u8,
     },
-    /// Its content contradicts its size, or it refers to a string that was never
-    /// registered. Reading goes on behind it.
+    /// Its content contradicts its size, or it refers to a string that was never registered. Reading
+    /// continues after it.
     Damaged {
         kind: u8,
     },
@@ -129,7 +129,7 @@ pub struct EventRecord<'a> {
     pub time: u64,
     pub thread: Thread,
     pub kind: EventKind,
-    /// Often empty.
+    /// The category; often empty.
     pub category: &'a [u8],
     pub name: &'a [u8],
     pub args: Args<'a>,
@@ -138,9 +138,9 @@ pub struct EventRecord<'a> {
 /// Kinds of events.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum EventKind {
-    /// A moment.
+    /// An event at one moment.
     Instant,
-    /// Values of the arguments, of the counter with this id.
+    /// Values of the arguments, for the counter with this id.
     Counter(u64),
     /// A span begins.
     Begin,
@@ -150,17 +150,17 @@ pub enum EventKind {
     Complete(u64),
     /// An operation that may change threads begins; its id.
     AsyncBegin(u64),
-    /// A moment of it.
+    /// A step of such an operation.
     AsyncInstant(u64),
-    /// It ends.
+    /// Such an operation ends.
     AsyncEnd(u64),
-    /// An arrow between spans begins; its id.
+    /// A flow between spans begins; its id.
     FlowBegin(u64),
-    /// It goes on.
+    /// A step of a flow.
     FlowStep(u64),
-    /// It ends.
+    /// A flow ends.
     FlowEnd(u64),
-    /// A kind that is not known.
+    /// An unknown kind.
     Unknown(u8),
 }
 
@@ -170,12 +170,11 @@ pub enum EventKind {
 pub struct SwitchRecord<'a> {
     pub time: u64,
     pub cpu: u16,
-    /// State of the thread that leaves: 0 new, 1 running, 2 suspended, 3 blocked, 4 dying,
-    /// 5 dead.
+    /// State of the outgoing thread: 0 new, 1 running, 2 suspended, 3 blocked, 4 dying, 5 dead.
     pub state: u8,
-    /// Id of the thread that leaves.
+    /// Id of the outgoing thread.
     pub outgoing: u64,
-    /// Id of the thread that comes.
+    /// Id of the incoming thread.
     pub incoming: u64,
     pub args: Args<'a>,
 }
@@ -191,17 +190,17 @@ pub enum Value<'a> {
     U64(u64),
     F64(f64),
     Text(&'a [u8]),
-    /// An address.
+    /// A pointer's address.
     Pointer(u64),
-    /// Of a kernel object.
+    /// Id of a kernel object.
     Id(u64),
     Bool(bool),
-    /// A type that is not known.
+    /// An unknown type.
     Unknown(u8),
 }
 
 impl Value<'_> {
-    /// As a number without a sign: any integer that is not negative.
+    /// The value as an unsigned number: any integer that is not negative.
     pub fn number(self) -> Option<u64> {
         match self {
             Value::I32(value) => u64::try_from(value).ok(),
@@ -212,7 +211,7 @@ impl Value<'_> {
         }
     }
 
-    /// As a number with a sign.
+    /// The value as a signed number.
     pub fn signed(self) -> Option<i64> {
         match self {
             Value::I32(value) => Some(i64::from(value)),
@@ -222,7 +221,7 @@ impl Value<'_> {
     }
 }
 
-/// Arguments of a record, read as they are asked for. They were checked already.
+/// Arguments of a record, decoded on access. They have been validated.
 #[derive(Copy, Clone, Debug)]
 pub struct Args<'a> {
     count: u8,
@@ -240,24 +239,24 @@ impl<'a> Args<'a> {
     /// No argument.
     pub const NONE: Args<'static> = Args { count: 0, bytes: &[], tables: None };
 
-    /// Each with its name.
+    /// All arguments with their names.
     pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], Value<'a>)> + use<'a> {
         let (mut cursor, tables) = (Cursor::new(self.bytes), self.tables);
         (0..self.count).map_while(move |_| argument(&mut cursor, tables?))
     }
 
-    /// The first one called so.
+    /// The first argument with this name.
     pub fn get(&self, name: &str) -> Option<Value<'a>> {
         self.iter().find(|(known, _)| *known == name.as_bytes()).map(|(_, value)| value)
     }
 
-    /// It as a number.
+    /// The first argument with this name, as a number.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.get(name)?.number()
     }
 }
 
-/// Words of the record with this first word; 0 where it has none.
+/// Size in words of the record with this header; 0: it states none.
 pub(super) fn words(header: u64) -> u64 {
     match bits(header, 0, 4) {
         kind::LARGE => bits(header, 4, 32),
@@ -265,13 +264,13 @@ pub(super) fn words(header: u64) -> u64 {
     }
 }
 
-/// Whether a record's content is passed over.
+/// Whether the content of a record with this header is skipped.
 pub(super) fn is_large(header: u64) -> bool {
     bits(header, 0, 4) == kind::LARGE
 }
 
-/// Takes in what a record registers: a string, a thread, the clock's rate. `false`: it
-/// could not.
+/// Processes a record that registers something: a string, a thread, the clock's rate. `false`: it could
+/// not be registered.
 pub(super) fn register(bytes: &[u8], tables: &mut Tables) -> bool {
     let mut cursor = Cursor::new(bytes);
     let Some(header) = cursor.word() else { return false };
@@ -292,13 +291,13 @@ pub(super) fn register(bytes: &[u8], tables: &mut Tables) -> bool {
     done == Some(true)
 }
 
-/// The provider that a record names as the writer of what follows.
+/// The provider that a record names as the writer of the following records.
 pub(super) fn provider(header: u64) -> Option<u32> {
     let metadata = bits(header, 0, 4) == kind::METADATA && matches!(bits(header, 16, 4), 1 | 2);
     metadata.then_some(bits(header, 20, 32) as u32)
 }
 
-/// The record in `bytes`, which are as many as its size says.
+/// Parses the record in `bytes`, whose length is the record's size.
 pub(super) fn parse<'a>(bytes: &'a [u8], tables: &'a Tables) -> Record<'a> {
     let kind = bytes.first().map_or(0, |first| first & 15);
     parsed(bytes, tables).unwrap_or(Record::Damaged { kind })
@@ -404,7 +403,7 @@ fn scheduling<'a>(header: u64, mut cursor: Cursor<'a>, tables: &'a Tables) -> Op
     Some(Record::Switch(SwitchRecord { time, cpu, state, outgoing: first, incoming, args }))
 }
 
-/// The text of a reference: in the record itself, or registered before.
+/// The text of a reference: inline in the record, or registered before.
 fn text<'a>(reference: u64, cursor: &mut Cursor<'a>, tables: &'a Tables) -> Option<&'a [u8]> {
     let low = (reference & 0x7fff) as u16;
     if reference & 0x8000 != 0 { cursor.stream(usize::from(low)) } else { tables.string(low) }
@@ -417,8 +416,8 @@ fn thread(reference: u64, cursor: &mut Cursor<'_>, tables: &Tables) -> Option<Th
     Some(tables.thread(reference as u8))
 }
 
-/// The process of an object. The description puts one word there where it is not
-/// registered; eio-trace puts two, as for events. The size tells.
+/// The process of an object. By the specification it takes one word if it is not registered; eio-trace writes two, as
+/// for events. The size shows which.
 fn owner(reference: u64, name: u64, args: u64, cursor: &mut Cursor<'_>, tables: &Tables) -> Option<Thread> {
     if reference != 0 {
         return Some(tables.thread(reference as u8));
@@ -432,7 +431,7 @@ fn owner(reference: u64, name: u64, args: u64, cursor: &mut Cursor<'_>, tables: 
     Some(Thread::Known { process, thread })
 }
 
-/// Arguments, once they are known to be whole.
+/// The arguments, if they are complete.
 fn args<'a>(count: u64, cursor: &mut Cursor<'a>, tables: &'a Tables) -> Option<Args<'a>> {
     let count = count as u8;
     let bytes = cursor.rest();

@@ -1,25 +1,25 @@
-//! The shape of a record that carries one event, before it is bytes: timeline, category,
-//! name, arguments. Owns the numbers of timelines, which writing and reading share.
+//! The shape of a record that carries one event, before it is encoded: timeline, category, name, arguments. Owns the
+//! ids of timelines, which writing and reading share.
 
 use super::record::{EventKind, Value};
 use rtscope_model::{LaneId, Tid};
 
-/// Ids of timelines that are no thread of the kernel's begin here: above any thread's id,
-/// and within 31 bits, which is what some readers keep.
+/// First id of timelines that are not kernel threads: above any thread id, and within 31 bits, since some readers
+/// keep no more.
 const BASE: u64 = 1 << 30;
-/// Pauses of the whole program.
+/// Timeline of pauses of the whole program.
 pub const PAUSES: u64 = BASE + (1 << 20) + 3;
-/// Causes of their waits.
+/// Timeline of causes of waits in pauses.
 pub const CAUSES: u64 = BASE + (2 << 20) + 3;
-/// What was sampled of the machine.
+/// Timeline of the recorder's samples of the machine.
 pub const MACHINE: u64 = BASE + (3 << 20) + 3;
 
-/// The timeline of a lane. Its two lowest bits are those of eio-trace's rings.
+/// The id of a lane's timeline. Its two lowest bits are those of eio-trace's rings.
 pub fn lane_id(lane: LaneId) -> u64 {
     BASE + (u64::from(lane.0) << 2) + 1
 }
 
-/// The lane whose timeline this is.
+/// The lane with the timeline `id`.
 pub fn lane_of(id: u64) -> Option<LaneId> {
     let offset = id.checked_sub(BASE)?;
     (offset & 3 == 1).then(|| u16::try_from(offset >> 2).ok()).flatten().map(LaneId)
@@ -28,48 +28,48 @@ pub fn lane_of(id: u64) -> Option<LaneId> {
 /// Where an event is drawn.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Track {
-    /// On a lane.
+    /// On the timeline of a lane.
     Lane(LaneId),
-    /// On a thread of the kernel's.
+    /// On a kernel thread.
     Thread(Tid),
     /// On one of [`PAUSES`], [`CAUSES`] and [`MACHINE`].
     Other(u64),
 }
 
-/// Arguments that a shape can have.
+/// Limit of a shape's arguments.
 pub const ARGS_MAX: usize = 8;
 
 /// One event record.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Shape<'a> {
-    /// Kind.
+    /// The kind of event.
     pub kind: EventKind,
-    /// Timeline.
+    /// The timeline that it is drawn on.
     pub track: Track,
-    /// Category.
+    /// The event's category.
     pub category: &'static str,
-    /// Name.
+    /// The event's name, or what it is made of.
     pub name: Name<'a>,
     args: [(&'static str, Value<'a>); ARGS_MAX],
     count: usize,
 }
 
-/// A name, or what it is made of.
+/// A name, or the parts that make it.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Name<'a> {
-    /// A text.
+    /// A complete name.
     Text(&'a str),
-    /// A text and a number.
+    /// A text followed by a number.
     Numbered(&'static str, u64),
 }
 
 impl<'a> Shape<'a> {
-    /// One without arguments.
+    /// A shape without arguments.
     pub fn new(kind: EventKind, track: Track, category: &'static str, name: &'a str) -> Shape<'a> {
         Shape { kind, track, category, name: Name::Text(name), args: [("", Value::Null); ARGS_MAX], count: 0 }
     }
 
-    /// It with another argument; more than [`ARGS_MAX`] are left out.
+    /// Adds an argument; more than [`ARGS_MAX`] are dropped.
     pub fn with(mut self, name: &'static str, value: Value<'a>) -> Shape<'a> {
         if let Some(place) = self.args.get_mut(self.count) {
             *place = (name, value);
@@ -78,7 +78,7 @@ impl<'a> Shape<'a> {
         self
     }
 
-    /// Its arguments.
+    /// The arguments added so far.
     pub fn args(&self) -> &[(&'static str, Value<'a>)] {
         self.args.get(..self.count).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! The first pass over a trace: what has to be known before its first event. Owns how far
-//! a trace is out of order, its lanes, what rtscope itself put into it, and its damage.
+//! The first pass over a trace: what must be known before its first event. Owns how far a trace is out of order, its
+//! lanes, what rtscope itself put into it, and its damage.
 
 use super::carried::DERIVED;
 use super::error::FxtError;
@@ -14,18 +14,18 @@ use std::collections::BTreeMap;
 
 /// Bytes read at a time.
 pub(super) const CHUNK: usize = 256 << 10;
-/// Names of the blobs that rtscope writes.
+/// Name of the blob with the facts that rtscope writes.
 pub const FACTS: &str = "rtscope.facts";
-/// Losses that were known at the end.
+/// Name of the blob with losses known at the end.
 pub const LOSSES: &str = "rtscope.losses";
-/// Names of the code that samples point to.
+/// Name of the blob with names of the code that samples point to.
 pub const SYMBOLS: &str = "rtscope.symbols";
-/// Bytes of such a blob that are taken.
+/// Limit of the bytes read from such a blob.
 const BLOB_MAX: usize = 64 << 20;
-/// Places of damage that are told one by one.
+/// Limit of damaged places that are reported individually.
 const DAMAGES_MAX: usize = 64;
 
-/// Damage, or a cut.
+/// Damage, or truncation.
 #[derive(Clone, Debug)]
 pub(super) struct Damage {
     pub position: u64,
@@ -35,24 +35,24 @@ pub(super) struct Damage {
 /// What the first pass found.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Survey {
-    /// Size of the trace, as far as it can be read.
+    /// Size of the readable part of the trace.
     pub bytes: u64,
-    /// By [`LABELS`].
+    /// Records by [`LABELS`].
     pub records: [u64; LABELS.len()],
     pub threads: Threads,
-    /// No event comes later than this behind one with a later stamp, nanoseconds.
+    /// How far an event's stamp can lie before the latest earlier one, nanoseconds.
     pub late_ns: u64,
     pub span: Option<(u64, u64)>,
     pub switches: bool,
     pub blobs: BTreeMap<&'static str, Vec<u8>>,
     pub damages: Vec<Damage>,
-    /// The stamp read last.
+    /// The last stamp read.
     last: Option<u64>,
-    /// Damage that waits for the stamp behind it.
+    /// Damage is waiting for the next stamp.
     open: bool,
 }
 
-/// Calls `each` with every record of `source`; the end of what can be read is told last.
+/// Calls `each` with every record of `source`, and last with the end of what can be read.
 pub(super) fn read_all(source: &dyn ReadAt, each: &mut dyn FnMut(Step<'_>)) -> Result<(), FxtError> {
     let (mut reader, mut chunk, mut offset) = (Reader::default(), vec![0; CHUNK], 0);
     loop {
@@ -80,13 +80,13 @@ pub(super) fn read_all(source: &dyn ReadAt, each: &mut dyn FnMut(Step<'_>)) -> R
     }
 }
 
-/// What [`read_all`] comes upon.
+/// What [`read_all`] passes on.
 pub(super) enum Step<'a> {
-    /// A record, and about where.
+    /// A record, and roughly its offset.
     Record(&'a Record<'a>, u64),
-    /// The end, whole or inside a record.
+    /// The end of the trace, between records or inside one.
     End { bytes: u64, cut: bool, missing: u64 },
-    /// A place behind which nothing can be read.
+    /// A place after which nothing can be read.
     Stuck { position: u64, left: u64 },
 }
 
@@ -173,7 +173,7 @@ impl Survey {
         self.open = true;
         let full = self.damages.len() >= DAMAGES_MAX;
         match self.damages.last_mut() {
-            // Nothing but damage in between, or no room to tell them apart.
+            // Only damage in between, or no room to report them individually.
             Some(Damage { loss, .. }) if full || loss.note == note && loss.to.is_none() => {
                 loss.count += count;
                 loss.to = None;
@@ -185,7 +185,7 @@ impl Survey {
         }
     }
 
-    /// First and last stamp.
+    /// First and last time stamp.
     pub fn times(&self) -> Option<(Time, Time)> {
         self.span.map(|(first, last)| (Time(first), Time(last)))
     }
@@ -216,7 +216,7 @@ pub(super) const LABELS: [&str; 21] = [
     "damaged",
 ];
 
-/// The index of a record's name.
+/// The index of a record's name in [`LABELS`].
 fn label(record: &Record<'_>) -> usize {
     match record {
         Record::Event(event) => match event.kind {

@@ -1,19 +1,18 @@
-//! Strings and threads by number: what a provider registers and its records refer to.
-//! Owns their bounds; each provider has tables of its own.
+//! Strings and threads by number, which a provider registers and its records refer to. Owns their bounds; each
+//! provider has its own tables.
 
-/// Bytes of strings that are kept in all; more belong to no trace that was meant to be
-/// read.
+/// Limit of all strings together, in bytes; no valid trace has more.
 const TEXT_MAX: usize = 64 << 20;
-/// Largest index of a string.
+/// Largest string index.
 const STRINGS: usize = 0x7fff;
 
 /// A thread as a trace names it.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Thread {
-    /// Ids of its process and of itself.
+    /// Process id and thread id.
     #[allow(missing_docs)]
     Known { process: u64, thread: u64 },
-    /// A number that no record explains. Some writers leave that out.
+    /// An index that no record defines. Some writers omit these records.
     Numbered(u8),
 }
 
@@ -32,7 +31,7 @@ impl Tables {
         Tables { provider, ticks_per_second: 1_000_000_000, strings: Vec::new(), threads: [None; 256], bytes: 0 }
     }
 
-    /// Registers a string; `false`: there are too many bytes of them.
+    /// Registers a string; `false`: the limit of bytes is exceeded.
     pub fn set_string(&mut self, index: u16, text: &[u8]) -> bool {
         let index = usize::from(index);
         if index == 0 || index > STRINGS {
@@ -55,7 +54,7 @@ impl Tables {
         }
     }
 
-    /// `None`: never registered.
+    /// A registered string; `None`: never registered.
     pub fn string(&self, index: u16) -> Option<&[u8]> {
         match index {
             0 => Some(&[]),
@@ -68,7 +67,7 @@ impl Tables {
         known.map_or(Thread::Numbered(index), |(process, thread)| Thread::Known { process, thread })
     }
 
-    /// Ticks as nanoseconds.
+    /// Converts ticks to nanoseconds.
     pub fn ns(&self, ticks: u64) -> u64 {
         match self.ticks_per_second {
             0 | 1_000_000_000 => ticks,

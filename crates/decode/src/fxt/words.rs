@@ -1,7 +1,6 @@
-//! Words, bit fields and padded streams: what every record is made of. Owns checking a
-//! length against what is left.
+//! Words, bit fields and padded streams, the elements of every record. Owns checking lengths against what is left.
 
-/// Bytes of one word.
+/// Size of a word in bytes.
 pub(super) const WORD: usize = 8;
 
 /// `count` bits of `word` from bit `from` on.
@@ -9,7 +8,7 @@ pub(super) fn bits(word: u64, from: u32, count: u32) -> u64 {
     (word >> from) & ((1 << count) - 1)
 }
 
-/// The same where the field has 16 bits or fewer.
+/// Like [`bits`], for fields of at most 16 bits.
 pub(super) fn small(word: u64, from: u32, count: u32) -> u16 {
     bits(word, from, count) as u16
 }
@@ -25,7 +24,7 @@ impl<'a> Cursor<'a> {
         Cursor { left: bytes }
     }
 
-    /// What was not read yet.
+    /// The unread bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.left
     }
@@ -37,14 +36,14 @@ impl<'a> Cursor<'a> {
         Some(u64::from_le_bytes(*word))
     }
 
-    /// `length` bytes and the padding behind them.
+    /// Reads `length` bytes and the padding after them.
     pub fn stream(&mut self, length: usize) -> Option<&'a [u8]> {
         let (padded, left) = self.left.split_at_checked(length.checked_next_multiple_of(WORD)?)?;
         self.left = left;
         padded.get(..length)
     }
 
-    /// The next `words` words as a cursor of their own.
+    /// A cursor over the next `words` words.
     pub fn part(&mut self, words: usize) -> Option<Cursor<'a>> {
         let (part, left) = self.left.split_at_checked(words.checked_mul(WORD)?)?;
         self.left = left;

@@ -1,6 +1,5 @@
-//! Logs made event by event, for tests of this crate and of those that use it
-//! (feature `testing`). Writes what a runtime would, and on request what none
-//! would: wrong sizes, undeclared tags, missing ends.
+//! Builds logs event by event, for tests of this crate and of crates that use it (feature `testing`). Writes what a
+//! runtime would, and on request invalid data: wrong sizes, undeclared tags, missing ends.
 
 use super::index::MARKER;
 use super::tags::{self, END_OF_DATA, TAGS, VARIABLE};
@@ -13,9 +12,9 @@ pub enum Field<'a> {
     U16(u16),
     U32(u32),
     U64(u64),
-    /// Text and a NUL.
+    /// A NUL-terminated text.
     Text(&'a str),
-    /// Bytes as they are.
+    /// Raw bytes.
     Bytes(&'a [u8]),
 }
 
@@ -32,7 +31,7 @@ fn put(fields: &[Field<'_>], bytes: &mut Vec<u8>) {
     }
 }
 
-/// A log being made: header, then blocks.
+/// A log under construction: header, then blocks.
 #[derive(Clone, Debug)]
 pub struct LogBuilder {
     sizes: Vec<(u16, i32)>,
@@ -52,7 +51,7 @@ impl LogBuilder {
         LogBuilder::default()
     }
 
-    /// A log that declares these types; -1: variable.
+    /// A log that declares these types; size -1: variable.
     pub fn with_types(types: impl IntoIterator<Item = (u16, i32)>) -> LogBuilder {
         let sizes: Vec<(u16, i32)> = types.into_iter().collect();
         let mut bytes = b"hdrbhetb".to_vec();
@@ -79,7 +78,7 @@ impl LogBuilder {
         self
     }
 
-    /// Adds the opening block that a runtime writes for the global buffer.
+    /// Adds the first block that a runtime writes for the global buffer.
     pub fn preamble(self, pid: u32) -> LogBuilder {
         self.block(u16::MAX, 10, 20, |block| {
             block
@@ -97,28 +96,28 @@ impl LogBuilder {
         bytes
     }
 
-    /// Adds bytes as they are.
+    /// Adds raw bytes.
     pub fn raw(mut self, bytes: &[u8]) -> LogBuilder {
         self.bytes.extend(bytes);
         self
     }
 
-    /// Adds the end-of-data mark; the log so far.
+    /// Adds the end-of-data mark and returns the log.
     pub fn end(self) -> Vec<u8> {
         self.raw(&END_OF_DATA.to_be_bytes()).bytes
     }
 
-    /// The log so far, as of a program that was killed.
+    /// Returns the log without an end mark, as of a program that was killed.
     pub fn cut(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// Bytes so far.
+    /// Size so far, in bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there is nothing behind the header.
+    /// Whether only the header has been written.
     pub fn is_empty(&self) -> bool {
         self.bytes.len() == self.data
     }
@@ -136,7 +135,7 @@ fn marker(cap: u16, t_open: u64, size: u32, t_end: u64) -> Vec<u8> {
     bytes
 }
 
-/// The events of one block.
+/// The events of a block.
 #[derive(Clone, Debug)]
 pub struct BlockBuilder {
     sizes: Vec<(u16, i32)>,
@@ -144,7 +143,7 @@ pub struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    /// Adds an event. One of a declared fixed size is padded or cut to it.
+    /// Adds an event. One of a declared fixed size is padded or truncated to it.
     pub fn event(&mut self, time: u64, tag: u16, fields: &[Field<'_>]) -> &mut Self {
         let mut payload = Vec::new();
         put(fields, &mut payload);
@@ -160,7 +159,7 @@ impl BlockBuilder {
         self
     }
 
-    /// Adds bytes as they are.
+    /// Adds raw bytes.
     pub fn raw(&mut self, bytes: &[u8]) -> &mut Self {
         self.bytes.extend(bytes);
         self
@@ -171,7 +170,7 @@ impl BlockBuilder {
         self.event(time, tags::RUN_THREAD, &[Field::U32(thread)])
     }
 
-    /// It stops with a status as GHC spells it.
+    /// The thread stops, with GHC's number for the status.
     pub fn stop(&mut self, time: u64, thread: u32, status: u16) -> &mut Self {
         self.event(time, tags::STOP_THREAD, &[Field::U32(thread), Field::U16(status), Field::U32(0)])
     }
@@ -197,22 +196,22 @@ impl BlockBuilder {
         self.event(time, tags::GC_STATS_GHC, &fields)
     }
 
-    /// One of the heap's figures (tags 49 to 51 and 91).
+    /// A heap figure (tags 49 to 51 and 91).
     pub fn heap(&mut self, time: u64, tag: u16, bytes: u64) -> &mut Self {
         self.event(time, tag, &[Field::U32(0), Field::U64(bytes)])
     }
 
-    /// A kernel thread for a capability.
+    /// A kernel thread serves a capability.
     pub fn task_create(&mut self, time: u64, task: u64, cap: u16, tid: u64) -> &mut Self {
         self.event(time, tags::TASK_CREATE, &[Field::U64(task), Field::U16(cap), Field::U64(tid)])
     }
 
-    /// Bytes so far.
+    /// Size so far, in bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there is no event yet.
+    /// Whether there are no events yet.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

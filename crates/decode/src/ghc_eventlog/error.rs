@@ -1,5 +1,5 @@
-//! What makes an eventlog unreadable as a whole. Damage inside the data section
-//! is no error: it becomes a [`rtscope_model::Loss`] and reading goes on.
+//! Errors that make an eventlog unreadable as a whole. Damage inside the data section is not an error: it becomes a
+//! [`rtscope_model::Loss`] and reading continues.
 
 use std::io;
 use thiserror::Error;

@@ -1,5 +1,5 @@
-//! A log as a whole: its header, its block index (with buffers that the program
-//! had not written yet), and the way to its events.
+//! A whole log: its header, its block index (including buffers that the program had not written yet), and access
+//! to its events.
 
 use super::error::EventlogError;
 use super::frame::FrameTable;
@@ -21,30 +21,30 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 
-/// Items queued ahead of the reader in all, beyond one step per lane: they are in a cache when they are read.
+/// Limit of items queued ahead of the reader, beyond one step per lane; so many are still cached when they are read.
 const BUDGET_ITEMS: usize = (2 << 20) / size_of::<Item>();
 
-/// First bytes read for the header, and the most a header may have.
+/// Bytes first read for the header, and the limit of a header.
 const HEADER_FIRST: u64 = 64 << 10;
 const HEADER_MAX: u64 = 16 << 20;
 
-/// A buffer that was copied out of the program's memory before the program
-/// wrote it: an open block marker (size 0) and the events behind it.
+/// A buffer that was copied from the program's memory before the program wrote it: an open block marker (size 0) and
+/// the events after it.
 #[derive(Clone)]
 pub struct UnflushedBlock {
-    /// Capability; 65535 for the global buffer.
+    /// Capability; 65535: the global buffer.
     pub cap: u16,
-    /// Stamp of its block marker.
+    /// Time stamp of its block marker.
     pub time: u64,
-    /// Marker and events.
+    /// The marker and the events after it.
     pub bytes: Arc<dyn ReadAt>,
 }
 
 impl UnflushedBlock {
-    /// The buffer in `bytes`; `None` where that does not start with a block marker.
+    /// The buffer in `bytes`; `None` if it does not start with a block marker.
     ///
     /// # Errors
-    /// What reading the marker gives.
+    /// The marker cannot be read.
     pub fn new(bytes: Arc<dyn ReadAt>) -> io::Result<Option<UnflushedBlock>> {
         let mut head = [0; MARKER];
         let count = bytes.read_full(&mut head, 0)?;
@@ -57,11 +57,11 @@ impl UnflushedBlock {
 pub struct Eventlog {
     name: String,
     header: Arc<Header>,
-    /// The log, and behind it the unflushed buffers in use.
+    /// The log, followed by the unflushed buffers in use.
     sources: Vec<Arc<dyn ReadAt>>,
     chain: Chain,
     unflushed: Vec<UnflushedBlock>,
-    /// Blocks of the log and of the buffers in use.
+    /// Blocks of the log and of the unflushed buffers in use.
     blocks: Arc<Vec<Block>>,
     info: Info,
     labels: Arc<Labels>,
@@ -69,12 +69,11 @@ pub struct Eventlog {
 }
 
 impl Eventlog {
-    /// Opens a log: reads its header, its block markers and its global blocks.
-    /// A log that is cut, damaged or still growing opens as far as it goes.
+    /// Opens a log: reads its header, its block markers and its global blocks. A truncated, damaged or growing log
+    /// opens as far as it can be read.
     ///
     /// # Errors
-    /// Nothing at all can be read: also of a log without a single block, unless
-    /// `unflushed` has one.
+    /// Nothing can be read at all. This includes a log without any block, unless `unflushed` has one.
     pub fn open(source: Arc<dyn ReadAt>, unflushed: Vec<UnflushedBlock>) -> Result<Eventlog, EventlogError> {
         let header = Arc::new(read_header(source.as_ref())?);
         let chain = Chain::from(header.data_offset());
@@ -96,13 +95,13 @@ impl Eventlog {
         Ok(log)
     }
 
-    /// The log under the name that its losses shall carry.
+    /// Sets the name that appears in its losses.
     pub fn named(mut self, name: impl Into<String>) -> Eventlog {
         self.name = name.into();
         self
     }
 
-    /// Takes in blocks that the program has written since; gives how many.
+    /// Adds blocks that the program has written since; returns how many.
     ///
     /// # Errors
     /// The source cannot be read.
@@ -123,13 +122,12 @@ impl Eventlog {
         Ok(self.chain.blocks.len().saturating_sub(before))
     }
 
-    /// What the log says about the program as a whole.
+    /// What the log says about the whole program.
     pub fn info(&self) -> &Info {
         &self.info
     }
 
-    /// What it calls the code in these sorted ranges of addresses, where it says that
-    /// of any.
+    /// The names that it gives code in these sorted ranges of addresses, if it names any code.
     pub fn ipe(&self, ranges: &[(u64, u64)]) -> Vec<Ipe> {
         if !self.info.has_ipe || ranges.is_empty() {
             return Vec::new();
@@ -137,18 +135,17 @@ impl Eventlog {
         Info::ipe(&self.header, &self.blocks, &self.sources, ranges)
     }
 
-    /// Its blocks: the log's in its order, then the unflushed ones in use.
+    /// Its blocks: the log's in file order, then the unflushed ones in use.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// Whether the log has its end mark: the program ended in good order.
+    /// Whether the log has its end mark: the program ended normally.
     pub fn is_complete(&self) -> bool {
         self.ended
     }
 
-    /// The events of `classes` in time order, on the trace clock; scans with
-    /// `threads` threads, the caller's among them.
+    /// The events of `classes` in time order, on the trace clock; scans with `threads` threads, including the caller's.
     pub fn stream(&self, classes: Classes, clock: ClockMap, threads: usize) -> Stream {
         self.stream_within(classes, clock, threads, BUDGET_ITEMS)
     }
@@ -198,7 +195,7 @@ impl Eventlog {
         let opened = |index: &u32| self.blocks.get(*index as usize).map_or(0, |block| block.t_open);
         for (index, block) in (0u32..).zip(self.blocks.iter()) {
             let blocks = lanes.entry(block.cap).or_default();
-            // The log's own order holds; a copied buffer goes where its stamp says.
+            // The order of the log is kept; a copied buffer is inserted by its stamp.
             let at = match block.source {
                 0 => blocks.len(),
                 _ => blocks.partition_point(|before| opened(before) <= block.t_open),
@@ -209,9 +206,8 @@ impl Eventlog {
         lanes.into_iter().map(lane).collect()
     }
 
-    /// Lays the unflushed buffers beside the log's blocks: a buffer that the log
-    /// has in full is dropped, one that the log has only a part of is used if it
-    /// is longer.
+    /// Merges the unflushed buffers into the log's blocks: a buffer that the log has in full is dropped; one that the
+    /// log has only in part is used if it is longer.
     fn combine(&mut self) {
         self.blocks = Arc::clone(&self.chain.blocks);
         if self.unflushed.is_empty() {

@@ -1,5 +1,5 @@
-//! Big-endian fields out of a payload. Every read is checked; a payload that is
-//! too short gives `None`, never a panic.
+//! Reads big-endian fields from a payload. Every read is checked; a payload that is too short gives `None`,
+//! never a panic.
 
 /// A cursor over one payload.
 #[derive(Copy, Clone, Debug)]
@@ -36,7 +36,7 @@ impl<'a> Fields<'a> {
         self.take().map(u64::from_be_bytes)
     }
 
-    /// Text up to a NUL, which is taken too.
+    /// Reads a text up to a NUL, and the NUL.
     pub(super) fn text(&mut self) -> Option<&'a [u8]> {
         let end = memchr::memchr(0, self.0)?;
         let (text, rest) = (self.0.get(..end)?, self.0.get(end + 1..)?);
@@ -44,12 +44,12 @@ impl<'a> Fields<'a> {
         Some(text)
     }
 
-    /// Text up to a NUL or the end of the payload.
+    /// Reads a text up to a NUL or the end of the payload.
     pub(super) fn last_text(&mut self) -> &'a [u8] {
         self.text().unwrap_or_else(|| self.rest())
     }
 
-    /// Everything that is left.
+    /// The rest of the payload.
     pub(super) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)
     }

@@ -1,15 +1,14 @@
-//! Framing: where one record ends and the next begins, by the sizes of the
-//! log's header. The same code serves windows of a file and a pipe; it reads
-//! nothing itself.
+//! Framing: where records begin and end, by the sizes in the log's header. The same code serves windows of a file and
+//! a pipe; it reads nothing itself.
 
 use super::header::{Header, Size};
 use super::record::Record;
 use super::tags::{END_OF_DATA, IPE};
 use rtscope_model::LogTime;
 
-/// Tag and time stamp.
+/// Size of tag and time stamp.
 pub(super) const RECORD_HEAD: usize = 10;
-/// Longest IPE record accepted: its length field wraps at 64 KiB.
+/// Longest IPE record that is accepted: its length field wraps at 64 KiB.
 pub(super) const IPE_MAX: usize = 1 << 20;
 
 const SIZE: u32 = 0x7fff;
@@ -18,13 +17,12 @@ const IS_IPE: u32 = 0x1_0000;
 const IS_DECLARED: u32 = 0x2_0000;
 const ACTION_SHIFT: u32 = 24;
 
-/// Sizes of a header packed for one look-up per record, with an action of the
-/// caller's choice per tag.
+/// Sizes of a header packed for one look-up per record, with an action number per tag that the caller chooses.
 #[derive(Clone, Debug)]
 pub(super) struct FrameTable(Box<[u32; 1 << 16]>);
 
 impl FrameTable {
-    /// The table of `header`; `action` chooses a number of the caller's per tag.
+    /// The table of `header`; `action` chooses the action number of a tag.
     pub(super) fn new(header: &Header, action: impl Fn(u16) -> u8) -> FrameTable {
         let zeroes = vec![0u32; 1 << 16].into_boxed_slice();
         let mut table = zeroes.try_into().map_or_else(|_| FrameTable(Box::new([0; 1 << 16])), FrameTable);
@@ -55,15 +53,15 @@ pub(super) struct Frame {
     pub(super) tag: u16,
     pub(super) time: u64,
     pub(super) action: u8,
-    /// Payload: `[body, next)`.
+    /// The payload is `[body, next)`.
     pub(super) body: usize,
     pub(super) next: usize,
 }
 
-/// Why there is no frame here.
+/// Why there is no frame at this position.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub(super) enum NoFrame {
-    /// The bytes end inside the record (or at its start).
+    /// The bytes end inside the record, or at its start.
     Cut,
     /// The end-of-data mark.
     End,
@@ -72,7 +70,7 @@ pub(super) enum NoFrame {
 }
 
 impl FrameTable {
-    /// Frames the record at `at`. `whole`: no bytes follow behind `bytes`.
+    /// Frames the record at `at`. `whole`: `bytes` is complete, nothing follows it.
     #[inline(always)]
     pub(super) fn frame(&self, bytes: &[u8], at: usize, whole: bool) -> Result<Frame, NoFrame> {
         let Some(head) = bytes.get(at..).and_then(|rest| rest.first_chunk::<RECORD_HEAD>()) else {
@@ -111,10 +109,9 @@ impl FrameTable {
         }
     }
 
-    /// The payload size of an IPE record. The runtimes of 9.6 to 9.10 write a
-    /// length that is one too large, others a right one, and above 64 KiB it
-    /// wraps: so the six texts are parsed, and where that end and the written
-    /// one differ, the one behind which the stream goes on is taken.
+    /// The payload size of an IPE record. The runtimes of 9.6 to 9.10 write a length that is one too large, others
+    /// the right one, and above 64 KiB it wraps. So the six texts are parsed, and where their end and the written one
+    /// differ, the one after which the stream continues is used.
     #[cold]
     fn ipe_size(&self, bytes: &[u8], body: usize, written: usize, time: u64, whole: bool) -> Result<usize, NoFrame> {
         let payload = bytes.get(body..).unwrap_or_default();
@@ -149,20 +146,20 @@ impl FrameTable {
     }
 }
 
-/// What a [`RecordReader`] found.
+/// The result of [`RecordReader::next`].
 #[derive(Debug)]
 pub enum Next<'a> {
     Record(LogTime, Record<'a>),
-    /// Give more bytes.
+    /// More bytes are needed.
     NeedMore,
     /// The end-of-data mark.
     End,
-    /// A tag that the header does not declare: from here on nothing can be sized.
-    /// Resynchronise at the next block and start a new reader there.
+    /// A tag that the header does not declare: nothing from here on can be sized. Resynchronise at the next block and
+    /// start a new reader there.
     Undeclared,
 }
 
-/// Records out of bytes that arrive in pieces.
+/// Reads records from bytes that arrive in pieces.
 #[derive(Clone, Debug)]
 pub struct RecordReader {
     table: FrameTable,
@@ -177,14 +174,14 @@ impl RecordReader {
         RecordReader { table: FrameTable::new(header, |_| 0), bytes: Vec::new(), at: 0, whole: false }
     }
 
-    /// Adds bytes. Held until they are read: at most one record beyond what was pushed.
+    /// Adds bytes. They are held until they are read: at most one record beyond what was pushed.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.at);
         self.at = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// No more bytes will come: what is held is the end.
+    /// Declares that no more bytes will come.
     pub fn finish(&mut self) {
         self.whole = true;
     }

@@ -1,9 +1,8 @@
-//! A log that grows while it is read: what its program has just written, or has only in its
-//! memory, to events. Owns joining pieces of blocks, from the file and from
-//! memory, and cutting them between records; refuses to keep what was given out.
+//! Reads a log while it grows: turns what its program has just written, or has only in memory, into events. Owns
+//! joining pieces of blocks, from the file and from memory, and cutting them between records; refuses to keep events
+//! that were delivered.
 //!
-//! Memory: what a block has beyond its last whole record, and what was added since the
-//! last [`Growing::events`].
+//! Memory: the part of each block after its last whole record, and what was added since the last [`Growing::events`].
 
 use super::error::EventlogError;
 use super::eventlog::{Eventlog, UnflushedBlock, read_header};
@@ -19,56 +18,55 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-/// The last bytes of what is copied from memory may not have been written yet.
+/// The last bytes copied from memory may not have been written yet.
 const UNSETTLED: usize = 8;
-/// Larger buffers are none: the runtime's have 2 MiB.
+/// Limit of a buffer; the runtime's have 2 MiB.
 const BUFFER_MAX: u64 = 16 << 20;
 
-/// What is known of a capability's block.
+/// State of a capability's block.
 #[derive(Debug, Default)]
 struct Lane {
     opened: u64,
-    /// Given out, from the block's start; always between two records.
+    /// Bytes already delivered, from the block's start; always between two records.
     given: u64,
-    /// From there on.
+    /// Bytes that follow them.
     bytes: Vec<u8>,
-    /// Of these, written for sure.
+    /// How many of these have been written for certain.
     settled: usize,
-    /// The block was seen to its end.
+    /// The block was read to its end.
     whole: bool,
-    /// Stamp of the last record given out.
+    /// Stamp of the last record delivered.
     last: u64,
     /// Records are missing before the next one.
     gap: bool,
 }
 
-/// The beginning of a log, which says what the program is, has so many bytes.
+/// Bytes at the beginning of a log that are searched for what the program is.
 const FRONT_BYTES: u64 = 4 << 20;
 
-/// See the module.
+/// A log that is read while its program writes it.
 pub struct Growing {
     info: Info,
     head: Arc<dyn ReadAt>,
     header: Header,
     table: FrameTable,
     name: String,
-    /// Blocks of the file, as far as it was walked through.
+    /// Blocks of the file, as far as the walk has gone.
     chain: Chain,
     size: u64,
-    /// Of these, taken in.
+    /// Number of blocks of `chain` that have been processed.
     taken: usize,
     lanes: BTreeMap<u16, Lane>,
-    /// Whole records of blocks, not given out yet.
+    /// Whole records of blocks that have not been delivered yet.
     ready: Vec<UnflushedBlock>,
     losses: Vec<(u16, u64, u64)>,
 }
 
 impl Growing {
-    /// The log whose file is `log`, from its end on: what stands there is not given out.
-    /// `name` is what losses are of.
+    /// Opens the log `log` at its end: what it already holds is not delivered. `name` appears in losses.
     ///
     /// # Errors
-    /// What [`Eventlog::open`] says of its header.
+    /// Errors of [`Eventlog::open`] for its header.
     pub fn open(log: Arc<dyn ReadAt>, name: impl Into<String>) -> Result<Growing, EventlogError> {
         let mut growing = Growing::from_start(Arc::clone(&log), name)?;
         growing
@@ -77,10 +75,10 @@ impl Growing {
         Ok(growing)
     }
 
-    /// The same from its first event on.
+    /// Opens the log `log` at its first event. `name` appears in losses.
     ///
     /// # Errors
-    /// What [`Eventlog::open`] says of its header.
+    /// Errors of [`Eventlog::open`] for its header.
     pub fn from_start(log: Arc<dyn ReadAt>, name: impl Into<String>) -> Result<Growing, EventlogError> {
         let header = read_header(log.as_ref())?;
         let mut head = vec![0; usize::try_from(header.data_offset()).unwrap_or(0)];
@@ -107,7 +105,7 @@ impl Growing {
         })
     }
 
-    /// Walks through what the file has got; gives its next block that was not taken in whole.
+    /// Continues the walk over the file; returns the next block that was not processed completely.
     fn next_block(&mut self, log: &dyn ReadAt) -> io::Result<Option<Block>> {
         let size = log.size()?;
         if size != self.size {
@@ -117,7 +115,7 @@ impl Growing {
         Ok(self.chain.blocks.get(self.taken).copied())
     }
 
-    /// Whether the walk has gone beyond the block that stands next: it is done with.
+    /// Whether the walk has passed the next block, which is then finished.
     fn step(&mut self) -> bool {
         let settled = self.taken < self.chain.settled();
         self.taken += usize::from(settled);
@@ -127,10 +125,10 @@ impl Growing {
         settled
     }
 
-    /// Takes in what is there of a block of the file and was not seen in memory before.
+    /// Adds the part of a block of the file that was not seen in memory before.
     fn block(&mut self, log: &dyn ReadAt, block: Block) -> io::Result<usize> {
         let (there, whole) = (u64::from(block.len), block.end == BlockEnd::Whole);
-        // Its successor was seen already.
+        // Its successor has already been seen.
         if self.lanes.get(&block.cap).is_some_and(|lane| lane.opened > block.t_open) {
             return Ok(0);
         }
@@ -144,7 +142,7 @@ impl Growing {
         bytes.truncate(count);
         self.add(Piece { lane: block.cap, opened: block.t_open, from, bytes: &bytes });
         if let Some(lane) = self.lanes.get_mut(&block.cap) {
-            // What stands in the file does not change any more.
+            // The content of the file no longer changes.
             (lane.settled, lane.whole) = (lane.bytes.len(), whole);
         }
         Ok(count)
@@ -152,8 +150,7 @@ impl Growing {
 }
 
 impl GrowingLog for Growing {
-    /// Of a block whose end is not there yet, what there is: the last bytes may stay in the C
-    /// library's buffer for long.
+    /// Reads a block without its end as far as it goes: the last bytes may stay in the C library's buffer for long.
     fn read(&mut self, log: &dyn ReadAt, most: usize) -> io::Result<bool> {
         let mut taken = 0;
         while let Some(block) = self.next_block(log)? {
@@ -182,7 +179,7 @@ impl GrowingLog for Growing {
         Ok(())
     }
 
-    /// A buffer's marker and the events after it. One that is just being made anew is left for later.
+    /// A buffer's marker and the events after it. A buffer that is just being restarted is left for later.
     fn read_copy(&mut self, cap: u16, copy: &dyn ReadAt) -> io::Result<()> {
         let mut head = [0; MARKER];
         let count = copy.read_full(&mut head, 0)?;
@@ -205,27 +202,27 @@ impl GrowingLog for Growing {
         lane.map_or(0, |lane| lane.given + lane.bytes.len() as u64)
     }
 
-    /// Its last bytes count once the next piece, which may be empty, has come.
+    /// The last bytes of the piece count once the next piece, which may be empty, has come.
     fn add(&mut self, piece: Piece<'_>) {
         let lane = self.lanes.entry(piece.lane).or_default();
         if piece.opened < lane.opened || (piece.opened == lane.opened && lane.whole) {
             return;
         }
         if piece.opened != lane.opened {
-            // What the block before had beyond its whole records was not seen.
+            // The block before had more than its whole records, and that was not seen.
             self.ready.extend(lane.take(piece.lane, &self.table, &mut self.losses));
             lane.gap |= lane.opened != 0 && !(lane.whole && lane.bytes.is_empty());
             lane.bytes.clear();
             (lane.opened, lane.given, lane.settled, lane.whole) = (piece.opened, 0, 0, false);
         }
         let Some(at) = piece.from.checked_sub(lane.given).map(|at| at as usize) else {
-            // It begins in what was given out.
+            // It begins in the part already delivered.
             let skip = (lane.given - piece.from) as usize;
             let Some(rest) = piece.bytes.get(skip..) else { return };
             return self.add(Piece { from: piece.from + skip as u64, bytes: rest, ..piece });
         };
         if at > lane.bytes.len() {
-            // Something between is missing: from here on nothing can be framed.
+            // A part in between is missing: from here on nothing can be framed.
             lane.gap = true;
             return;
         }
@@ -278,8 +275,7 @@ impl GrowingLog for Growing {
 }
 
 impl Lane {
-    /// Takes whole records that are settled, after a marker of their own; `losses` hears what
-    /// is missing before them.
+    /// Takes whole records that are settled, with a new marker before them; `losses` gets what is missing before them.
     fn take(&mut self, cap: u16, table: &FrameTable, losses: &mut Vec<(u16, u64, u64)>) -> Option<UnflushedBlock> {
         if self.given == 0 {
             // The block's own marker.
@@ -316,7 +312,7 @@ impl Lane {
         }
         self.last = self.last.max(last);
         if stop != NoFrame::Cut && !self.bytes.is_empty() {
-            // Nothing can be framed from here on: the next block will do.
+            // Nothing can be framed from here on; reading continues with the next block.
             self.drop_front(self.bytes.len());
             self.gap = true;
         }

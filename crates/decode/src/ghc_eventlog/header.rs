@@ -1,5 +1,5 @@
-//! The header: which event types a log may hold and how large they are. The
-//! only version information in front of the data, and the only source of sizes.
+//! The header: which event types a log may hold and how large they are. The only version information before the data,
+//! and the only source of sizes.
 
 use super::error::EventlogError;
 
@@ -11,7 +11,7 @@ const TYPES_END: u32 = 0x6865_7465;
 const HEADER_END: u32 = 0x6864_7265;
 const DATA_BEGIN: u32 = 0x6461_7462;
 
-/// Payload size of an event type, as its log declares it.
+/// Payload size of an event type, as declared by its log.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Size {
     /// Every event has exactly this many payload bytes.
@@ -25,7 +25,7 @@ pub enum Size {
 pub struct EventType {
     pub tag: u16,
     pub size: Size,
-    /// The log's own words for it.
+    /// The log's description of it.
     pub description: String,
 }
 
@@ -38,8 +38,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Parses a header from the first bytes of a log; needs all of it.
-    /// After [`EventlogError::HeaderCut`], more bytes may help.
+    /// Parses a header from the first bytes of a log, which must contain all of it. After
+    /// [`EventlogError::HeaderCut`], more bytes may help.
     pub fn parse(bytes: &[u8]) -> Result<Header, EventlogError> {
         let magic = HEADER_BEGIN.to_be_bytes();
         let start = bytes.get(..magic.len()).unwrap_or(bytes);
@@ -75,7 +75,7 @@ impl Header {
         }
     }
 
-    /// What the log says of `tag`; `None` where it does not declare it.
+    /// The log's declaration of `tag`; `None`: it has none.
     pub fn declared(&self, tag: u16) -> Option<&EventType> {
         let index = *self.by_tag.get(usize::from(tag))?;
         self.types.get(usize::from(index).checked_sub(1)?)

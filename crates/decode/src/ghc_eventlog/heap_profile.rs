@@ -1,10 +1,8 @@
-//! Heap profiles in a log: names for the labels of their samples, and the events that the
-//! records stand for.
+//! Heap profiles in a log: names for the labels of their samples, and the events of their records.
 //!
-//! The runtime posts them into its global buffer. Labels are gathered from its blocks
-//! before the stream: so names do not depend on which thread scans what, and what comes
-//! behind a label is known too. Owns the bound on labels. Refuses biographical samples: they are
-//! all posted at the end, of moments long past.
+//! The runtime posts them into its global buffer. Labels are gathered from its blocks before the stream, so names do
+//! not depend on which thread scans what, and labels that come later are known too. Owns the limit of labels. Refuses
+//! biographical samples: they are all posted at the end, for moments long past.
 
 use super::header::Header;
 use super::index::Block;
@@ -16,13 +14,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Labels told apart; those that come later have no name.
+/// Limit of distinct labels; later ones have no name.
 pub(super) const LABELS_MAX: usize = 1 << 15;
-/// Bytes of a label that count.
+/// Longest part of a label that is used, in bytes.
 const LABEL_MAX: usize = 256;
-/// What a sample without a cost centre is called.
+/// Name for samples without a cost centre.
 const NO_CENTRE: &str = "(no cost centre)";
-/// A label of no characters: the empty name is nobody's.
+/// Name for an empty label: the empty name stands for no label.
 const NO_TEXT: &str = "(empty)";
 
 /// The labels of a log's heap profiles.
@@ -31,17 +29,17 @@ pub(super) struct Labels {
     names: Names,
     by: Option<Breakdown>,
     texts: HashMap<Box<[u8]>, NameId>,
-    /// By the innermost cost centre; `None`: of none.
+    /// By the innermost cost centre; `None`: without one.
     centres: HashMap<Option<u32>, NameId>,
 }
 
 impl Labels {
-    /// Their names.
+    /// The names of the labels.
     pub(super) fn names(&self) -> &Names {
         &self.names
     }
 
-    /// Takes note of a label; all records of a log come by.
+    /// Registers the label of a record; called for all records of a log.
     pub(super) fn gather(&mut self, record: &Record<'_>) {
         let full = self.texts.len() + self.centres.len() >= LABELS_MAX;
         match *record {
@@ -63,7 +61,7 @@ impl Labels {
         }
     }
 
-    /// Gives labels that are numbers the names that the log has for them.
+    /// Names labels that are numbers, where the log has names for them.
     pub(super) fn resolve(&mut self, header: &Header, blocks: &[Block], sources: &[Arc<dyn ReadAt>], has_ipe: bool) {
         let addresses = match self.by {
             Some(Breakdown::InfoTable) if has_ipe => self.addresses(),
@@ -97,7 +95,7 @@ impl Labels {
         self.texts.keys().filter_map(|raw| address(raw)).collect()
     }
 
-    /// The event that `record` stands for.
+    /// The event of `record`.
     pub(super) fn event(&self, record: &Record<'_>) -> Option<HeapProfile> {
         Some(match *record {
             Record::HeapProfBegin { breakdown: code, .. } => HeapProfile::By(breakdown(code)),
@@ -114,7 +112,7 @@ impl Labels {
     }
 }
 
-/// GHC's number for it.
+/// The breakdown with GHC's number `code`.
 fn breakdown(code: u32) -> Breakdown {
     match code {
         1 => Breakdown::CostCentre,
@@ -145,14 +143,14 @@ fn text(label: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// What made the objects of an info table, as its provenance says: what they are, and
-/// where in the source that is. Tables without a place are called as the linker does.
+/// Describes an info table by its provenance: what its objects are, and where in the source they are made. Tables
+/// without a location are named as the linker does.
 fn origin([table, closure, ty, label, module, place]: [&[u8]; 6]) -> String {
     if label.is_empty() {
         let table = table.strip_suffix(b"_info").unwrap_or(table);
         return format!("{}.{}", text(module), text(table));
     }
-    // The runtime's numbers of closure types, as they are since 9.2.
+    // The runtime's numbers of closure types since 9.2.
     let kind = match std::str::from_utf8(closure).ok().and_then(|number| number.parse().ok()) {
         Some(8..=14) => "function ",
         Some(15..=22) => "thunk ",

@@ -1,5 +1,4 @@
-//! From GHC's records to the neutral vocabulary: which tags a set of classes
-//! needs, and what each of them means.
+//! GHC's records in the neutral vocabulary: which tags a set of classes needs, and what each of them means.
 
 use super::record::Record;
 use super::tags::*;
@@ -8,22 +7,22 @@ use rtscope_model::{BlockedOn, Class, Classes, Counter, GreenThread, LaneId, Sto
 
 /// What the scanner does with a record of some tag.
 pub(super) mod action {
-    /// Count it.
+    /// Count the record.
     pub const SKIP: u8 = 0;
-    /// Account green-thread time; maybe emit.
+    /// Account green-thread time and perhaps emit an event.
     pub const RUN: u8 = 1;
     pub const STOP: u8 = 2;
-    /// Decode and import.
+    /// Decode and import the record.
     pub const IMPORT: u8 = 3;
-    /// Import, and give out a pending stop first.
+    /// Import, and emit a pending stop first.
     pub const FLUSH: u8 = 4;
-    /// Import, give out a pending stop first, and let the next run out.
+    /// Import, emit a pending stop first, and emit the next run.
     pub const EDGE: u8 = 5;
     /// A block marker inside a block.
     pub const MARKER: u8 = 6;
 }
 
-/// The class whose folds need `tag`, beside green threads.
+/// The class whose folds need `tag`, in addition to green threads.
 fn class(tag: u16) -> Option<Class> {
     Some(match tag {
         GC_START | GC_END | REQUEST_SEQ_GC | REQUEST_PAR_GC | GC_IDLE | GC_WORK | GC_DONE | GC_GLOBAL_SYNC => {
@@ -46,22 +45,22 @@ fn class(tag: u16) -> Option<Class> {
     })
 }
 
-/// Whether folds of `classes` want what [`import`] makes of `tag`.
+/// Whether folds of `classes` need the events that [`import`] makes of `tag`.
 pub(super) fn wanted(tag: u16, classes: Classes) -> bool {
-    // A thread that leaves its lane is an edge as well: nothing runs there next.
+    // A thread that leaves its lane is an edge too: nothing runs there next.
     let edge = tag == MIGRATE_THREAD && classes.has(Class::GreenEdges);
     edge || class(tag).is_some_and(|class| classes.has(class))
 }
 
-/// What the scanner does with `tag` when `classes` are asked for.
+/// What the scanner does with `tag` when `classes` are requested.
 pub(super) fn plan(tag: u16, classes: Classes) -> u8 {
     let edges = classes.has(Class::GreenEdges) && !classes.has(Class::Green);
     match tag {
         RUN_THREAD => action::RUN,
         STOP_THREAD => action::STOP,
         BLOCK_MARKER => action::MARKER,
-        // The leader posts HEAP_ALLOCATED for every capability while it holds
-        // them all: in a sequential collection the only trace on the others.
+        // The leader posts HEAP_ALLOCATED for every capability while it holds them all: the only trace of a
+        // sequential collection on the other capabilities.
         GC_START | GC_END | GC_DONE | HEAP_ALLOCATED if edges => action::EDGE,
         _ if edges && matches!(class(tag), Some(Class::Collection | Class::Figures | Class::Heap)) => action::FLUSH,
         _ if wanted(tag, classes) => action::IMPORT,
@@ -69,8 +68,7 @@ pub(super) fn plan(tag: u16, classes: Classes) -> u8 {
     }
 }
 
-/// Hands the events that `record` stands for to `emit`, with the lane they are
-/// about: `lane` is the block's.
+/// Passes the events of `record` to `emit`, with their lane; `lane` is the block's.
 pub(super) fn import(record: &Record<'_>, lane: LaneId, mut emit: impl FnMut(LaneId, Runtime)) {
     if let Some(event) = collection(record) {
         emit(lane, event);
@@ -122,7 +120,7 @@ pub(super) fn import(record: &Record<'_>, lane: LaneId, mut emit: impl FnMut(Lan
         Record::CapDelete { cap } => emit(LaneId(cap), Runtime::LaneDeleted),
         Record::CapDisable { cap } => emit(LaneId(cap), Runtime::LaneDisabled),
         Record::CapEnable { cap } => emit(LaneId(cap), Runtime::LaneEnabled),
-        // A kernel thread id has 22 bits; another value can only be damage.
+        // A kernel thread id has 22 bits; larger values are damage.
         Record::TaskCreate { cap, tid, .. } => {
             if let Ok(tid) = u32::try_from(tid) {
                 emit(LaneId(cap), Runtime::TaskCreated(Tid(tid)));
@@ -152,7 +150,7 @@ fn collection(record: &Record<'_>) -> Option<Runtime> {
     })
 }
 
-/// A green thread's stop, by GHC's status.
+/// The stop of a green thread, by GHC's status.
 pub(super) fn stopped(thread: u32, status: u16, info: u32) -> Runtime {
     let reason = match status {
         1..=3 => StopReason::Yielded,

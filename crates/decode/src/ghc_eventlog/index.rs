@@ -1,7 +1,6 @@
-//! The block index: which bytes belong to which capability and which time.
-//! Walks the chain of block markers without decoding events, and finds its way
-//! again behind damage. Refuses to look inside blocks, except for a marker that
-//! should not be there.
+//! The block index: which bytes belong to which capability and time. Walks the chain of block markers without
+//! decoding events, and resynchronises after damage. Refuses to look inside blocks, except for a marker that should
+//! not be there.
 
 use super::frame::{FrameTable, NoFrame};
 use super::header::Header;
@@ -12,21 +11,21 @@ use std::cell::OnceCell;
 use std::io;
 use std::sync::Arc;
 
-/// Bytes of a block marker, tag and time included.
+/// Size of a block marker, including tag and time.
 pub(super) const MARKER: usize = 24;
 /// Capability number of the global buffer.
 pub(super) const GLOBAL: u16 = u16::MAX;
-/// Largest block taken on its own word: the runtime's buffers have 2 MiB.
+/// Largest block size that is believed without further evidence: the runtime's buffers have 2 MiB.
 const BLOCK_MAX: u64 = 16 << 20;
-/// Capability numbers above this are not believed while searching for a marker.
+/// Capability numbers above this are not believed in the search for a marker.
 const CAP_MAX: u16 = 1024;
-/// Records behind a marker that have to be some before it is believed, and bytes that are read for them.
+/// How many valid records must follow a marker before it is believed, and how many bytes are read for them.
 const RECORDS: usize = 8;
 const RECORDS_BYTES: u64 = 64 << 10;
-/// A stamp may lie this much before its buffer was opened (stamps taken before
-/// a buffer was written and posted after it) …
+/// A stamp may lie this much before its buffer was opened (stamps taken before a buffer was written and posted
+/// after it) …
 pub(super) const EARLY_NS: u64 = 10_000_000_000;
-/// … and this much behind the moment it was closed.
+/// … and this much after it was closed.
 pub(super) const LATE_NS: u64 = 1_000_000_000;
 /// No buffer is open for longer.
 const YEAR_NS: u64 = 32_000_000_000_000_000;
@@ -34,19 +33,19 @@ const YEAR_NS: u64 = 32_000_000_000_000_000;
 /// One block.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Block {
-    /// Capability; 65535 for the global buffer.
+    /// Capability; 65535: the global buffer.
     pub cap: u16,
-    /// Which source holds it: 0 the log, else one of the unflushed buffers.
+    /// The source that holds it: 0 the log, else one of the unflushed buffers.
     pub(super) source: u16,
     /// Whether it ends where its marker says.
     pub(super) end: BlockEnd,
     /// When its buffer was opened.
     pub t_open: u64,
-    /// When its buffer was closed; 0 where it was not.
+    /// When its buffer was closed; 0: never.
     pub t_end: u64,
-    /// Where its marker starts, bytes from the start of its source.
+    /// Offset of its marker, in bytes from the start of its source.
     pub offset: u64,
-    /// Bytes that are there, marker included.
+    /// Size of the part that is present, including the marker.
     pub len: u32,
 }
 
@@ -55,7 +54,7 @@ impl Block {
         self.offset + u64::from(self.len) == at
     }
 
-    /// No bytes at all.
+    /// An empty block.
     pub(super) const NONE: Block =
         Block { cap: GLOBAL, source: 0, end: BlockEnd::Open, t_open: 0, t_end: 0, offset: 0, len: 0 };
 }
@@ -65,13 +64,13 @@ impl Block {
 pub(super) enum BlockEnd {
     /// Where its marker says.
     Whole,
-    /// The source ends inside it; so many bytes are missing.
+    /// Its source ends inside it; this many bytes are missing.
     Cut(u32),
     /// It was never closed: a copied buffer, or the marker's size is unusable.
     Open,
 }
 
-/// A marker as it stands in the bytes.
+/// The fields of a marker.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Marker {
     pub(super) time: u64,
@@ -90,12 +89,12 @@ impl Marker {
         Some(Marker { time: fields.u64()?, size: fields.u32()?, end_time: fields.u64()?, cap: fields.u16()? })
     }
 
-    /// Closed, and nothing in it contradicts itself.
+    /// The block was closed, and its fields are consistent.
     pub(super) fn is_closed(&self) -> bool {
         self.size as usize >= MARKER && self.end_time >= self.time && self.end_time != 0 && self.has_cap()
     }
 
-    /// Opened and never closed.
+    /// The block was opened and never closed.
     fn is_open(&self) -> bool {
         self.size == 0 && self.end_time == 0 && self.has_cap()
     }
@@ -105,15 +104,14 @@ impl Marker {
     }
 }
 
-/// What a walk over the chain found.
+/// The result of a walk over the chain.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chain {
     pub(super) blocks: Arc<Vec<Block>>,
     pub(super) losses: Vec<RawLoss>,
-    /// Where the walk can go on when the source has grown.
+    /// Where the walk can continue when the source has grown.
     pub(super) resume: u64,
-    /// How many blocks and losses will hold then: what was found behind
-    /// `resume` is only what the end of the source made of it.
+    /// How many blocks and losses will stay then: those found after `resume` only result from the end of the source.
     settled: (usize, usize),
     /// The end-of-data mark was seen.
     pub(super) ended: bool,
@@ -125,7 +123,7 @@ pub(super) struct Walk<'a> {
     size: u64,
     chain: &'a mut Chain,
     header: &'a Header,
-    /// Made where a marker is searched for.
+    /// Built when a marker is searched for.
     table: OnceCell<FrameTable>,
 }
 
@@ -135,7 +133,7 @@ impl Chain {
         Chain { resume: data, ..Chain::default() }
     }
 
-    /// Extends the index with what lies in `source` from `self.resume` on; `header` is the log's.
+    /// Extends the index with the part of `source` after `self.resume`; `header` is the log's.
     pub(super) fn extend(&mut self, source: &dyn ReadAt, header: &Header) -> io::Result<()> {
         let size = source.size()?;
         let (blocks, losses) = self.settled;
@@ -149,7 +147,7 @@ impl Chain {
         self.settled.0
     }
 
-    /// Forgets all of these but the last, which the walk goes on from; gives how many are left.
+    /// Forgets all settled blocks but the last, where the walk continues; returns how many are left.
     pub(super) fn forget(&mut self) -> usize {
         let last = self.settled.0.saturating_sub(1);
         Arc::make_mut(&mut self.blocks).drain(..last);
@@ -173,7 +171,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Takes in what stands at `at`; gives where to go on.
+    /// Processes the marker or end at `at`; returns where to continue.
     fn step(&mut self, at: u64) -> io::Result<u64> {
         let mut head = [0; MARKER];
         let count = self.source.read_full(&mut head, at)?;
@@ -253,7 +251,7 @@ impl Walk<'_> {
         Ok(next)
     }
 
-    /// Whether what stands at `at` may stand behind a block.
+    /// Whether the bytes at `at` can follow a block.
     fn may_follow(&self, at: u64) -> io::Result<bool> {
         let mut head = [0; MARKER];
         let count = self.source.read_full(&mut head, at)?;
@@ -262,7 +260,8 @@ impl Walk<'_> {
         Ok(cut_marker || head.starts_with(&[0xff, 0xff]) || sane(head).is_some())
     }
 
-    /// The next sane marker in `[from, to)` that a sane one, or the end, follows, with records behind it.
+    /// The next sane marker in `[from, to)` that has records after it and is followed by another sane marker
+    /// or the end.
     fn search(&self, from: u64, to: u64) -> io::Result<Option<u64>> {
         let mut window = vec![0; 64 << 10];
         let mut at = from;
@@ -294,8 +293,8 @@ impl Walk<'_> {
         Ok(end > self.size || self.may_follow(end)?)
     }
 
-    /// Whether records stand behind a marker, of its time: bytes of events can look like a marker, and
-    /// megabytes of them are searched where a log ends inside a block.
+    /// Whether records with plausible times follow a marker: bytes of events can look like a marker, and megabytes of
+    /// them are searched where a log ends inside a block.
     fn holds_records(&self, at: u64, marker: Marker) -> io::Result<bool> {
         let inside = if marker.size == 0 { u64::MAX } else { u64::from(marker.size) - MARKER as u64 };
         if inside == 0 {
@@ -337,7 +336,7 @@ impl Walk<'_> {
     }
 }
 
-/// A marker that can be believed without knowing what stands before it.
+/// A marker that can be believed without knowing what precedes it.
 fn sane(bytes: &[u8]) -> Option<Marker> {
     const CENTURY_NS: u64 = 3_200_000_000_000_000_000;
     let marker = Marker::parse(bytes)?;

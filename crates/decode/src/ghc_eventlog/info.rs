@@ -1,5 +1,5 @@
-//! What a log says about the program as a whole: read from the global buffer's
-//! blocks in front of the stream, so that it is known before the first event.
+//! What a log says about the whole program. Read from the global buffer's blocks before the stream, so that it is
+//! known before the first event.
 
 use super::frame::{Next, RecordReader};
 use super::header::Header;
@@ -11,45 +11,44 @@ use rtscope_model::runtimes::GHC;
 use rtscope_model::{Exported, LogTime};
 use std::sync::Arc;
 
-/// A pairing of the log's clock with `CLOCK_REALTIME`, as the runtime took it.
+/// A pairing of the log's clock with `CLOCK_REALTIME`, made by the runtime.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct WallClock {
-    /// The log's clock.
+    /// Time on the log's clock.
     pub log: LogTime,
     /// Nanoseconds since 1970 (the runtime's own resolution is 1 us up to 9.x).
     pub realtime_ns: u64,
 }
 
-/// What a log says about the program as a whole. A field that the log does not
-/// hold is `None` or empty.
+/// What a log says about the whole program. Fields that the log does not contain are `None` or empty.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Info {
     /// "GHC-9.10.3 rts_thr", as written.
     pub rts_identifier: Option<String>,
     /// "9.10.3".
     pub version: Option<String>,
-    /// "thr", "thr_l", "" for the plain way.
+    /// "thr", "thr_l", or "" for the vanilla way.
     pub way: Option<String>,
-    /// Program name and arguments, the runtime's flags among them.
+    /// Program name and arguments, including the runtime's flags.
     pub args: Vec<String>,
     /// Every pid that wrote into this log, each in the program's own namespace; more than one: mixed processes.
     pub pids: Vec<u32>,
-    /// First pairing of clocks.
+    /// First pairing of the clocks.
     pub wall_clock: Option<WallClock>,
     /// Heap parameters.
     pub heap: Option<HeapInfo>,
-    /// It says which code came from where (info provenance).
+    /// The log says which code came from where (info provenance).
     pub has_ipe: bool,
 }
 
 const IPE_MAX: usize = 1 << 16;
-/// The log has the address of the table, behind which its code lies: 16 bytes, as
-/// far as logs of 9.6 to 9.10 were compared with symbols (a profiled runtime's are larger).
+/// The log has the address of the info table; its code follows after 16 bytes, as far as logs of 9.6 to 9.10 were
+/// compared with symbols (a profiled runtime's tables are larger).
 const INFO_TABLE: u64 = 16;
 const WINDOW: usize = 64 << 10;
 
 impl Info {
-    /// The same in the form that all logs have in common.
+    /// These facts in the form that all logs share.
     pub(super) fn facts(&self) -> Exported {
         Exported {
             family: Some(GHC.id.to_owned()),
@@ -63,8 +62,8 @@ impl Info {
         }
     }
 
-    /// Reads the global blocks among `blocks`, whose records `also` sees too. Also
-    /// whether the last of them holds the end-of-data mark, as in logs of 9.2 and later.
+    /// Reads the global blocks among `blocks`; `also` gets their records too. Also returns whether the last of them
+    /// holds the end-of-data mark, as in logs of 9.2 and later.
     pub(super) fn scan(
         header: &Header,
         blocks: &[Block],
@@ -79,7 +78,7 @@ impl Info {
         (info, ended)
     }
 
-    /// What the log calls code in the ranges `wanted`, which are sorted.
+    /// The log's names for code in the sorted ranges `wanted`.
     pub(super) fn ipe(
         header: &Header,
         blocks: &[Block],
@@ -129,8 +128,8 @@ impl Info {
     }
 }
 
-/// Hands on the records of all blocks of the global buffer. Gives whether an end-of-data
-/// mark ended the last of them.
+/// Passes on the records of all blocks of the global buffer. Returns whether the last of them ended with
+/// an end-of-data mark.
 pub(super) fn each_global(
     header: &Header,
     blocks: &[Block],
@@ -147,8 +146,8 @@ pub(super) fn each_global(
     ended
 }
 
-/// Hands on the records of a block of the global buffer. Damage inside the block
-/// ends it: the stream reports it. Gives whether an end-of-data mark did.
+/// Passes on the records of a block of the global buffer, up to damage inside the block; the stream reports that.
+/// Returns whether the block ended with an end-of-data mark.
 fn global(
     header: &Header,
     block: &Block,

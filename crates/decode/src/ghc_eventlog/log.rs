@@ -1,4 +1,4 @@
-//! Eventlogs as one of the formats of logs.
+//! Eventlogs as one of the log formats.
 
 use super::growing::Growing;
 use super::stream::Stream;
@@ -9,11 +9,11 @@ use crate::source::ReadAt;
 use rtscope_model::{Classes, ClockMap, Event, LogTime, Names, TypeCount};
 use std::sync::Arc;
 
-/// A log on its own is read with every run of its green threads up to this size: most
-/// of such a log is made of them, and taking each costs ten times what skipping does.
+/// A log on its own is read with every run of its green threads up to this size: most of such a log consists of them,
+/// and processing each costs ten times as much as skipping it.
 const GREEN_BYTES_MAX: u64 = 64 << 20;
 
-/// The format.
+/// The format of GHC eventlogs.
 pub struct Format;
 
 impl LogFormat for Format {

@@ -1,12 +1,11 @@
 //! GHC eventlogs, 7.2 to 9.14, by the sizes that each log's own header declares.
 //!
-//! Owns the format: header, framing, blocks, records, and the importer that
-//! turns records into [`rtscope_model::Event`]. Refuses to analyse: a pause is
-//! made elsewhere. Source: the runtime's `rts/eventlog/EventLog.c`, `rts/Trace.c`
-//! and `rts/Stats.c`, read at 9.0, 9.6 and 9.10.
+//! Owns the format: header, framing, blocks, records, and the importer that turns records into
+//! [`rtscope_model::Event`]. Refuses to analyse: pauses are made elsewhere. Source: the runtime's
+//! `rts/eventlog/EventLog.c`, `rts/Trace.c` and `rts/Stats.c`, read at 9.0, 9.6 and 9.10.
 //!
-//! [`Eventlog::open`] indexes a log, [`Eventlog::stream`] gives its events in
-//! time order in bounded memory, and says what was counted and lost.
+//! [`Eventlog::open`] indexes a log. [`Eventlog::stream`] returns its events in time order in bounded memory, and
+//! reports what was counted and lost.
 
 #[cfg(any(test, feature = "testing"))]
 pub mod builder;

@@ -1,17 +1,15 @@
-//! Who scans which block when. Blocks are started in the order in which the
-//! merge will need them, by any worker, several of one lane at a time; what
-//! they give is queued per block, and a block whose queue would grow beyond the
-//! budget is parked. The reader of the stream works too while it waits.
+//! Schedules the scans of blocks. Any worker may start a block; blocks start in the order in which the merge will
+//! need them, several of one lane at a time. Their items are queued per block, and a block whose queue would exceed
+//! the budget is parked. The reader of the stream scans too while it waits.
 //!
-//! Progress: the block that the reader waits for may always take a step while
-//! its queue is empty, whatever the budget.
+//! Progress: the block that the reader waits for may always take a step while its queue is empty, whatever the budget.
 
 use super::index::Block;
 use super::scan::{BlockScan, Item, Leaves, Plan, Scratch, Step};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Blocks started and not yet read to their end, beyond one per lane.
+/// Limit of blocks started and not yet read to their end, beyond one per lane.
 const BUDGET_BLOCKS: usize = 512;
 
 /// Blocks of one lane, in time order.
@@ -19,7 +17,7 @@ pub(super) struct LaneBlocks {
     pub(super) cap: u16,
     /// Indices into `blocks`.
     pub(super) order: Vec<u32>,
-    /// Every lane's.
+    /// Blocks of all lanes.
     pub(super) blocks: Arc<Vec<Block>>,
 }
 
@@ -34,7 +32,7 @@ impl LaneBlocks {
         (before.t_end != 0).then(|| this.t_open.checked_sub(before.t_end)).flatten()
     }
 
-    /// No event of block `seq` is expected before this moment.
+    /// No event of block `seq` is expected before this time.
     pub(super) fn bound(&self, seq: usize) -> Option<u64> {
         let open = self.get(seq)?.t_open;
         let before = seq.checked_sub(1).and_then(|seq| self.get(seq)).map_or(0, |block| block.t_end);
@@ -81,7 +79,7 @@ impl Queue {
 #[derive(Default)]
 struct State {
     queues: Vec<Queue>,
-    /// Next of [`Pool::order`] to start.
+    /// Index in [`Pool::order`] of the next block to start.
     next: usize,
     parked: BTreeSet<(u64, Place)>,
     queued: usize,
@@ -93,11 +91,11 @@ struct State {
     counts: Vec<u64>,
 }
 
-/// See the module.
+/// The scans of a stream's blocks and their queues.
 pub(super) struct Pool {
     pub(super) plan: Plan,
     pub(super) lanes: Vec<LaneBlocks>,
-    /// Tags whose counts are gathered.
+    /// Tags whose records are counted.
     tags: Vec<u16>,
     order: Vec<Place>,
     state: Mutex<State>,
@@ -113,7 +111,7 @@ enum Job {
 /// What the reader gets at once.
 pub(super) struct Chunk {
     pub(super) items: Vec<Item>,
-    /// The block ended with these items.
+    /// Present where the block ended with these items.
     pub(super) end: Option<Leaves>,
 }
 
@@ -130,7 +128,7 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the workers to end.
+    /// Asks the workers to stop.
     pub(super) fn stop(&self) {
         self.lock().stopping = true;
         self.work.notify_all();
@@ -141,7 +139,7 @@ impl Pool {
         self.tags.iter().copied().zip(self.lock().counts.iter().copied()).collect()
     }
 
-    /// A worker's life.
+    /// The loop of a worker.
     pub(super) fn worker(&self) {
         let mut scratch = Scratch::new();
         let mut state = self.lock();
@@ -185,7 +183,7 @@ impl Pool {
         (place, Box::new(BlockScan::new(block, wrote_ns, &self.plan, &mut scratch.counts)))
     }
 
-    /// Takes over what a step gave. Gives the scan back if it may go on at once.
+    /// Queues the items of a step. Returns the scan if it may continue at once.
     fn publish(
         &self,
         state: &mut State,
@@ -221,7 +219,7 @@ impl Pool {
         back
     }
 
-    /// Wakes a worker, where it finds enough to do: a quarter of what may be queued. To wake one for each piece that is
+    /// Wakes a worker, if there is enough to do: a quarter of the queue's budget is free. Waking one for each piece
     /// taken costs more than the piece.
     fn wake(&self, state: &State) {
         if state.idle > 0 && state.queued <= self.plan.budget_items / 4 * 3 {
@@ -229,7 +227,7 @@ impl Pool {
         }
     }
 
-    /// What to do next, for a worker or for the waiting reader.
+    /// The next job, for a worker or for the waiting reader.
     fn pick(&self, state: &mut State) -> Option<Job> {
         if let Some(job) = state.wanted.and_then(|lane| self.pick_wanted(state, lane)) {
             return Some(job);
@@ -267,8 +265,7 @@ impl Pool {
         (exists && state.start(place, 0)).then_some(Job::Start(place))
     }
 
-    /// The next piece of `lane`; works or waits until there is one. `None`
-    /// behind its last block.
+    /// The next piece of `lane`; works or waits until there is one. `None`: after its last block.
     pub(super) fn next(&self, lane: u16, scratch: &mut Scratch) -> Option<Chunk> {
         let blocks = self.lanes.get(usize::from(lane))?.order.len();
         let mut state = self.lock();
@@ -321,7 +318,7 @@ impl State {
         }
     }
 
-    /// Whether the reader cannot go on before `place` gives something.
+    /// Whether the reader is waiting for items of `place`.
     fn is_awaited(&self, place: Place) -> bool {
         self.wanted == Some(place.lane)
             && self.queues.get(usize::from(place.lane)).is_some_and(|queue| {
@@ -349,8 +346,8 @@ impl State {
     }
 }
 
-/// Every block, in the order in which a merge by time needs them. Within a
-/// lane the order of the log holds, whatever its stamps.
+/// Every block, in the order in which a merge by time needs them. Within a lane the log's order is kept,
+/// whatever its stamps.
 fn merge_order(lanes: &[LaneBlocks]) -> Vec<Place> {
     let mut keyed = Vec::with_capacity(lanes.iter().map(|lane| lane.order.len()).sum());
     for (index, lane) in lanes.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! One event in the runtime's own vocabulary, its payload borrowed. Refuses to
-//! interpret: what a record means for lanes and pauses is the importer's.
+//! One event in the runtime's own vocabulary, with its payload borrowed. Refuses to interpret: the importer knows
+//! what a record means for lanes and pauses.
 
 use super::fields::Fields;
 use super::tags::table;
 
-/// Numbers packed in a payload (cost centre ids).
+/// Packed numbers of a payload (cost centre ids).
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Ids<'a>(&'a [u8]);
 
@@ -15,7 +15,7 @@ impl<'a> Ids<'a> {
     }
 }
 
-/// Texts packed in a payload, each ended by a NUL (the last one maybe not).
+/// Packed texts of a payload, each ended by a NUL (perhaps except the last).
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Texts<'a>(&'a [u8]);
 
@@ -37,20 +37,20 @@ pub struct GcStats {
     pub slop_bytes: u64,
     pub fragmentation_bytes: u64,
     pub threads: u32,
-    /// Most bytes copied by one thread.
+    /// Largest number of bytes copied by one thread.
     pub copied_max_bytes: u64,
     /// Bytes copied by all threads of a parallel collection.
     pub copied_total_bytes: u64,
-    /// From 8.4.
+    /// Bytes copied in balance between threads; since 8.4.
     pub copied_balanced_bytes: Option<u64>,
 }
 
 /// Heap parameters (tag 52), posted once.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct HeapInfo {
-    /// Configured generations.
+    /// Number of configured generations.
     pub generations: u16,
-    /// Heap limit in bytes; 0: none.
+    /// Heap limit in bytes; 0: no limit.
     pub limit_bytes: u64,
     /// Allocation area per capability (`-A`), bytes.
     pub nursery_bytes: u64,
@@ -58,8 +58,8 @@ pub struct HeapInfo {
     pub block_bytes: u64,
 }
 
-/// What fields hold in the table of event types, as types and as they are read: `text` ends with a NUL, `last` there or
-/// with the payload, `rest` takes what is left; a `maybe` is missing in what some versions write.
+/// The types and readers of fields, by the names used in the table of event types: `text` ends with a NUL, `last`
+/// with a NUL or with the payload, `rest` takes what is left; a `maybe` is missing in some versions.
 macro_rules! field {
     (type $life:lifetime u32_maybe) => { Option<u32> };
     (type $life:lifetime u64_maybe) => { Option<u64> };
@@ -89,7 +89,7 @@ macro_rules! records {
         #[derive(Copy, Clone, Eq, PartialEq, Debug)]
         pub enum Record<'a> {
             $($record $({ $($field: field!(type 'a $kind)),* })? $(($inner))?,)*
-            /// A type that this decoder does not know, or a payload too short for its type.
+            /// A type that this decoder does not know, or a payload that is too short for its type.
             Unknown { tag: u16, payload: &'a [u8] },
         }
 
@@ -105,9 +105,8 @@ macro_rules! records {
 table!(records);
 
 impl<'a> Record<'a> {
-    /// Decodes one payload, framed by the log's own sizes. Bytes behind the
-    /// known fields are ignored; a payload that is too short gives
-    /// [`Record::Unknown`].
+    /// Decodes one payload, framed by the log's own sizes. Bytes after the known fields are ignored; a payload that
+    /// is too short gives [`Record::Unknown`].
     pub fn decode(tag: u16, payload: &'a [u8]) -> Record<'a> {
         known(tag, Fields::new(payload)).unwrap_or(Record::Unknown { tag, payload })
     }
@@ -138,7 +137,7 @@ fn gc_stats(mut f: Fields<'_>) -> Option<GcStats> {
     })
 }
 
-/// 13 bytes of payload hold the block size as a power of two, 14 bytes in bytes.
+/// A payload of 13 bytes has the block size as a power of two, one of 14 bytes in bytes.
 fn block_bytes(f: &mut Fields<'_>) -> Option<u64> {
     if f.len() < 14 { 1u64.checked_shl(u32::from(f.u8()?)) } else { f.u16().map(u64::from) }
 }

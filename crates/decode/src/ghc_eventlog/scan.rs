@@ -1,9 +1,8 @@
-//! One block, a window at a time: counts every record, accounts green-thread
-//! time, and keeps what the asked classes need. The hot path of the decoder.
+//! Scans one block, a window at a time: counts every record, accounts green-thread time, and keeps what the requested
+//! classes need. The hot path of the decoder.
 //!
-//! State that reaches over a block's border (an open run, a stop that waits for
-//! a collection) is left unresolved here and settled by the reader of the lane,
-//! so that blocks can be scanned in any order.
+//! State that crosses a block's border (an open run, a stop that waits for a collection) is left unresolved here and
+//! settled by the reader of the lane, so that blocks can be scanned in any order.
 
 use super::frame::{Frame, FrameTable, IPE_MAX, NoFrame, RECORD_HEAD};
 use super::heap_profile::Labels;
@@ -16,14 +15,14 @@ use rtscope_model::event::Runtime;
 use rtscope_model::{Class, Classes, GreenThread, LaneId, LossKind};
 use std::sync::Arc;
 
-/// How many items back a late stamp may be put in its place.
+/// How many items back a late stamp may be moved.
 pub(super) const REORDER: usize = 32;
-/// Behind this many bytes of records no late stamp is expected any more.
+/// After this many bytes of records no late stamp is expected.
 const SETTLED_BYTES: u64 = 4096;
-/// Bytes read at once.
+/// Bytes read at once, at most.
 const WINDOW: usize = 128 << 10;
-/// The least of them. Where nearly every record gives an item, a step is full before its window is used up, and the rest
-/// would be read again.
+/// Bytes read at once, at least. Where nearly every record gives an item, a step is full before its window is used
+/// up, and the rest would be read again.
 const WINDOW_MIN: usize = 4 << 10;
 
 /// One event on the log's clock, before its lane has settled it.
@@ -38,13 +37,12 @@ pub(super) struct Item {
 /// What the lane's reader has to settle.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub(super) enum Rule {
-    /// Nothing.
+    /// Nothing to settle.
     Plain,
-    /// The block's first run: only wanted if the block before ended behind a
-    /// collection that no run has followed.
+    /// The block's first run: only wanted if the block before ended after a collection that no run has followed.
     IfArmed,
-    /// Not an event: a collection without a stop in this block before it. A
-    /// stop that the block before left pending belongs here.
+    /// Not an event: a collection without a stop before it in this block. A stop that the block before left
+    /// pending belongs here.
     TakePending,
 }
 
@@ -64,7 +62,7 @@ impl Pending {
     }
 }
 
-/// Puts `item` at its place among the last [`REORDER`] of `items`, behind equals.
+/// Inserts `item` in time order among the last [`REORDER`] of `items`, after equal times.
 pub(super) fn insert(items: &mut Vec<Item>, item: Item) {
     let len = items.len();
     items.push(item);
@@ -80,25 +78,25 @@ pub(super) fn insert(items: &mut Vec<Item>, item: Item) {
     }
 }
 
-/// From where on `items` have to wait for a stop at `time` that may still
-/// become an event; never more than `most` of them.
+/// Index from which on `items` must wait for a stop at `time` that may still become an event; at most the last `most`
+/// of them wait.
 pub(super) fn held_from(items: &[Item], time: u64, most: usize) -> usize {
     let floor = items.len().saturating_sub(most);
     let tail = items.get(floor..).unwrap_or_default();
     floor + tail.iter().position(|item| item.time > time).unwrap_or(tail.len())
 }
 
-/// What every block scan of one stream shares.
+/// Shared by all block scans of a stream.
 pub(super) struct Plan {
     pub(super) table: FrameTable,
     pub(super) classes: Classes,
     pub(super) labels: Arc<Labels>,
     pub(super) sources: Vec<Arc<dyn ReadAt>>,
-    /// Items in one step at most (a little more where one record gives several).
+    /// Limit of items in one step (slightly more where one record gives several).
     pub(super) step_items: usize,
-    /// Items queued in all before scans are parked.
+    /// Limit of queued items in all, before scans are parked.
     pub(super) budget_items: usize,
-    /// Green edges are asked for, and not every run and stop.
+    /// Green edges are requested, and not every run and stop.
     pub(super) edges: bool,
     pub(super) green: bool,
 }
@@ -123,15 +121,14 @@ impl Scratch {
     }
 }
 
-/// What a block leaves to the one behind it.
+/// What a block leaves to the next one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Leaves {
-    /// A collection was seen, or a run: says whether the next run is wanted.
+    /// Whether the next run is wanted; `None`: the block had no collection and no run.
     pub(super) armed: Option<bool>,
-    /// A stop was seen, or a pending one was given out: what is pending now.
+    /// The stop that is pending now; the outer `None`: the block had no stop, and none became an event.
     pub(super) pending: Option<Option<Pending>>,
-    /// Its last items are far enough from its end that no stamp of the next
-    /// block can belong before them.
+    /// Its last items are far enough from its end that no stamp of the next block can precede them.
     pub(super) settled: bool,
     /// Last stamp.
     pub(super) last: Option<u64>,
@@ -149,14 +146,14 @@ pub(super) enum Step {
 pub(super) struct BlockScan {
     block: Block,
     lane: LaneId,
-    /// Where to go on, and where the block ends, in its source.
+    /// Where to continue, and where the block ends, in its source.
     at: u64,
     end: u64,
-    /// Items that a later stamp may still have to be put before.
+    /// Items that a later stamp may still precede.
     carry: Vec<Item>,
     last_emitted: u64,
     last: u64,
-    /// Stamps from `lo` on, `span` wide, are believed.
+    /// Stamps in a range of `span` from `lo` on are believed.
     lo: u64,
     span: u64,
     strange: u64,
@@ -197,12 +194,12 @@ impl BlockScan {
         scan
     }
 
-    /// What the block leaves, once a step said [`Step::Done`].
+    /// What the block leaves, after [`Step::Done`].
     pub(super) fn into_leaves(self) -> Leaves {
         self.leaves
     }
 
-    /// Scans one window. What is ready lies in `scratch.out` afterwards.
+    /// Scans one window and puts the finished items into `scratch.out`.
     pub(super) fn step(&mut self, plan: &Plan, scratch: &mut Scratch) -> Step {
         scratch.out.clear();
         scratch.out.append(&mut self.carry);
@@ -244,7 +241,7 @@ impl BlockScan {
     ) -> (usize, Option<NoFrame>) {
         let mut at = 0;
         let mut last = self.last;
-        // The last stop, where only the one before a collection is wanted: it is read when that comes.
+        // The last stop, where only the one before a collection is wanted: it is decoded when the collection comes.
         let mut stopped: Option<Frame> = None;
         let stop = loop {
             let frame = match plan.table.frame(bytes, at, whole) {
@@ -352,7 +349,7 @@ impl BlockScan {
         });
     }
 
-    /// What follows from where the scan of a window stopped.
+    /// Decides how to continue after a window was scanned.
     fn after(
         &mut self,
         plan: &Plan,
@@ -369,7 +366,7 @@ impl BlockScan {
                 return Step::More;
             }
             Some(NoFrame::Cut) if !whole => {
-                // One record larger than the window: read more at once.
+                // A record larger than the window: read more at once.
                 let most = if used == 0 { 2 * IPE_MAX } else { WINDOW };
                 self.want = (got * 2).min(most);
                 if used > 0 || got < 2 * IPE_MAX {
@@ -418,7 +415,7 @@ impl BlockScan {
         self.leaves.losses.push(RawLoss { kind, count, from: Some(self.last), to, note });
     }
 
-    /// Keeps back what a later stamp may have to be put before.
+    /// Holds back items that a later stamp may precede.
     fn publish(&mut self, step: Step, out: &mut Vec<Item>) {
         if step == Step::Done {
             return;

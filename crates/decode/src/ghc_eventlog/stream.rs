@@ -1,6 +1,5 @@
-//! The events of a whole log in time order: settles what blocks left open for
-//! their lane, merges the lanes, counts. Refuses to sort beyond the reorder
-//! window: a stamp that comes later than that is delivered late and counted.
+//! The events of a whole log in time order: settles what blocks left open for their lane, merges the lanes, counts.
+//! Refuses to sort beyond the reorder window: a stamp that comes later than that is delivered late and counted.
 
 use super::header::Header;
 use super::index::GLOBAL;
@@ -15,7 +14,7 @@ use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// Events of a log, by (time, lane, position). Ends its threads when dropped.
+/// Events of a log, by (time, lane, position). Stops its threads when dropped.
 pub struct Stream {
     pool: Arc<Pool>,
     workers: Vec<JoinHandle<()>>,
@@ -25,12 +24,12 @@ pub struct Stream {
     heap: BinaryHeap<Reverse<(u64, u16)>>,
     clock: ClockMap,
     name: String,
-    /// Of the log.
+    /// The header of the log.
     pub(super) header: Arc<Header>,
     losses: Losses,
     ended: bool,
     latest: u64,
-    /// Room for an event that is asked for by itself.
+    /// Buffer for events that are requested one by one.
     one: Vec<Event>,
 }
 
@@ -42,14 +41,14 @@ struct Lane {
     at: usize,
     /// Items from here on may still get a predecessor.
     guard: usize,
-    /// Next block.
+    /// Index of the next block.
     seq: usize,
-    /// Nothing of block `seq` was taken in yet.
+    /// No items of block `seq` have been read yet.
     between: bool,
     over: bool,
     armed: bool,
     pending: Option<Pending>,
-    /// Its last stamp.
+    /// The last stamp of the lane.
     last: Option<u64>,
     bytes: u64,
     late: Option<(u64, u64, u64)>,
@@ -63,7 +62,7 @@ impl Lane {
     fn take_in(&mut self, chunk: Chunk, bytes: u64) -> Vec<RawLoss> {
         self.items.drain(..self.at);
         self.at = 0;
-        // To look at all of them first also fetches them from the CPU that made them.
+        // Checking all of them first also fetches them from the CPU that made them.
         if self.items.is_empty() && chunk.items.iter().all(|item| item.rule == Rule::Plain) {
             self.items = chunk.items;
         } else {
@@ -83,7 +82,7 @@ impl Lane {
             losses = self.inherit(leaves);
         }
         if let Some(pending) = self.pending {
-            // The block's scan may itself still hold back as many.
+            // The block's scan may hold back as many itself.
             self.guard = self.guard.min(held_from(&self.items, pending.time, 2 * REORDER));
         }
         losses
@@ -109,8 +108,8 @@ impl Lane {
         leaves.losses
     }
 
-    /// No event of this lane comes before this: its next item, else what the
-    /// next block's marker promises; a stop that is still pending may.
+    /// Lower bound of the lane's next event: its next item, else the time in the next block's marker; a pending stop
+    /// may precede both.
     fn next_time(&self, blocks: &LaneBlocks) -> Option<u64> {
         let next = match self.items.get(self.at) {
             Some(item) => Some(item.time),
@@ -145,8 +144,7 @@ impl Stream {
         for (index, lane) in pool.lanes.iter().enumerate() {
             heap.push(Reverse((lane.bound(0).unwrap_or(0), index as u16)));
         }
-        // The reader scans too: one thread fewer than asked for. A thread that
-        // cannot be started is only missing speed.
+        // The reader scans too: one thread fewer than requested. A thread that cannot be started only costs speed.
         let workers = (1..threads)
             .filter_map(|number| {
                 let pool = Arc::clone(&pool);
@@ -171,12 +169,12 @@ impl Stream {
         }
     }
 
-    /// Names of the labels of heap profiles, all of them from the start.
+    /// Names of the labels of heap profiles, complete from the start.
     pub fn names(&self) -> &Names {
         self.pool.plan.labels.names()
     }
 
-    /// What was counted so far; everything once the stream has ended.
+    /// Counts so far; complete once the stream has ended.
     pub fn tally(&self) -> Tally {
         let by_tag = self.pool.counts().into_iter().filter(|(_, count)| *count > 0).collect();
         Tally {
@@ -207,7 +205,7 @@ impl Stream {
         losses
     }
 
-    /// Gets more of lane `index`; gives its next time or bound, `None` at its end.
+    /// Gets more items of lane `index`; returns its next time or bound, `None` at its end.
     fn fill(&mut self, index: u16) -> Option<u64> {
         let lane = self.lanes.get_mut(usize::from(index))?;
         let blocks = self.pool.lanes.get(usize::from(index))?;
@@ -228,13 +226,13 @@ impl Stream {
         lane.next_time(blocks).or(Some(self.latest))
     }
 
-    /// Appends the next events, in order, until `batch` has `most`. Lanes change places in the heap only where
+    /// Appends the next events, in order, until `batch` has `most`. A lane changes its place in the heap only where
     /// another one comes first.
     pub(super) fn deliver(&mut self, batch: &mut Vec<Event>, most: usize) {
         while batch.len() < most
             && let Some(&Reverse((_, index))) = self.heap.peek()
         {
-            // A heap's second is one of the two that follow its first.
+            // The second element of a heap is one of the two children of the first.
             let others = self.heap.as_slice().iter().skip(1).take(2);
             let second = others.map(|Reverse(key)| *key).min().unwrap_or((u64::MAX, u16::MAX));
             let next = loop {
@@ -257,7 +255,7 @@ impl Stream {
         }
     }
 
-    /// Appends the next event of lane `index`; gives its time or bound after that. `None`: it has to be filled.
+    /// Appends the next event of lane `index`; returns the lane's next time or bound. `None`: it has to be filled.
     fn take(&mut self, index: u16, batch: &mut Vec<Event>) -> Option<Option<u64>> {
         let lane = self.lanes.get_mut(usize::from(index))?;
         let item = lane.take()?;
@@ -290,7 +288,7 @@ impl Drop for Stream {
     fn drop(&mut self) {
         self.pool.stop();
         for worker in self.workers.drain(..) {
-            // A worker that panicked has nothing left to say.
+            // A worker that panicked has nothing left to report.
             let _ = worker.join();
         }
     }

@@ -1,28 +1,26 @@
-//! The event types that GHC runtimes have declared, in one table: number, name,
-//! payload sizes seen, and which `-l` class turns them on. Sizes here are
-//! documentation: decoding takes them from each log's own header.
+//! The event types that GHC runtimes have declared, in one table: number, name, payload sizes seen, and the `-l`
+//! class that enables them. Sizes here are documentation: decoding takes them from each log's own header.
 //!
 //! Source: the runtime's `EventLogFormat.h` / `gen_event_types.py`, 6.12 to 9.14.
 
-/// Payload size of a variable-sized event, as [`TagInfo::sizes`] spells it.
+/// Payload size of a variable-sized event in [`TagInfo::sizes`].
 pub const VARIABLE: i32 = -1;
 
 /// One event type.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct TagInfo {
-    /// Its number in every log.
+    /// Its number, the same in every log.
     pub tag: u16,
     /// Its name in the runtime's sources, without `EVENT_`.
     pub name: &'static str,
-    /// Payload bytes, one entry per size seen in any version; [`VARIABLE`].
+    /// Payload sizes in bytes, one per size seen in any version, or [`VARIABLE`].
     pub sizes: &'static [i32],
 }
 
-/// Hands every event type known to a macro: number, name, record with what its payload holds (see `records`), sizes,
-/// what turns it on, what is to be known besides. What turns it on is documentation too: `Always` is `-l`, `Any` any
-/// class of it, `Scheduler` `-ls`, `Collection` `-lg`, `NonMoving` `-ln`, `SparkSampled` `-lp`, `SparkFull` `-lf`,
-/// `User` `-lu`, `Ticky` `-lT`, `HeapProfile` `-h`, `TimeProfile` `-p`, `Foreign` another producer, `Dead` nothing
-/// since 7.6.
+/// Passes every known event type to a macro: number, name, record with the content of its payload (see `records`),
+/// sizes, what enables it, and a remark. What enables it is documentation too: `Always` is `-l`, `Any` any class of
+/// it, `Scheduler` `-ls`, `Collection` `-lg`, `NonMoving` `-ln`, `SparkSampled` `-lp`, `SparkFull` `-lf`, `User`
+/// `-lu`, `Ticky` `-lT`, `HeapProfile` `-h`, `TimeProfile` `-p`, `Foreign` another producer, `Dead` nothing since 7.6.
 macro_rules! table {
     ($with:ident) => {
         $with! {
@@ -149,7 +147,7 @@ macro_rules! tags {
         $($doc:literal)?;)*) => {
         $(#[doc = concat!("The number of `", stringify!($record), "`. ", $($doc)?)] pub const $name: u16 = $tag;)*
 
-        /// Every event type known, by number.
+        /// Every known event type, by number.
         pub const TAGS: &[TagInfo] = &[
             $(TagInfo { tag: $tag, name: stringify!($name), sizes: &[$($size),+] },)*
         ];
@@ -161,7 +159,7 @@ table!(tags);
 /// The tag that ends the data section.
 pub const END_OF_DATA: u16 = 0xffff;
 
-/// What is known of `tag`.
+/// The known facts about `tag`.
 pub fn info(tag: u16) -> Option<&'static TagInfo> {
     TAGS.binary_search_by_key(&tag, |info| info.tag).ok().and_then(|index| TAGS.get(index))
 }

@@ -1,36 +1,36 @@
-//! What a whole pass over a log counted.
+//! Counts of a whole pass over a log.
 
 use crate::raw_loss::RawLoss;
 use rtscope_model::{ClockMap, LogTime, Loss, LossKind};
 
-/// Losses listed one by one; more of a kind are summed up.
+/// Limit of losses listed individually; further ones of a kind are summed up.
 const LISTED: usize = 64;
 
-/// Counts of one pass. Complete once the stream has given `None`; covers every
-/// record of the log, whatever classes were asked for.
+/// Counts of one pass. Complete once the stream has returned `None`; covers every record of the log, whatever
+/// classes were requested.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// Records by tag, ascending, only those that occur. Block markers count.
+    /// Records by tag, ascending; only tags that occur. Block markers count.
     pub by_tag: Vec<(u16, u64)>,
     /// Bytes of all blocks read.
     pub bytes: u64,
-    /// What was not seen.
+    /// Losses of the pass.
     pub losses: Vec<Loss>,
 }
 
 impl Tally {
-    /// Records of every tag.
+    /// Number of records of all tags.
     pub fn events(&self) -> u64 {
         self.by_tag.iter().map(|(_, count)| count).sum()
     }
 
-    /// Records of `tag`.
+    /// Number of records of `tag`.
     pub fn count(&self, tag: u16) -> u64 {
         self.by_tag.iter().find(|(of, _)| *of == tag).map_or(0, |(_, count)| *count)
     }
 }
 
-/// Collects losses; bounded, so that a log of nothing but damage stays small.
+/// Collects losses; bounded, so that a log that consists of damage takes little memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
     listed: Vec<RawLoss>,

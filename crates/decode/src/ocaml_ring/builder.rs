@@ -1,6 +1,6 @@
-//! Rings made event by event, for tests of this crate and of those that use it (feature
-//! `testing`). Writes what a runtime would, padding and overwriting included, and on
-//! request what none would. Panics where a test asks for what its version has not got.
+//! Builds rings event by event, for tests of this crate and of crates that use it (feature `testing`). Writes what a
+//! runtime would, including padding and overwriting, and on request invalid data. Panics if a test asks for something
+//! that its version does not have.
 
 use super::captured::NAME;
 use super::packed::{Packer, WORDS_MAX as PACKED_WORDS_MAX};
@@ -9,9 +9,9 @@ use super::version::Version;
 use super::words::words;
 use std::ops::Range;
 
-/// Bytes between the rings' heads.
+/// Distance between ring heads, in bytes.
 const HEAD: usize = 80;
-/// Names in a file's table.
+/// Entries in a file's table of names.
 const NAMES: usize = 1 << 13;
 
 /// The rings of one process.
@@ -25,28 +25,28 @@ pub struct RingBuilder {
 }
 
 impl RingBuilder {
-    /// `rings` rings of `ring_words` words (a power of two) each, as `version` makes them.
+    /// `rings` rings of `ring_words` words (a power of two) each, as `version` creates them.
     pub fn new(version: Version, rings: u16, ring_words: u64) -> RingBuilder {
         assert!(ring_words.is_power_of_two());
         let ring = Ring { version, ring_words, ..Ring::default() };
         RingBuilder { version, ring_words, rings: vec![ring; usize::from(rings)], names: Vec::new(), pid: 7 }
     }
 
-    /// Writes into ring `slot`.
+    /// Writes to ring `slot`.
     pub fn slot(mut self, slot: u16, write: impl FnOnce(&mut Ring)) -> RingBuilder {
         write(&mut self.rings[usize::from(slot)]);
         self
     }
 
-    /// Names user event `id`.
+    /// Sets the name of user event `id`.
     pub fn name(mut self, id: u16, text: &str) -> RingBuilder {
         self.names.push((id, text.to_owned()));
         self
     }
 
-    /// A collection of young heaps that `leader` leads and `followers` take part in, with
-    /// all that the version writes of it: wanted from `at`, led from 10 ns later on, all
-    /// stopped after 20, collected after 40, left after 50, over after 60.
+    /// A minor collection that `leader` leads and `followers` take part in, with all events that the version writes
+    /// for it: wanted at `at`, led from 10 ns later on, all stopped after 20, collected after 40, left after 50,
+    /// over after 60.
     pub fn minor(mut self, at: u64, leader: u16, followers: &[u16]) -> RingBuilder {
         let wants = self.version >= Version::V5_4;
         for slot in [leader].iter().chain(followers) {
@@ -74,7 +74,7 @@ impl RingBuilder {
         self
     }
 
-    /// Words written into ring `slot` so far.
+    /// Number of words written to ring `slot` so far.
     pub fn words(&self, slot: u16) -> u64 {
         self.rings[usize::from(slot)].position()
     }
@@ -105,7 +105,7 @@ impl RingBuilder {
         bytes
     }
 
-    /// What a recorder takes that loses nothing and looks every `events` events.
+    /// The stream of a recorder that loses nothing and reads every `events` events.
     pub fn captured(&self, events: usize) -> Vec<u8> {
         let rings: Vec<Vec<Range<u64>>> = self.rings.iter().map(|ring| ring.frames(events)).collect();
         let most = rings.iter().map(Vec::len).max().unwrap_or(0);
@@ -117,7 +117,7 @@ impl RingBuilder {
         self.captured_as(&frames)
     }
 
-    /// What a recorder takes that takes these words of these rings, by their positions.
+    /// The stream of a recorder that takes these words of these rings, by their positions.
     pub fn captured_as(&self, frames: &[(u16, Range<u64>)]) -> Vec<u8> {
         let head = [self.rings.len() as u64, self.ring_words, u64::from(self.version > Version::V5_0), self.pid.into()];
         let mut stream = b"RTSRING1".to_vec();
@@ -141,7 +141,7 @@ pub fn frame(kind: u64, slot: u16, number: u64, words: &[u64]) -> Vec<u8> {
     head.iter().chain(words).flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// The same words in a packed frame; they are whole events.
+/// A packed frame of the same words, which are whole events.
 pub fn packed(slot: u16, position: u64, words: &[u64]) -> Vec<u8> {
     let own: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let mut bytes = (words.len() as u64).to_le_bytes().to_vec();
@@ -150,8 +150,8 @@ pub fn packed(slot: u16, position: u64, words: &[u64]) -> Vec<u8> {
     frame(4, slot, position, &self::words(&bytes).collect::<Vec<_>>())
 }
 
-/// What a recorder would have taken from a program's ring file, in packed frames of about
-/// `frame_words` words, and every fifth one as it is.
+/// The stream that a recorder would have taken from a program's ring file, in packed frames of about `frame_words`
+/// words, with every fifth one unpacked.
 pub fn capture_of(file: &[u8], frame_words: u64) -> Vec<u8> {
     let at = |offset: usize| words(&file[offset..offset + 8]).next().unwrap_or(0);
     let [rings, head_bytes, ring_bytes, ring_words] = [1, 2, 3, 4].map(|word| at(8 * word));
@@ -185,13 +185,13 @@ pub fn capture_of(file: &[u8], frame_words: u64) -> Vec<u8> {
     stream
 }
 
-/// One ring, with all that was ever written into it.
+/// A ring, with everything ever written to it.
 #[derive(Clone, Debug)]
 pub struct Ring {
     version: Version,
     ring_words: u64,
     words: Vec<u64>,
-    /// Where events and padding start.
+    /// Positions where events and padding start.
     starts: Vec<u64>,
 }
 
@@ -202,7 +202,7 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// Adds an event of any type, padded as the runtime does.
+    /// Adds an event of any type, with padding as the runtime writes it.
     pub fn event(&mut self, is_user: bool, kind: u8, id: u16, time: u64, payload: &[u64]) -> &mut Self {
         let length = payload.len() as u64 + 2;
         let left = self.ring_words - self.position() % self.ring_words;
@@ -215,7 +215,7 @@ impl Ring {
         self.raw(&[&[header, time], payload].concat())
     }
 
-    /// Adds words as they are.
+    /// Adds raw words.
     pub fn raw(&mut self, words: &[u64]) -> &mut Self {
         self.starts.push(self.position());
         self.words.extend(words);
@@ -228,13 +228,13 @@ impl Ring {
         self.event(false, kind::BEGIN, id, time, &[])
     }
 
-    /// It ends.
+    /// A phase ends.
     pub fn end(&mut self, time: u64, phase: &str) -> &mut Self {
         let id = self.phase(phase);
         self.event(false, kind::END, id, time, &[])
     }
 
-    /// A phase from start to end.
+    /// A whole phase.
     pub fn span(&mut self, from: u64, to: u64, phase: &str) -> &mut Self {
         self.begin(from, phase).end(to, phase)
     }
@@ -252,7 +252,7 @@ impl Ring {
         self.counter(time, "major_heap_pool_live_blocks", 2).counter(time, "major_heap_large_blocks", 3)
     }
 
-    /// A lifecycle event; its value is left out where the runtime has none.
+    /// A lifecycle event; its value is omitted where the runtime has none.
     pub fn life(&mut self, time: u64, name: &str, value: u64) -> &mut Self {
         let id = LIFECYCLE.iter().position(|known| *known == name).expect("a lifecycle event") as u16;
         let payload: &[u64] = if id == lifecycle::RING_STOP { &[] } else { &[value] };
@@ -270,7 +270,7 @@ impl Ring {
         self.event(true, user::INT, id, time, &[value as u64])
     }
 
-    /// Words written so far.
+    /// Number of words written so far.
     pub fn position(&self) -> u64 {
         self.words.len() as u64
     }
@@ -280,7 +280,7 @@ impl Ring {
         (0..64).find(named).expect("a phase of this version")
     }
 
-    /// Where the oldest event starts that was not overwritten.
+    /// Position of the oldest event that was not overwritten.
     pub fn oldest(&self) -> u64 {
         let held = |start: &u64| self.position() - start < self.ring_words;
         self.starts.iter().copied().find(held).unwrap_or(self.position())

@@ -1,6 +1,5 @@
-//! What the stream that a recorder makes of rings is built of: its head, the heads of its
-//! frames and their kinds (`docs/formats/ring-stream.md`). Owns these numbers for who
-//! writes a stream and for who reads it.
+//! The layout of the stream that a recorder makes of rings: its head, the heads of its frames and their kinds
+//! (`docs/formats/ring-stream.md`). Owns these numbers for the writer and the reader of a stream.
 
 use super::words::words_at;
 use crate::source::ReadAt;
@@ -9,39 +8,39 @@ use std::io;
 
 /// The first word of a stream.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"RTSRING1");
-/// Words of a stream's head.
+/// Size of a stream's head, in words.
 pub const HEAD_WORDS: usize = 8;
-/// Words of a frame's head.
+/// Size of a frame's head, in words.
 pub const FRAME_WORDS: usize = 4;
-/// Bytes of one name of a user event.
+/// Size of one name of a user event, in bytes.
 pub const NAME: usize = 128;
 
 /// Kinds of frames.
 pub mod kind {
-    /// Words of a ring as they lay there.
+    /// Words of a ring, unpacked.
     pub const WORDS: u64 = 1;
     /// The name of a user event.
     pub const NAME: u64 = 2;
-    /// The process has ended in good order.
+    /// The process has ended normally.
     pub const ENDED: u64 = 3;
     /// Words of a ring, packed.
     pub const PACKED: u64 = 4;
 }
 
-/// The head of a stream of so many rings of so many words each; `named`: the ring file has
-/// a table of names; `pid` in the process's own namespace, 0 where it is not known.
+/// The head of a stream of `rings` rings of `words` words each; `named`: the ring file has a table of names; `pid` in
+/// the process's own namespace, 0 where it is not known.
 pub fn head(rings: u64, words: u64, named: bool, pid: u32) -> [u64; HEAD_WORDS] {
     [MAGIC, rings, words, u64::from(named), u64::from(pid), 0, 0, 0]
 }
 
-/// The head of a frame of ring `slot`, behind which `follow` words lie. `number`: the
-/// position of the first of them, or a user event's id.
+/// The head of a frame of ring `slot`, which `follow` words follow. `number`: the position of the first of them, or a
+/// user event's id.
 pub fn frame(kind: u64, slot: u64, number: u64, follow: u64, now: Time) -> [u64; FRAME_WORDS] {
     [kind | slot << 16, number, follow, now.0]
 }
 
-/// Where the whole frames of a stream that grows end, from the frame at `at` on; not far
-/// beyond `most` bytes from there. `each` hears of every frame: its kind, its start and its end.
+/// Where the whole frames of a growing stream end, from the frame at `at` on, and not far beyond `most` bytes from
+/// there. `each` gets every frame: its kind, its start and its end.
 ///
 /// # Errors
 /// The stream cannot be read.

@@ -1,5 +1,5 @@
-//! What makes a ring unreadable as a whole. Damage behind its head is no error: it
-//! becomes a [`rtscope_model::Loss`] and reading goes on.
+//! Errors that make a ring unreadable as a whole. Damage after its head is not an error: it becomes a
+//! [`rtscope_model::Loss`] and reading continues.
 
 use std::io;
 use thiserror::Error;

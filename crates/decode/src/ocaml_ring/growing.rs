@@ -1,6 +1,6 @@
-//! Rings that are read while their program writes them: the frames that a recorder appends to a
-//! stream, or that are taken by hand. Owns cutting a stream between frames, and waiting until the
-//! version that wrote them is known; refuses to keep what was given out.
+//! Reads rings while their program writes them: the frames that a recorder appends to a stream, or that the caller
+//! passes in. Owns cutting a stream between frames, and waiting until the version that wrote them is known; refuses
+//! to keep events that were delivered.
 
 use super::captured::{HEAD_WORDS, kind, whole_frames};
 use super::error::RingError;
@@ -12,34 +12,34 @@ use rtscope_model::{Classes, ClockMap, Event, Loss};
 use std::io;
 use std::sync::Arc;
 
-/// Frames that wait until the version is known.
+/// Limit of the frames that wait until the version is known, in bytes.
 const UNTOLD_MAX: usize = 16 << 20;
-/// Head of a stream of rings.
+/// Size of the head of a stream of rings, in bytes.
 const HEAD: usize = 8 * HEAD_WORDS;
 
-/// See the module.
+/// Rings that are read while their program writes them.
 #[derive(Default)]
 pub struct GrowingRings {
     stream: Option<Box<RingStream>>,
     version: Option<Version>,
     known: Option<String>,
-    /// A head, and frames of which no events were made.
+    /// A head, and frames that have not become events yet.
     pending: Vec<u8>,
-    /// It begins in the middle: what was before is not lost.
+    /// Reading begins in the middle: what came before is not a loss.
     joined: bool,
     /// Why they cannot be read.
     failed: Option<String>,
-    /// Where the next frame of the file starts.
+    /// Offset of the next frame in the file.
     at: u64,
 }
 
 impl GrowingRings {
-    /// Rings whose frames are taken by hand. `version` is what the caller knows of it.
+    /// Rings whose frames the caller passes in. `version` is what the caller knows about it.
     pub fn by_hand(version: Option<Version>) -> GrowingRings {
         GrowingRings { version, ..GrowingRings::default() }
     }
 
-    /// Those that a recorder writes to `file`, from the first event on or from the end.
+    /// Rings that a recorder writes to `file`, from the first event on or from the end.
     pub(super) fn of_file(file: &dyn ReadAt, version: Option<Version>, from_start: bool) -> io::Result<GrowingRings> {
         let mut pending = read_exact(file, 0, HEAD as u64)?;
         let mut at = HEAD as u64;
@@ -57,7 +57,7 @@ impl GrowingRings {
         Ok(GrowingRings { version, joined: !from_start, pending, at, ..GrowingRings::default() })
     }
 
-    /// Opens what is there, or goes on with it.
+    /// Opens the rings, or continues with them.
     fn take(&mut self, classes: Classes) -> Result<(), RingError> {
         match &mut self.stream {
             Some(stream) => stream.go_on(Arc::new(self.pending.clone()))?,
@@ -83,7 +83,7 @@ impl GrowingLog for GrowingRings {
         Ok(false)
     }
 
-    /// Frames, after a head.
+    /// Adds frames, after a head.
     fn add(&mut self, piece: Piece<'_>) {
         let known = if self.pending.is_empty() { 0 } else { HEAD };
         self.pending.extend_from_slice(piece.bytes.get(known..).unwrap_or_default());

@@ -1,5 +1,5 @@
-//! From a ring's events to the neutral vocabulary: which types a set of classes needs,
-//! what each of them means, and the few sums that the runtime leaves to its reader.
+//! A ring's events in the neutral vocabulary: which types a set of classes needs, what each of them means, and the
+//! few sums that the runtime leaves to its reader.
 
 use super::layout::Layout;
 use super::slot::{Filter, Raw, TYPES, What, index};
@@ -10,10 +10,10 @@ use crate::source::ReadAt;
 use rtscope_model::{Class, Classes, Counter, LaneId, Phase, Pid, Runtime, Tid, UserEvent};
 use std::collections::VecDeque;
 
-/// Figures above this are damage.
+/// Larger figures are damage.
 const WORDS_MAX: i64 = 1 << 47;
 
-/// The neutral phase of `phase` (by its number in 5.4).
+/// The neutral phase of `phase` (given by its number in 5.4).
 pub(crate) fn neutral(phase: u16) -> Phase {
     match phase {
         tables::EMPTY_MINOR => Phase::Wanted,
@@ -37,32 +37,31 @@ pub(crate) fn neutral(phase: u16) -> Phase {
     }
 }
 
-/// What one domain posted last. No figure reaches 2^51, and there are 4096 domains at
-/// most: sums do not overflow.
+/// The last figures of a domain. No figure reaches 2^51, and there are at most 4096 domains, so sums do not overflow.
 #[derive(Clone, Default)]
 struct Lane {
     exists: bool,
-    /// Bytes that it has allocated in its young heap since it was created.
+    /// Bytes allocated in its young heap since it was created.
     allocated: u64,
-    /// Bytes of its heap, of its pools, live ones in pools, in blocks too large for pools.
+    /// Bytes of its heap, of its pools, live in pools, and in blocks too large for pools.
     heap: u64,
     pools: u64,
     pools_live: u64,
     large: u64,
-    /// It has counted its heap at the end of a cycle ever, and of this one.
+    /// Whether it has counted its heap at the end of any cycle, and of this one.
     counts: bool,
     fresh: bool,
 }
 
-/// See the module.
+/// Turns a ring's events into neutral ones.
 pub(super) struct Importer {
     classes: Classes,
-    /// Neutral phases by the version's own numbers, where they are asked for.
+    /// Neutral phases by the version's own numbers, where they are requested.
     phases: [Option<Phase>; 64],
     lanes: Vec<Lane>,
-    /// Heaps of all domains.
+    /// Total heap size of all domains.
     heap_bytes: u64,
-    /// The figures of this cycle's end were summed.
+    /// The figures at the end of this cycle have been summed up.
     summed: bool,
     pub(super) names: UserNames,
     pub(super) stopped: bool,
@@ -87,7 +86,7 @@ impl Importer {
             want(kind::BEGIN, id);
             want(kind::END, id);
         }
-        // Rare, and needed whatever is asked for: where lanes start anew, and pauses.
+        // Rare, and always needed: where lanes start anew, and pauses.
         (0..tables::LIFECYCLE.len() as u16).for_each(|id| want(kind::LIFECYCLE, id));
         let (figures, heap) = (self.classes.has(Class::Figures), self.classes.has(Class::Heap));
         if figures {
@@ -105,7 +104,7 @@ impl Importer {
         Filter { types, beyond: false, user: by_user }
     }
 
-    /// What `raw` on `lane` stands for, one event; what more there is goes behind `more`.
+    /// Returns the event of `raw` on `lane`; further ones are appended to `more`.
     pub(super) fn import(
         &mut self,
         raw: Raw,
@@ -165,7 +164,7 @@ impl Importer {
         let bytes = figure * 8;
         let state = self.lanes.get_mut(usize::from(lane.0))?;
         match id {
-            // These two are bytes as they come.
+            // These two are already in bytes.
             counter::MINOR_PROMOTED => return Some(Runtime::Count(Counter::PromotedBytes, figure)),
             counter::MINOR_ALLOCATED => {
                 state.allocated = state.allocated.saturating_add(figure);
@@ -176,8 +175,8 @@ impl Importer {
                 return Some(young).filter(|_| self.classes.has(Class::Figures));
             }
             counter::POOL_WORDS => {
-                // The first of a domain's six figures at the end of a cycle. With its
-                // second ones the next cycle has come, whoever was still missing.
+                // The first of a domain's six figures at the end of a cycle. When one comes a second time, the next
+                // cycle has begun, even if a domain's figures are still missing.
                 let next = state.fresh;
                 if next && !self.summed {
                     self.cycle(more);
@@ -209,7 +208,7 @@ impl Importer {
         None
     }
 
-    /// The heap of `lane` has this size now; the sum over domains belongs to none of them.
+    /// Sets the heap size of `lane`; the sum over domains is posted without a lane.
     fn heap(&mut self, lane: LaneId, bytes: u64, more: &mut More) {
         let Some(state) = self.lanes.get_mut(usize::from(lane.0)) else { return };
         self.heap_bytes = self.heap_bytes - state.heap + bytes;
@@ -230,5 +229,5 @@ impl Importer {
     }
 }
 
-/// Events that one of the runtime's stands for beyond the first.
+/// The events of a runtime's event after the first.
 pub(super) type More = VecDeque<(LaneId, Runtime)>;

@@ -1,9 +1,8 @@
-//! The two containers that words of rings come in, and where in them each ring's words
-//! lie: the file that an OCaml program shares by mapping, and the stream of frames that
-//! a recorder makes of it (`docs/formats/ring-stream.md`).
+//! The two containers of ring words, and where in them each ring's words lie: the file that an OCaml program shares
+//! by mapping, and the stream of frames that a recorder makes of it (`docs/formats/ring-stream.md`).
 //!
-//! Owns heads, sizes and the index of frames. Refuses to look at an event. Nothing here
-//! allocates by a number that a head names, but for one word for each frame that is there.
+//! Owns heads, sizes and the index of frames. Refuses to look at an event. No allocation here depends on a number in
+//! a head, apart from one word for each frame that exists.
 
 use super::captured::{FRAME_WORDS, HEAD_WORDS, MAGIC, NAME, kind};
 use super::error::RingError;
@@ -15,27 +14,27 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-/// Bytes of a captured stream's head, and of a ring file's own.
+/// Size of the head of a captured stream, and of a ring file, in bytes.
 const HEAD: u64 = 8 * HEAD_WORDS as u64;
-/// Bytes of a frame's head.
+/// Size of a frame's head, in bytes.
 pub(super) const FRAME: u64 = 8 * FRAME_WORDS as u64;
-/// The most rings that a runtime makes.
+/// Limit of rings in a runtime.
 const RINGS_MAX: u64 = 4096;
-/// Words of one ring: a runtime's file is smaller than 2 GiB.
+/// Limit of the words of one ring: a runtime's file is smaller than 2 GiB.
 const WORDS_MAX: u64 = 1 << 32;
-/// Ids of user events: 13 bits.
+/// Number of ids of user events: 13 bits.
 const USER_IDS: u64 = 1 << 13;
-/// Positions of words behind this are damage: at 10 GB a second they take a millennium.
+/// Larger positions of words are damage: at 10 GB a second they take a millennium.
 pub(super) const POSITION_MAX: u64 = 1 << 60;
 
-/// How rings lie in their container.
+/// How rings are laid out in their container.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    /// Rings that there can be.
+    /// Limit of rings in this container.
     pub(super) rings: u16,
-    /// Words of one ring, a power of two.
+    /// Size of one ring in words, a power of two.
     pub(super) words: u64,
-    /// Names of user events can be had: not of 5.0.
+    /// The container has names of user events; 5.0 has none.
     pub(super) has_names: bool,
     pub(super) container: Container,
 }
@@ -44,28 +43,28 @@ pub(super) struct Layout {
 pub(super) enum Container {
     /// The file that the program maps.
     File {
-        /// Where the ring heads start, and bytes of one.
+        /// Offset of the first ring head, and size of one in bytes.
         heads: u64,
         head_bytes: u64,
-        /// Where the first ring's words start.
+        /// Offset of the first ring's words.
         data: u64,
-        /// Where the names start, if there are any.
+        /// Offset of the names, if there are any.
         names: u64,
     },
-    /// Frames.
+    /// A stream of frames.
     Captured(Arc<Frames>),
 }
 
 /// The frames of a captured stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frames {
-    /// Of each ring that has any: where they start, in their order.
+    /// Offsets of each ring's frames, in order.
     pub(super) of: BTreeMap<u16, Arc<[u64]>>,
-    /// Names of user events.
+    /// Names of user events by id.
     pub(super) names: BTreeMap<u16, String>,
-    /// The process was seen to have ended in good order.
+    /// The process ended normally.
     pub(super) ended: bool,
-    /// Where the frame starts that the stream ends in.
+    /// Offset of the frame in which the stream ends.
     pub(super) cut: Option<u64>,
     pub(super) losses: Vec<RawLoss>,
 }
@@ -90,7 +89,7 @@ fn plausible(rings: u64, head_bytes: u64, bytes: u64, words: u64) -> bool {
 }
 
 impl Layout {
-    /// Reads the head of either container, and the index of a captured stream.
+    /// Reads the head of either container, and indexes a captured stream.
     ///
     /// # Errors
     /// [`RingError`]: nothing can be read.
@@ -164,7 +163,7 @@ impl Layout {
 }
 
 impl Frames {
-    /// Goes from head to head; the words themselves are not read.
+    /// Goes from head to head, without reading the words themselves.
     fn index(&mut self, source: &dyn ReadAt, rings: u16, size: u64) -> io::Result<()> {
         let mut of: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
         let mut window = Window::default();
@@ -207,7 +206,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Words that came between the moments at which two frames were taken.
+    /// Words that were written between the reads of two frames.
     fn lose(&mut self, kind: LossKind, count: u64, from: Option<u64>, to: Option<u64>, note: &'static str) {
         let loss = RawLoss { kind, count, from, to, note };
         match self.losses.iter_mut().find(|known| known.kind == kind && known.note == note) {
@@ -217,14 +216,14 @@ impl Frames {
     }
 }
 
-/// A name as the runtime stores it; `None` where it stored none yet.
+/// A name as the runtime stores it; `None`: none has been stored yet.
 pub(super) fn name(bytes: &[u8]) -> Option<String> {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     let text = bytes.get(..end).filter(|text| !text.is_empty())?;
     Some(String::from_utf8_lossy(text).into_owned())
 }
 
-/// Frames' heads lie together where rings are quiet: they are read many at once.
+/// Frame heads lie close together where rings are quiet, so many are read at once.
 #[derive(Default)]
 struct Window {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Rings as one of the formats of logs.
+//! Rings as one of the log formats.
 
 use super::growing::GrowingRings;
 use super::rings::facts;
@@ -6,7 +6,7 @@ use super::{RingStream, Rings, Version, captured};
 use crate::log::{BATCH, Counted, Events, GrowingLog, Log, LogError, LogFacts, LogFormat, Opening};
 use rtscope_model::{Classes, ClockMap, Event, Names};
 
-/// The format.
+/// The format of OCaml's runtime events rings.
 pub struct Format;
 
 impl LogFormat for Format {
@@ -14,7 +14,7 @@ impl LogFormat for Format {
         Rings::recognise(head)
     }
 
-    /// A program writes its rings wherever their turn is, a recorder from the front on.
+    /// A program writes its rings in any order, a recorder writes its stream sequentially.
     fn has_holes(&self, head: &[u8]) -> bool {
         head.first_chunk() != Some(&captured::MAGIC.to_le_bytes())
     }
@@ -33,7 +33,7 @@ impl LogFormat for Format {
     }
 }
 
-/// Nothing where it is one that is not known: the events tell too.
+/// The version of `log`; `None` for an unknown one: the events can show it too.
 fn known(log: &Opening<'_>) -> Option<Version> {
     log.version.and_then(|text| Version::parse(text).ok())
 }

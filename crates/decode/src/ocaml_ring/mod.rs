@@ -1,14 +1,12 @@
-//! OCaml 5's runtime events rings, 5.0 to 5.5: the file that a program shares by mapping
-//! and leaves behind, and the stream that a recorder took from one.
+//! OCaml 5's runtime events rings, 5.0 to 5.5: the file that a program shares by mapping and leaves on disk, and the
+//! stream that a recorder made of one.
 //!
-//! Owns the formats (`docs/formats/ocaml-ring.md`, `docs/formats/ring-stream.md`), the
-//! tables of each version, how a version is told, and the importer that turns events
-//! into [`rtscope_model::Event`]. Refuses to analyse, and to read a ring whose version
-//! nothing tells: phases have other numbers in other versions, and none of them would
-//! look wrong.
+//! Owns the formats (`docs/formats/ocaml-ring.md`, `docs/formats/ring-stream.md`), the tables of each version, how the
+//! version is determined, and the importer that turns events into [`rtscope_model::Event`]. Refuses to analyse, and to
+//! read a ring of unknown version: versions number phases differently, and none of the results would look wrong.
 //!
-//! [`Rings::open`] tells the version, [`Rings::stream`] gives the events in time order
-//! in bounded memory, whose `tally` says what was counted and lost.
+//! [`Rings::open`] determines the version. [`Rings::stream`] returns the events in time order in bounded memory; its
+//! `tally` says what was counted and lost.
 
 #[cfg(any(test, feature = "testing"))]
 pub mod builder;

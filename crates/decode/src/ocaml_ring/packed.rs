@@ -1,22 +1,21 @@
-//! Packed frames of a captured stream: a ring's words in a fifth of their bytes. An event is
-//! a header, of which a program has a few dozen, and a stamp that is close to the one
-//! before. Owns the coding (`docs/formats/ring-stream.md`), in both directions, and what a
-//! frame may hold at most. Refuses to know what an event means: of its header only the
-//! length matters, and whether it is padding.
+//! Packed frames of a captured stream: a ring's words in a fifth of their bytes. An event is a header, of which a
+//! program has a few dozen, and a stamp that is close to the previous one. Owns the coding
+//! (`docs/formats/ring-stream.md`) in both directions, and the limits of a frame. Refuses to know what an event
+//! means: of its header only the length matters, and whether it is padding.
 
 use super::tables::kind;
 
-/// Instead of the number of a header: the header follows.
+/// Replaces the number of a header: the header follows.
 const ESCAPE: u8 = 255;
-/// The most words that one frame stands for.
+/// Limit of the words that a frame stands for.
 pub const WORDS_MAX: u64 = 1 << 12;
-/// The most words that follow a frame's head: a word takes ten bytes at the most.
+/// Limit of the words that follow a frame's head: a word takes at most ten bytes.
 pub(super) const FOLLOW_MAX: usize = 2 * WORDS_MAX as usize;
 
-/// Places of headers that are looked up again; two that share one replace each other.
+/// Slots of remembered headers; two headers that share a slot replace each other.
 const PLACES: usize = 1 << 10;
 
-/// What is known of headers; used for one frame after the other.
+/// Packs frames, one after the other, and remembers headers.
 #[derive(Debug)]
 pub struct Packer {
     known: Box<[Known; PLACES]>,
@@ -38,8 +37,8 @@ impl Default for Packer {
 }
 
 impl Packer {
-    /// Adds the events that `words`, this machine's, begin with to `into`: up to the
-    /// first that is not whole or cannot be one. Gives the bytes of `words` that those are.
+    /// Packs the events at the start of `words` (in this machine's byte order) into `into`, up to the first that is
+    /// incomplete or invalid. Returns how many bytes of `words` were packed.
     pub fn pack(&mut self, words: &[u8], into: &mut Vec<u8>) -> usize {
         self.frame += 1;
         let (mut rest, mut last, mut headers) = (words, 0, 0);
@@ -59,7 +58,7 @@ impl Packer {
             }
             rest = behind;
             if is_padding(header) {
-                // What it covers is what the ring held before.
+                // It covers what the ring held before.
                 continue;
             }
             let mut figures = event.chunks_exact(8).skip(1).filter_map(|word| word.try_into().ok());
@@ -72,7 +71,7 @@ impl Packer {
         words.len() - rest.len()
     }
 
-    /// The number that `header` has in this frame; new ones are numbered in their order.
+    /// The number of `header` in this frame; new ones are numbered in order.
     fn number(&mut self, header: u64, headers: &mut u8) -> u8 {
         let place = (header >> 36 ^ header >> 43) as usize % PLACES;
         let Some(known) = self.known.get_mut(place) else { return ESCAPE };
@@ -91,7 +90,7 @@ fn is_padding(header: u64) -> bool {
     header >> 49 & 31 == u64::from(kind::INTERNAL)
 }
 
-/// Seven bits a byte, the lowest first; the top bit says that more follow.
+/// Writes seven bits per byte, lowest first; the top bit says that more follow.
 fn number_to(into: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         into.push(number as u8 | 0x80);
@@ -100,9 +99,8 @@ fn number_to(into: &mut Vec<u8>, mut number: u64) {
     into.push(number as u8);
 }
 
-/// Adds the words that the `bytes` behind a frame's head stand for to `into`. Gives
-/// whether they were all there; where they were not, the events before are added. `None`
-/// where there can be no such frame.
+/// Appends the words of a packed frame to `into`; `bytes` follow the frame's head. Returns whether they were
+/// complete; otherwise the events before the end are added. `None`: not a valid frame.
 pub(super) fn unpack(bytes: &[u8], into: &mut Vec<u64>) -> Option<bool> {
     let (count, packed) = bytes.split_first_chunk().map(|(count, rest)| (u64::from_le_bytes(*count), rest))?;
     if count > WORDS_MAX {
@@ -121,16 +119,16 @@ pub(super) fn unpack(bytes: &[u8], into: &mut Vec<u64>) -> Option<bool> {
     Some(true)
 }
 
-/// What was said in this frame so far.
+/// The content of this frame so far.
 #[derive(Default)]
 struct State {
     headers: Vec<u64>,
-    /// The stamp before.
+    /// The previous stamp.
     last: u64,
 }
 
 impl State {
-    /// The next event; `None` where it is not whole or goes beyond `end`.
+    /// Reads the next event; `None`: it is incomplete or exceeds `end`.
     fn event(&mut self, rest: &mut Rest<'_>, into: &mut Vec<u64>, end: usize) -> Option<()> {
         let header = match rest.byte()? {
             ESCAPE => {
@@ -148,7 +146,7 @@ impl State {
         }
         into.push(header);
         if is_padding(header) {
-            // Padding: what it covers is nothing.
+            // The covered words become zeros.
             into.resize(into.len() + length - 1, 0);
             return Some(());
         }
@@ -180,7 +178,7 @@ impl Rest<'_> {
         Some(u64::from_le_bytes(*first))
     }
 
-    /// Seven bits a byte, the lowest first; the top bit says that more follow.
+    /// Reads seven bits per byte, lowest first; the top bit says that more follow.
     fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -218,7 +216,7 @@ mod tests {
         expected.extend([0xac, 2, ESCAPE]);
         expected.extend(counter.to_le_bytes());
         expected.extend([1, 5, 0]);
-        // Time does not run backwards; where it seems to, nothing is lost.
+        // Time does not run backwards; if it seems to, nothing is lost.
         expected.extend([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, ESCAPE]);
         expected.extend(header(4, 0, 0).to_le_bytes());
         assert_eq!(packed, expected);
@@ -227,13 +225,13 @@ mod tests {
         assert_eq!(unpack(&behind, &mut again), Some(true));
         assert_eq!(again[..9], [&[77], &words[..8]].concat());
         assert_eq!(again[9..], [0, 0, 0]);
-        // Cut anywhere, what was whole before is given.
+        // Truncated anywhere, the whole events before are returned.
         for end in 8..8 + packed.len() {
             again.clear();
             assert_eq!(unpack(&behind[..end], &mut again), Some(false));
             assert!(again.len() < 8 && words.starts_with(&again), "{end}");
         }
-        // The next frame knows nothing of this one.
+        // The next frame does not depend on this one.
         packed.clear();
         packer.pack(&bytes(&[begin, 1]), &mut packed);
         assert_eq!(packed.len(), 10);

@@ -1,5 +1,4 @@
-//! Rings as a whole: their container, the version that wrote them, and the way to their
-//! events.
+//! The rings of a process: their container, the version that wrote them, and access to their events.
 
 use super::error::RingError;
 use super::import::Importer;
@@ -13,10 +12,10 @@ use rtscope_model::runtimes::OCAML;
 use rtscope_model::{Classes, ClockMap, Exported};
 use std::sync::Arc;
 
-/// What losses call their source if nobody says a name.
+/// Name of the source in losses, unless one is set.
 pub(super) const DEFAULT_NAME: &str = "ring";
 
-/// The rings of one process, opened. Holds an index at most, never their words.
+/// The opened rings of one process. Holds at most an index, never their words.
 pub struct Rings {
     source: Arc<dyn ReadAt>,
     layout: Layout,
@@ -25,46 +24,45 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// Whether what starts with `head` (64 bytes, or all there are) holds rings: a file
-    /// that an OCaml program wrote, or what a recorder took from one. A ring file whose
-    /// program has only started to lay it out is not told yet.
+    /// Whether a file that starts with `head` (64 bytes, or the whole file) holds rings: a file that an OCaml
+    /// program wrote, or a stream that a recorder made of one. A ring file that its program has only begun to lay
+    /// out is not recognised yet.
     pub fn recognise(head: &[u8]) -> bool {
         layout::recognise(head)
     }
 
-    /// Opens rings: reads their head, and as many events as it takes to tell the version
-    /// that wrote them. `version` is what the caller knows of it; events that contradict
-    /// it win, by refusing.
+    /// Opens rings: reads their head, and as many events as are needed to determine the version that wrote them.
+    /// `version` is what the caller knows about it; rings whose events contradict it are refused.
     ///
-    /// A file that its program still writes is taken as it is at each [`Rings::stream`].
+    /// A file that its program still writes is read as it is at each [`Rings::stream`].
     ///
     /// # Errors
-    /// [`RingError`]: no ring, a damaged or missing head, a version that is not known,
-    /// is not told, or is another one.
+    /// [`RingError`]: not a ring, a damaged or missing head, a version that is unknown, cannot be
+    /// determined, or differs.
     pub fn open(source: Arc<dyn ReadAt>, version: Option<Version>) -> Result<Rings, RingError> {
         let layout = Layout::read(source.as_ref())?;
         let written_by = telling::tell(Pass::new(Arc::clone(&source), layout.clone(), telling::filter()), version)?;
         Ok(Rings { source, layout, written_by, name: DEFAULT_NAME.to_owned() })
     }
 
-    /// The rings under the name that their losses shall carry.
+    /// Sets the name that appears in their losses.
     pub fn named(mut self, name: impl Into<String>) -> Rings {
         self.name = name.into();
         self
     }
 
-    /// The same rings, read from elsewhere.
+    /// These rings, read from another source.
     #[cfg(test)]
     pub(super) fn with_source(&self, source: Arc<dyn ReadAt>) -> Rings {
         Rings { source, layout: self.layout.clone(), written_by: self.written_by, name: self.name.clone() }
     }
 
-    /// Which version wrote them, and who said so.
+    /// The version that wrote them, and how it is known.
     pub fn version(&self) -> WrittenBy {
         self.written_by
     }
 
-    /// The events of `classes` in time order. Stamps are the trace clock's already
+    /// The events of `classes` in time order. Stamps are already on the trace clock
     /// ([`rtscope_model::ClockMap::MONOTONIC`]).
     pub fn stream(&self, classes: Classes) -> RingStream {
         let layout = self.layout.clone();
@@ -74,7 +72,7 @@ impl Rings {
     }
 }
 
-/// What is known of a program that writes rings.
+/// The facts about a program that writes rings.
 pub(super) fn facts(version: Option<String>) -> Exported {
     Exported {
         family: Some(OCAML.id.to_owned()),

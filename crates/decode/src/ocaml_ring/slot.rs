@@ -1,10 +1,9 @@
-//! One ring's words, a buffer at a time, to the events that are asked for. The hot path
-//! of the decoder: what nobody asks for is counted and skipped by its length.
+//! Decodes one ring's words, a buffer at a time, into the requested events. The hot path of the decoder: other events
+//! are counted and skipped by their length.
 //!
-//! Owns what is believed of words: lengths, types and stamps that cannot be are damage,
-//! and reading goes on where an event is known to start: at the next frame, or at the
-//! physical start of the ring. What is missing, for whatever reason, is summed up until
-//! the next good event, before which a [`What::Gap`] stands.
+//! Owns the checks of words: impossible lengths, types and stamps are damage, and reading continues where an event is
+//! known to start: at the next frame, or at the physical start of the ring. Losses of any kind are summed up until
+//! the next good event, before which a [`What::Gap`] is inserted.
 
 use super::captured;
 use super::layout::{Container, FRAME, Layout, POSITION_MAX};
@@ -16,14 +15,14 @@ use crate::source::ReadAt;
 use rtscope_model::LossKind;
 use std::sync::Arc;
 
-/// Bytes buffered for one ring, and for all together.
+/// Size of the buffer of one ring, and of all together, in bytes.
 const BUFFER: usize = 64 << 10;
 const BUFFER_MIN: usize = 16 << 10;
 const BUFFERS: usize = 32 << 20;
-/// A stamp that lies so far behind the one before it, in nanoseconds, is only believed
-/// if the next event agrees.
+/// A stamp that is later than the previous one by more than this, in nanoseconds, is only believed if the
+/// next event agrees.
 const JUMP: u64 = 1_000_000_000;
-/// Entries of tables over type (3 bits) and id (6 bits).
+/// Size of tables indexed by type (3 bits) and id (6 bits).
 pub(super) const TYPES: usize = 1 << 9;
 
 const OVERWRITTEN: &str = "the ring was full: the program overwrote these words before they were copied; fewer rings can \
@@ -32,17 +31,17 @@ const HISTORY: &str = "older than what the ring held when it was first read";
 const DAMAGED: &str = "words that are no events: the file is damaged, or a program was still writing it";
 const CUT: &str = "the file ends where the ring's words go on";
 
-/// An event that was asked for.
+/// A requested event.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub(super) struct Raw {
     pub(super) time: u64,
     pub(super) what: What,
 }
 
-/// Ids are as the version numbers them.
+/// Ids are the version's numbers.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub(super) enum What {
-    /// Words are missing before the next event, which has this time.
+    /// Words are missing before the next event, whose time this is.
     Gap,
     Begin(u16),
     End(u16),
@@ -55,17 +54,17 @@ pub(super) enum What {
     },
 }
 
-/// What is asked for.
+/// The requested events.
 #[derive(Clone)]
 pub(super) struct Filter {
-    /// By [`index`]; ids of 64 and more are given where `beyond` is.
+    /// By [`index`]; `beyond`: whether ids of 64 and more are wanted.
     pub(super) types: [bool; TYPES],
     pub(super) beyond: bool,
     /// By type of user event.
     pub(super) user: [bool; 5],
 }
 
-/// The place of a type and an id below 64 in tables.
+/// Index of a type and an id below 64 in tables.
 pub(super) fn index(kind: u8, id: u16) -> usize {
     (usize::from(kind) << 6 | usize::from(id)) & (TYPES - 1)
 }
@@ -75,7 +74,7 @@ pub(super) fn index(kind: u8, id: u16) -> usize {
 pub(super) struct Counts {
     pub(super) types: [u64; TYPES],
     pub(super) user: [u64; 5],
-    /// With ids of 64 and more.
+    /// Events with ids of 64 and more.
     pub(super) beyond: u64,
 }
 
@@ -85,7 +84,7 @@ impl Default for Counts {
     }
 }
 
-/// What the readers of one pass share.
+/// Shared by all readers of one pass.
 pub(super) struct Pass {
     pub(super) source: Arc<dyn ReadAt>,
     pub(super) layout: Layout,
@@ -93,7 +92,7 @@ pub(super) struct Pass {
     pub(super) counts: Counts,
     pub(super) losses: Losses,
     bytes: Vec<u8>,
-    /// Words in one ring's buffer.
+    /// Capacity of a ring's buffer, in words.
     capacity: usize,
 }
 
@@ -103,7 +102,7 @@ impl Pass {
         Pass { source, layout, filter, counts, losses: Losses::default(), bytes: Vec::new(), capacity: BUFFER / 8 }
     }
 
-    /// Readers of the rings that hold anything, by number.
+    /// Readers of the rings that are not empty, by number.
     pub(super) fn slots(&mut self) -> Vec<Slot> {
         let slots: Vec<Slot> = match &self.layout.container {
             Container::Captured(frames) => {
@@ -139,17 +138,17 @@ impl Pass {
         }
     }
 
-    /// The first position of ring `slot` that was not overwritten yet; `None` where the
-    /// words cannot be overwritten any more.
+    /// The first position of ring `slot` that has not been overwritten yet; `None`: its words can no
+    /// longer be overwritten.
     fn overwritten_until(&self, slot: u16) -> Option<u64> {
         match self.layout.container {
-            // A head that cannot be read any more vouches for nothing.
+            // If the head can no longer be read, nothing is certain.
             Container::File { .. } => Some(self.ring_head(slot).ok().flatten().map_or(u64::MAX, |[head, _]| head)),
             Container::Captured(_) => None,
         }
     }
 
-    /// The last place up to which one write of the program goes: rings end there.
+    /// The end of the segment around `position`: no write of the program crosses the end of a ring.
     fn segment_end(&self, position: u64) -> u64 {
         (position | (self.layout.words - 1)) + 1
     }
@@ -165,18 +164,17 @@ impl Pass {
     }
 }
 
-/// Words that follow each other: a ring's file, or one frame after the other.
+/// Consecutive words: a ring's file, or a sequence of frames.
 #[derive(Default)]
 struct Run {
-    /// Of the next word to read, and behind the last of this run.
+    /// Position of the next word to read, and end of this run.
     position: u64,
     end: u64,
-    /// Captured: where the word of `position` lies.
+    /// Captured: offset of the word at `position`.
     offset: u64,
-    /// The container ends inside this run: bytes that are missing behind it and that
-    /// nobody has counted.
+    /// The container ends inside this run: number of missing bytes that have not been counted.
     cut: Option<u64>,
-    /// A damaged frame: where it ends is not known, and what it held was counted.
+    /// A damaged frame: its end is unknown, and its content has been counted.
     unsure: bool,
     frames: Arc<[u64]>,
     next: usize,
@@ -188,32 +186,32 @@ impl Run {
     }
 }
 
-/// What is missing since the last good event.
+/// Losses since the last good event.
 #[derive(Default)]
 struct Missing {
-    /// Something is.
+    /// Whether there are any.
     any: bool,
-    /// Words.
+    /// Number of overwritten words.
     overwritten: u64,
-    /// Bytes.
+    /// Number of damaged bytes.
     damaged: u64,
-    /// Bytes.
+    /// Number of truncated bytes.
     cut: u64,
 }
 
-/// One ring's reader.
+/// The reader of one ring.
 pub(super) struct Slot {
     pub(super) number: u16,
-    /// The event that comes next, once asked for.
+    /// The next event, once requested.
     pub(super) head: Option<Raw>,
-    /// Stamps of the first and last event, 0 before there was any.
+    /// Stamps of the first and last event; 0: there was none.
     pub(super) first: u64,
     pub(super) last: u64,
-    /// Words read.
+    /// Number of words read.
     pub(super) read: u64,
     words: Vec<u64>,
     at: usize,
-    /// Where the word behind the buffer belongs.
+    /// Position of the word after the buffer.
     run: Run,
     missing: Missing,
 }
@@ -235,18 +233,18 @@ impl Slot {
         Slot::new(number, Run::frames(frames), 0)
     }
 
-    /// Goes on with frames that were taken since, of another container.
+    /// Continues with frames of another container that were taken since.
     pub(super) fn go_on(&mut self, frames: Arc<[u64]>) {
         (self.run.frames, self.run.next) = (frames, 0);
     }
 
-    /// Takes the event that comes next and looks for the one behind it.
+    /// Takes the next event and looks for the one after it.
     pub(super) fn take(&mut self, pass: &mut Pass) -> Option<Raw> {
         let next = self.advance(pass);
         std::mem::replace(&mut self.head, next)
     }
 
-    /// The next event that was asked for; `None` at the end of the ring.
+    /// The next requested event; `None` at the end of the ring.
     pub(super) fn advance(&mut self, pass: &mut Pass) -> Option<Raw> {
         loop {
             match self.scan(pass) {
@@ -344,7 +342,7 @@ impl Slot {
         scan
     }
 
-    /// Says what was missing up to the event at `to`.
+    /// Reports the losses up to the event at `to`.
     fn settle(&mut self, pass: &mut Pass, to: Option<u64>) {
         let missing = std::mem::take(&mut self.missing);
         let from = (self.last != 0).then_some(self.last);
@@ -358,12 +356,12 @@ impl Slot {
         }
     }
 
-    /// What lies in the buffer, and behind it up to the next place where an event is
-    /// known to start, is damage.
+    /// Counts as damage the rest of the buffer and the words after it, up to the next place where an event is
+    /// known to start.
     fn skip_segment(&mut self, pass: &Pass) {
         let end = pass.segment_end(self.run.position.saturating_sub(1)).min(self.run.end);
         let rest = self.words.len().saturating_sub(self.at) as u64;
-        // The buffer may itself be the segment's last words.
+        // The buffer may end with the segment's last words.
         let behind = if rest > 0 { end.saturating_sub(self.run.position) } else { 0 };
         self.missing.any = true;
         self.missing.damaged += 8 * (rest + behind);
@@ -373,8 +371,7 @@ impl Slot {
         self.run.offset += 8 * behind;
     }
 
-    /// Reads on behind the words that are left, which are less than one event. `false`
-    /// at the end of the ring.
+    /// Reads more words after the remaining ones, which are less than one event. `false`: at the end of the ring.
     fn refill(&mut self, pass: &mut Pass) -> bool {
         self.words.drain(..self.at);
         self.at = 0;
@@ -388,7 +385,7 @@ impl Slot {
             return true;
         }
         if carried > 0 && (ended || self.run.position & (pass.layout.words - 1) == 0) {
-            // An event that goes over the end of its frame or of the ring.
+            // An event that crosses the end of its frame or of the ring.
             self.missing.damaged += 8 * carried;
             self.missing.any = true;
             self.words.clear();
@@ -418,7 +415,7 @@ impl Slot {
         let bytes = pass.bytes.get_mut(..8 * want).unwrap_or_default();
         let got = pass.source.read_full(bytes, offset).unwrap_or(0) / 8;
         if got < want {
-            // The file ends, or became shorter while it was read.
+            // The file ends, or was truncated while it was read.
             let counted = self.run.cut.unwrap_or(8 * (self.run.end - position - got as u64));
             self.run.cut = Some(counted);
             self.run.end = position + got as u64;
@@ -435,8 +432,8 @@ impl Slot {
         true
     }
 
-    /// The program wrote over words while they were read: those before `head` are gone,
-    /// and with them the event that `self.words` starts.
+    /// The program overwrote words while they were read: those before `head` are lost, and with them the event
+    /// that `self.words` starts.
     fn overtaken(&mut self, head: u64, position: u64, fresh: &[u8]) {
         let from = position - self.words.len() as u64;
         let kept = head.min(self.run.end);
@@ -449,7 +446,7 @@ impl Slot {
         }
     }
 
-    /// Goes on to the next frame; `false` behind the last, and in a ring's file.
+    /// Continues with the next frame; `false` after the last, and in a ring's file.
     fn next_frame(&mut self, pass: &mut Pass) -> bool {
         let Some(at) = self.run.frames.get(self.run.next).copied() else { return false };
         let Container::Captured(frames) = &pass.layout.container else { return false };
@@ -461,13 +458,13 @@ impl Slot {
             self.missing.damaged += FRAME;
             return true;
         };
-        // As at the index, where the missing end was counted.
+        // As in the index, where the missing end was counted.
         let count = match cut {
             true => pass.source.size().unwrap_or(0).saturating_sub(at + FRAME) / 8,
             false => count.min(POSITION_MAX),
         };
         if position < self.run.end {
-            // Words that came before: rings do not run backwards.
+            // Earlier words: rings do not run backwards.
             self.missing.any = true;
             self.missing.damaged += 8 * count;
             return true;
@@ -491,7 +488,7 @@ impl Slot {
         true
     }
 
-    /// Takes the words of a packed frame of which `count` words follow its head: all at once.
+    /// Reads all words of a packed frame, of which `count` words follow its head.
     fn unpack(&mut self, pass: &mut Pass, count: u64) {
         let whole = usize::try_from(count).ok().filter(|count| *count <= packed::FOLLOW_MAX).and_then(|count| {
             pass.bytes.resize(pass.bytes.len().max(8 * count), 0);
@@ -500,7 +497,7 @@ impl Slot {
             packed::unpack(bytes.get(..got)?, &mut self.words)
         });
         if whole != Some(true) && self.run.cut.is_none() {
-            // What is wrong may be any of them.
+            // Any of the words may be wrong.
             self.words.clear();
             self.run.unsure = true;
             self.missing.any = true;
@@ -512,10 +509,10 @@ impl Slot {
     }
 }
 
-/// Codes from here on are types of user events.
+/// First code of user event types.
 const USER: u8 = 16;
 
-/// Least and most words of an event by type, user events from [`USER`] on.
+/// Smallest and largest size of an event in words, by type; user events from [`USER`] on.
 const LENGTHS: [(u16, u16); 32] = {
     let mut lengths = [(1, 0); 32];
     lengths[kind::LIFECYCLE as usize] = (2, 3);
@@ -532,8 +529,8 @@ const LENGTHS: [(u16, u16); 32] = {
     lengths
 };
 
-/// Whether a stamp that does not follow closely on the `last` one is right: later than
-/// that, and not later than the next event, which starts at `next`.
+/// Whether a stamp that does not closely follow `last` is right: it must be later, and not later than the next event,
+/// which starts at `next`.
 #[cold]
 fn believed(words: &[u64], time: u64, last: u64, next: usize) -> bool {
     let padding = |header: &u64| header >> 49 & 31 == u64::from(kind::INTERNAL);

@@ -1,6 +1,5 @@
-//! The events of all rings in time order: merges the rings, hands their events to the
-//! importer, counts. Refuses to sort: stamps of one ring do not decrease, and one that
-//! does is damage.
+//! The events of all rings in time order: merges the rings, passes their events to the importer, counts. Refuses to
+//! sort: stamps of one ring do not decrease, and one that does is damage.
 
 use super::error::RingError;
 use super::import::{Importer, More};
@@ -24,14 +23,14 @@ const UNKNOWN: &str =
 pub struct RingStream {
     pass: Pass,
     slots: Vec<Slot>,
-    /// Each ring's next stamp, and its index.
+    /// Each ring's next stamp and index.
     heap: BinaryHeap<Reverse<(u64, u16)>>,
     pub(super) importer: Importer,
     version: Version,
     name: String,
     more: More,
     ready: VecDeque<Event>,
-    /// Stamp of the event that was imported last.
+    /// Stamp of the last event imported.
     latest: u64,
 }
 
@@ -47,11 +46,11 @@ impl RingStream {
         RingStream { pass, slots, heap, importer, version, name, more, ready, latest: 0 }
     }
 
-    /// Goes on where the events are exhausted, with frames that were taken since: a captured
-    /// stream like the first one, its head included.
+    /// Continues when the events are exhausted, with frames that were taken since: a captured stream like the first
+    /// one, including its head.
     ///
     /// # Errors
-    /// It is none, or of other rings.
+    /// It is not such a stream, or one of other rings.
     pub fn go_on(&mut self, source: Arc<dyn ReadAt>) -> Result<(), RingError> {
         let mut layout = Layout::read(source.as_ref())?;
         let Container::Captured(frames) = &mut layout.container else { return Err(RingError::NotARing) };
@@ -82,12 +81,12 @@ impl RingStream {
         Ok(())
     }
 
-    /// What was not seen since the last call.
+    /// Losses since the last call.
     pub fn take_losses(&mut self) -> Vec<Loss> {
         std::mem::take(&mut self.pass.losses).named(&self.name)
     }
 
-    /// What was not seen so far; everything once the stream has ended.
+    /// Losses so far; complete once the stream has ended.
     pub fn losses(&self) -> Vec<Loss> {
         let mut losses = self.pass.losses.clone();
         let count = self.unknown();
@@ -97,7 +96,7 @@ impl RingStream {
         losses.named(&self.name)
     }
 
-    /// What was counted so far; everything once the stream has ended.
+    /// Counts so far; complete once the stream has ended.
     pub fn tally(&self) -> Tally {
         let seen = || self.slots.iter().filter(|slot| slot.first != 0);
         let captured_end = match &self.pass.layout.container {
@@ -115,7 +114,7 @@ impl RingStream {
         }
     }
 
-    /// The type that the version writes at this place of a table: its tag and name.
+    /// The type at this index of a table in this version: its tag and name.
     fn type_at(&self, place: usize) -> Option<(u16, String)> {
         let (kind, id) = ((place >> 6) as u8, (place & 63) as u16);
         let named = |id: u16, name: String| Some((u16::from(kind) << 6 | id, name));
@@ -152,7 +151,7 @@ impl RingStream {
         by_type.into_values().collect()
     }
 
-    /// Events that the version does not have.
+    /// Number of events that the version does not have.
     fn unknown(&self) -> u64 {
         let types = self.pass.counts.types.iter().enumerate();
         let unknown = types.filter(|(place, count)| **count > 0 && self.type_at(*place).is_none());
@@ -161,7 +160,7 @@ impl RingStream {
 
     /// Events were switched off in all rings at once, and are on again at `time`.
     fn resumed(&mut self, time: u64, by: usize) {
-        // A ring may have read on behind `time`; what was imported is older for sure.
+        // A ring may have been read past `time`; what was imported is certainly older.
         let before = |slot: &&Slot| slot.first != 0 && slot.first < time;
         let last = self.slots.iter().map(|slot| slot.last).filter(|last| *last < time).max();
         let from = last.max(Some(self.latest)).filter(|from| *from > 0);
@@ -171,7 +170,7 @@ impl RingStream {
         self.ready.extend(lanes.map(|(_, slot)| gap(slot)));
     }
 
-    /// Takes the next event of ring `index`.
+    /// Imports the next event of ring `index`.
     fn take(&mut self, index: usize, raw: Raw) -> Option<Event> {
         let lane = LaneId(self.slots.get(index)?.number);
         if let What::Lifecycle(lifecycle::RING_RESUME, _) = raw.what {

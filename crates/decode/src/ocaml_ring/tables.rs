@@ -1,8 +1,7 @@
-//! The numbers that OCaml's runtime gives to types of events, phases and counters, in
-//! one table for all versions. Inside rtscope a phase has the number of 5.4, which has
-//! every phase that an older one has.
+//! The numbers that OCaml's runtime gives to types of events, phases and counters, in one table for all versions.
+//! Inside rtscope a phase has its number of 5.4, which has every phase of older versions.
 //!
-//! Source: `runtime_events.h` of 5.0.0 to 5.4.1 and the issues that 5.5 rests on.
+//! Source: `runtime_events.h` of 5.0.0 to 5.4.1, and the issues that 5.5 is based on.
 
 use super::version::Version;
 
@@ -32,9 +31,9 @@ pub(super) const USER_TYPES: [&str; 5] = ["unit", "int", "span_begin", "span_end
 /// One phase.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct PhaseInfo {
-    /// The name that tools show, the same in all versions.
+    /// Its name in tools, the same in all versions.
     pub name: &'static str,
-    /// Its number up to 5.2, where it is written there.
+    /// Its number up to 5.2, where those versions write it.
     old: Option<u16>,
     /// The first version that writes it.
     pub since: Version,
@@ -42,7 +41,7 @@ pub struct PhaseInfo {
 
 macro_rules! phases {
     ($($number:literal $name:ident $text:literal $old:tt $since:ident;)*) => {
-        // Most phases are only ever shown.
+        // Most phases are only displayed.
         $(#[allow(dead_code)] pub(super) const $name: u16 = $number;)*
 
         /// Every phase, by its number in 5.4.
@@ -107,12 +106,12 @@ phases! {
     49 MINOR_EPHE_CLEAN "minor_ephe_clean" - V5_4;
 }
 
-/// Numbers up to 5.2 of what the version is told by.
+/// Numbers up to 5.2 of the phases that identify the version.
 pub(super) mod old {
     pub const MINOR: u16 = 10;
 }
 
-/// The phase that `version` numbers `id`, by its number in 5.4.
+/// The phase with number `id` in `version`, as its number in 5.4.
 pub(super) fn phase(version: Version, id: u16) -> Option<u16> {
     let found = match version {
         Version::V5_0 | Version::V5_1 | Version::V5_2 => {
@@ -123,14 +122,12 @@ pub(super) fn phase(version: Version, id: u16) -> Option<u16> {
     PHASES.get(usize::from(found)).filter(|phase| phase.since <= version).map(|_| found)
 }
 
-/// The name of a phase, by its number in 5.4: what [`rtscope_model::Phase::Detail`]
-/// holds. Empty for a number that no phase has.
+/// The name of a phase by its number in 5.4, as in [`rtscope_model::Phase::Detail`]. Empty for an unused number.
 pub fn phase_name(phase: u16) -> &'static str {
     PHASES.get(usize::from(phase)).map_or("", |info| info.name)
 }
 
-/// Counters: name and the first version that writes it, by number, which is the same in
-/// all versions.
+/// Counters by number: name and first version that writes it. Numbers are the same in all versions.
 pub(crate) const COUNTERS: [(&str, Version); 28] = [
     ("force_minor_alloc_small", Version::V5_0),
     ("force_minor_make_vect", Version::V5_0),
@@ -164,24 +161,24 @@ pub(crate) const COUNTERS: [(&str, Version); 28] = [
 
 /// Counters that are read.
 pub(super) mod counter {
-    /// Bytes, despite its documentation.
+    /// In bytes, despite its documentation.
     pub const MINOR_PROMOTED: u16 = 4;
-    /// Bytes, despite its documentation.
+    /// In bytes, despite its documentation.
     pub const MINOR_ALLOCATED: u16 = 5;
     pub const POOL_WORDS: u16 = 11;
     pub const POOL_LIVE_WORDS: u16 = 12;
     pub const LARGE_WORDS: u16 = 13;
-    /// The last of the six that come together.
+    /// The last of the six that are posted together.
     pub const LARGE_BLOCKS: u16 = 16;
     pub const HEAP_WORDS: u16 = 17;
-    /// Work that a slice is to do, in words, by what asks for it: allocation in the old heap, memory that blocks of it
-    /// depend on, and resources that they hold.
+    /// Work of a slice in words, by origin: allocation in the major heap, memory that depends on its blocks, and
+    /// resources that they hold.
     pub const ALLOCATED_WORK: u16 = 19;
     pub const DEPENDENT_WORK: u16 = 20;
     pub const EXTRA_WORK: u16 = 21;
 }
 
-/// Names of lifecycle events, by number, the same in all versions.
+/// Names of lifecycle events by number, the same in all versions.
 pub(super) const LIFECYCLE: [&str; 8] = [
     "ring_start",
     "ring_stop",
@@ -193,7 +190,7 @@ pub(super) const LIFECYCLE: [&str; 8] = [
     "domain_terminate",
 ];
 
-/// Lifecycle events that mean something here.
+/// Lifecycle events that are used here.
 pub(super) mod lifecycle {
     pub const RING_START: u16 = 0;
     pub const RING_STOP: u16 = 1;

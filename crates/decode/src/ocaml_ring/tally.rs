@@ -1,45 +1,45 @@
-//! What a pass over rings counted and what it could not see. Owns keeping losses few:
-//! a ring that is overwritten a thousand times a second has as many.
+//! Counts and losses of a pass over rings. Owns limiting the number of losses: a ring that is overwritten a thousand
+//! times a second has as many.
 
 use rtscope_model::{Loss, Time, TypeCount};
 
-/// Losses that are told apart. With twice as many, those that lie close together in time
-/// become one: sums stay exact, and each span touches what its parts touched.
+/// Limit of separate losses. When there are twice as many, losses close in time are merged: sums stay exact, and each
+/// span covers what its parts covered.
 const KEPT: usize = 256;
 
-/// Counts of one pass. Complete once the stream has given `None`; covers every event
-/// of the rings, whatever classes were asked for.
+/// Counts of one pass. Complete once the stream has returned `None`; covers every event of the rings, whatever
+/// classes were requested.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// Events by type, only those that occur, in the order of their numbers. Bit 9 of a number:
-    /// posted by the program's own code; bits 6 to 8: the type; bits 0 to 5: the id, of phases by
-    /// their number in 5.4. The same for every version.
+    /// Events by type, ascending by number; only types that occur. Bit 9 of a number: posted by the program's own
+    /// code; bits 6 to 8: the type; bits 0 to 5: the id, for phases their number in 5.4. The numbers are the same
+    /// for every version.
     pub by_type: Vec<TypeCount>,
-    /// Bytes of words read, padding included.
+    /// Number of bytes read, including padding.
     pub bytes: u64,
-    /// Rings with events.
+    /// Number of rings with events.
     pub lanes: usize,
     pub first: Option<Time>,
     pub last: Option<Time>,
-    /// The program ended in good order.
+    /// The program ended normally.
     pub ended: bool,
-    /// What was not seen.
+    /// Losses of the pass.
     pub losses: Vec<Loss>,
 }
 
 impl Tally {
-    /// Events of every type.
+    /// Number of events of all types.
     pub fn events(&self) -> u64 {
         self.by_type.iter().map(|kind| kind.count).sum()
     }
 
-    /// Events of the type of this name.
+    /// Number of events of the type with this name.
     pub fn count(&self, name: &str) -> u64 {
         self.by_type.iter().filter(|kind| kind.name == name).map(|kind| kind.count).sum()
     }
 }
 
-/// A loss before the stream's name is known.
+/// A loss whose source has no name yet.
 pub(super) type RawLoss = crate::raw_loss::RawLoss<&'static str>;
 
 /// Losses of one pass.
@@ -58,7 +58,7 @@ impl Losses {
         let last = self.kept.iter().filter_map(|loss| loss.to).max().unwrap_or(0);
         let first = self.kept.iter().filter_map(|loss| loss.from).min().unwrap_or(last);
         let mut width = (last.saturating_sub(first) / KEPT as u64).max(1);
-        // Kinds and notes are few: the last round leaves one loss of each.
+        // There are few kinds and notes: the last round leaves one loss of each.
         while self.kept.len() > KEPT && width < u64::MAX {
             let wide = |loss: &RawLoss| loss.from.zip(loss.to).map_or(0, |(from, to)| to.saturating_sub(from)) >= width;
             let mut kept: Vec<RawLoss> = Vec::with_capacity(2 * KEPT);

@@ -1,22 +1,21 @@
-//! Which version wrote a ring, from its events: what rules versions out, read until one
-//! numbering is left. Owns the grammar; refuses to guess where several are left, and to
-//! believe a name that the events contradict.
+//! Determines from its events which version wrote a ring: evidence rules versions out, until those left have the
+//! same numbering. Owns the grammar; refuses to guess between several numberings, and to believe a version that
+//! the events contradict.
 //!
-//! Four things rule out: whether there is a table of names (not in 5.0), numbers behind
-//! a version's last, the phase that ends behind the two counters of a collection of
-//! young heaps (which is `minor`, 10 up to 5.2 and 11 from 5.3 on), and whether a domain
-//! that leads such a collection has said before that it wants one (from 5.4 on).
+//! Four things rule versions out: whether there is a table of names (not in 5.0); numbers above a version's last; the
+//! phase that ends after the two counters of a minor collection (it is `minor`, 10 up to 5.2 and 11 from 5.3 on); and
+//! whether a domain that leads such a collection has posted before that it wants one (from 5.4 on).
 
 use super::error::RingError;
 use super::slot::{Filter, Pass, Raw, Slot, TYPES, What};
 use super::tables::{self, COUNTERS, PHASES, counter, old};
 use super::version::{Version, VersionSource, WrittenBy};
 
-/// Events looked at in one ring before the next one's turn.
+/// Events read from one ring before the next one's turn.
 const TURN: usize = 1 << 14;
-/// So many collections led without a word of wanting them are no accident.
+/// This many collections led without posting the wish cannot be an accident.
 const LED_MANY: u64 = 32;
-/// What follows `minor` in a section that does nothing else.
+/// The phases after `minor` in a section that does nothing else.
 const TAIL: [u16; 6] = [
     tables::MINOR_LEAVE_BARRIER,
     tables::MINOR_EPHE_CLEAN,
@@ -26,41 +25,39 @@ const TAIL: [u16; 6] = [
     tables::MINOR_CLEAR,
 ];
 
-/// What was seen.
+/// The evidence so far.
 #[derive(Default)]
 struct Evidence {
     has_names: bool,
-    /// Highest numbers.
+    /// Highest numbers seen.
     phase_max: Option<u16>,
     counter_max: Option<u16>,
-    /// `minor` ended under the number of versions up to 5.2, or from 5.3 on.
+    /// `minor` ended with the number of versions up to 5.2, or from 5.3 on.
     minor_old: bool,
     minor_new: bool,
-    /// Sections that a domain led to collect young heaps and for nothing else, where it is
-    /// sure that nothing it said before is missing.
+    /// Sections that a domain led for a minor collection and nothing else, without missing events before them.
     led: u64,
-    /// Young heaps laid out anew: a section for that looks the same, and nobody says
-    /// before that he wants it.
+    /// Young heaps laid out anew: their sections look the same, and no domain posts before that it wants one.
     resized: u64,
     /// Words are missing.
     gaps: bool,
 }
 
-/// Where a ring stands in the grammar.
+/// Parser state of a ring.
 #[derive(Default)]
 struct Grammar {
-    /// Behind `minor_promoted`, and behind `minor_allocated` after it.
+    /// After `minor_promoted`, and after a `minor_allocated` that follows it.
     promoted: bool,
     figures: bool,
     section: Section,
-    /// Nothing that this domain said since its last section is missing.
+    /// No events of this domain since its last section are missing.
     whole: bool,
 }
 
-/// A section that this domain leads, as far as it only collects young heaps.
+/// A section that this domain leads, as long as it is only a minor collection.
 #[derive(Default)]
 enum Section {
-    /// None, or it does something else.
+    /// No section, or one that does something else.
     #[default]
     Other,
     Led,
@@ -69,7 +66,7 @@ enum Section {
 }
 
 impl Grammar {
-    /// At the start of a ring's life nothing is missing.
+    /// At the start of a ring nothing is missing.
     fn fresh() -> Grammar {
         Grammar { whole: true, ..Grammar::default() }
     }
@@ -119,7 +116,7 @@ impl Grammar {
 }
 
 impl Evidence {
-    /// Why `version` did not write this; `None` where it may have.
+    /// Why `version` did not write this; `None`: it may have.
     fn against(&self, version: Version, all_read: bool) -> Option<String> {
         if self.has_names != (version > Version::V5_0) {
             let has = if self.has_names { "has" } else { "has not" };
@@ -144,11 +141,11 @@ impl Evidence {
         None
     }
 
-    /// Domains led collections and never said that they wanted them: 5.3.
+    /// Domains led collections without ever posting that they wanted them: 5.3.
     fn silent(&self, all_read: bool) -> bool {
         let unspoken = self.phase_max.is_none_or(|id| id < tables::EMPTY_MINOR);
         let many = self.led >= LED_MANY && self.resized == 0;
-        // Where words are missing, those may be that would explain a few.
+        // Missing words could explain a few.
         let few = all_read && self.led > self.resized && !self.gaps;
         unspoken && self.minor_new && (many || few || all_read && self.led >= 2 * self.resized + LED_MANY)
     }
@@ -157,8 +154,7 @@ impl Evidence {
         Version::ALL.into_iter().filter(|version| self.against(*version, all_read).is_none()).collect()
     }
 
-    /// Whether more events cannot tell apart what these do not: only versions that number
-    /// alike are left, or none.
+    /// Whether more events cannot narrow it down: at most one version is left, or only versions with the same numbers.
     fn decided(fits: &[Version]) -> bool {
         let alike = |a: Version, b: Version| {
             a == b || [(Version::V5_1, Version::V5_2), (Version::V5_4, Version::V5_5)].contains(&(a, b))
@@ -170,7 +166,7 @@ impl Evidence {
     }
 }
 
-/// Everything the grammar needs, and nothing that it does not.
+/// The events that the grammar needs.
 pub(super) fn filter() -> Filter {
     let mut types = [false; TYPES];
     for kind in [tables::kind::BEGIN, tables::kind::END, tables::kind::COUNTER] {
@@ -179,7 +175,7 @@ pub(super) fn filter() -> Filter {
     Filter { types, beyond: true, user: [false; 5] }
 }
 
-/// The version of the rings that `pass` reads: the `given` one if the events allow it.
+/// The version of the rings that `pass` reads: `given`, if the events allow it.
 ///
 /// # Errors
 /// [`RingError::OtherVersion`], [`RingError::NoVersion`], [`RingError::Undecided`].

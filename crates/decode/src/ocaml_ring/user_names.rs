@@ -1,5 +1,4 @@
-//! Names of user events. Owns looking them up when an event first needs one: an event
-//! can precede its name.
+//! Names of user events. Owns looking them up when an event first needs one: an event can precede its name.
 
 use super::captured::NAME;
 use super::layout::{Container, Layout, name};
@@ -7,9 +6,9 @@ use crate::source::ReadAt;
 use rtscope_model::{NameId, Names};
 use std::collections::HashMap;
 
-/// An id whose name is not there is looked for again, but not for ever.
+/// Limit of look-ups for an id whose name is missing.
 const TRIES: u8 = 16;
-/// The program's own library posts each domain's thread under this name.
+/// Name under which the program's own library posts each domain's thread.
 const THREAD: &str = "rtscope.thread";
 
 /// Ids to names.
@@ -23,13 +22,12 @@ pub(super) struct UserNames {
 struct Id {
     name: NameId,
     is_thread: bool,
-    /// Times that the name was looked for and not there.
+    /// Number of look-ups that failed.
     tries: u8,
 }
 
 impl UserNames {
-    /// The name of user event `id`; `user event N` where there is none. Also: whether it
-    /// names a domain's thread.
+    /// The name of user event `id`; `user event N`: it has none. Also whether the name marks a domain's thread.
     pub(super) fn of(&mut self, id: u16, layout: &Layout, source: &dyn ReadAt) -> (NameId, bool) {
         let known = self.ids.get(&id).copied();
         if let Some(known) = known.filter(|known| known.tries == 0 || known.tries >= TRIES) {

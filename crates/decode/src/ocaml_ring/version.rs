@@ -1,33 +1,33 @@
-//! Versions of OCaml whose rings can be read, and who told which one wrote a ring.
-//! Refuses names that it does not know: the numbers of phases move between versions.
+//! Versions of OCaml whose rings can be read, and how the version of a ring is known. Refuses names that it does not
+//! know: the numbers of phases differ between versions.
 
 use super::error::RingError;
 use std::fmt;
 
 rtscope_model::listed! {
-    /// A version of OCaml, up to what its rings depend on.
+    /// A version of OCaml, as far as it matters for rings.
     #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
     pub enum Version: as_str {
         /// 5.0: no events of the program's own, no names.
         V5_0 = "5.0",
-        /// 5.1.
+        /// 5.1: events of the program's own, with names.
         V5_1 = "5.1",
         /// 5.2: compaction.
         V5_2 = "5.2",
-        /// 5.3: phases of memprof put in between, which moves the numbers behind them.
+        /// 5.3: phases of memprof are inserted, which shifts the numbers after them.
         V5_3 = "5.3",
-        /// 5.4: says how long a domain tries to become leader.
+        /// 5.4: posts how long a domain tries to become leader.
         V5_4 = "5.4",
-        /// 5.5.
+        /// 5.5: as described by its issues.
         V5_5 = "5.5",
     }
 }
 
 impl Version {
-    /// Of a text such as `5.4`, `5.4.1`, `5.4.0~beta1` or `5.4.1+trunk`.
+    /// Parses a text such as `5.4`, `5.4.1`, `5.4.0~beta1` or `5.4.1+trunk`.
     ///
     /// # Errors
-    /// [`RingError::UnknownVersion`]: any other.
+    /// [`RingError::UnknownVersion`]: any other text.
     pub fn parse(text: &str) -> Result<Version, RingError> {
         let known = |version: &&Version| {
             let rest = text.trim().strip_prefix(version.as_str());
@@ -44,17 +44,16 @@ impl fmt::Display for Version {
     }
 }
 
-/// Who said which version wrote a ring.
+/// How the version of a ring is known.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum VersionSource {
-    /// Whoever opened it: from the program's file or from the user. The events agree.
+    /// The caller gave it, from the program's file or from the user. The events agree.
     Caller,
     /// The events themselves.
     Stream,
 }
 
-/// The version of a ring. Where the events leave two open, both number all that they
-/// hold alike.
+/// The version of a ring. If the events leave two open, both have the same numbers for everything in it.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct WrittenBy {
     pub oldest: Version,

@@ -1,9 +1,8 @@
-//! What a stream did not hold. Owns keeping that bounded: hostile bytes can name
-//! any number of losses.
+//! The losses of a stream. Owns keeping them bounded: hostile bytes can name any number of losses.
 
 use rtscope_model::{Loss, LossKind, Time};
 
-/// Losses of one stream that are told apart; later ones widen the last of their kind.
+/// Limit of separate losses of a stream; later ones extend the last of their kind.
 const KEPT: usize = 256;
 
 /// The losses of one stream.
@@ -14,7 +13,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// None so far.
+    /// No losses so far.
     pub fn new(source: &str) -> Losses {
         Losses { source: source.to_owned(), kept: Vec::new() }
     }
@@ -24,7 +23,7 @@ impl Losses {
             && let Some(last) = self.kept.iter_mut().rev().find(|loss| loss.kind == kind)
         {
             last.count = last.count.saturating_add(count);
-            // No time means: from the start, to the end.
+            // Without a time: from the start, or to the end.
             last.from = last.from.zip(from).map(|(a, b)| a.min(b));
             last.to = last.to.zip(to).map(|(a, b)| a.max(b));
             return;
@@ -32,7 +31,7 @@ impl Losses {
         self.kept.push(Loss { source: self.source.clone(), kind, count, from, to, note: note.to_owned() });
     }
 
-    /// All of them, which are forgotten.
+    /// Returns all losses and removes them.
     pub fn take(&mut self) -> Vec<Loss> {
         std::mem::take(&mut self.kept)
     }

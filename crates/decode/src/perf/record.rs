@@ -1,14 +1,13 @@
-//! One perf record (`include/uapi/linux/perf_event.h`, `enum perf_event_type`)
-//! as the ring held it. Owns the framing and the bodies of the kinds that the
-//! recorder asks for; refuses anything that contradicts itself, because that is
-//! how damage is told from data.
+//! One perf record (`include/uapi/linux/perf_event.h`, `enum perf_event_type`) as it was in the ring. Owns the
+//! framing and the bodies of the kinds that the recorder requests; refuses records that contradict themselves, which
+//! is how damage is distinguished from data.
 
-/// Larger than any record that the recorder asks for: a mapping with the longest path.
+/// Larger than any record that the recorder requests: a mapping with the longest path.
 pub const SIZE_MAX: usize = 4096 + 256;
-/// Size of a record's header.
+/// Size of a record's header in bytes.
 pub const HEADER: usize = 8;
 
-/// Thread id of a thread that is gone already.
+/// Thread id of a thread that has already ended.
 pub const GONE: u32 = u32::MAX;
 
 const LOST: u32 = 2;
@@ -30,7 +29,7 @@ const MISC_MMAP_BUILD_ID: u16 = 1 << 14;
 const MISC_SWITCH_OUT: u16 = 1 << 13;
 const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 
-/// Frames of a call chain that are accepted.
+/// Limit of frames in a call chain.
 const FRAMES_MAX: usize = 256;
 
 /// How the records of a stream are laid out.
@@ -38,17 +37,16 @@ const FRAMES_MAX: usize = 256;
 pub enum Layout {
     /// `TID | TIME | CPU`; samples carry the fields of a tracepoint.
     Threads,
-    /// `IDENTIFIER | IP | TID | TIME | CPU | CALLCHAIN`, and the user side's
-    /// instruction pointer where it has `REGS_USER`.
+    /// `IDENTIFIER | IP | TID | TIME | CPU | CALLCHAIN`, and with `REGS_USER` the user-space instruction pointer.
     Code {
-        /// Whether it has.
+        /// Whether it has `REGS_USER`.
         registers: bool,
     },
 }
 
 impl Layout {
-    /// Bytes of pid, tid, time, cpu and padding, and of the id where there is one:
-    /// what `sample_id_all` puts at the end of every record but a sample.
+    /// Size in bytes of pid, tid, time, cpu and padding, and of the id where there is one: `sample_id_all` puts these
+    /// at the end of every record but a sample.
     fn trailer(self) -> usize {
         match self {
             Layout::Threads => STAMP,
@@ -64,11 +62,11 @@ impl Layout {
     }
 }
 
-/// Bytes of pid, tid, time, cpu and padding.
+/// Size in bytes of pid, tid, time, cpu and padding.
 const STAMP: usize = 24;
 
-/// How many of `bytes`, which begin with a record, are whole records. Behind what is none
-/// nothing is known: then it is all of them, and their reader finds its way.
+/// Size of the whole records in `bytes`, which begin with a record. After an invalid size the next record cannot be
+/// found: then it is all of `bytes`, and their reader resynchronises.
 pub fn whole(bytes: &[u8]) -> usize {
     let mut at = 0;
     loop {
@@ -84,7 +82,7 @@ pub fn whole(bytes: &[u8]) -> usize {
     }
 }
 
-/// When, where and in whose context a record was made.
+/// When, where and in which context a record was made.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Stamp {
     /// Process of the current thread; [`GONE`] where it has ended.
@@ -93,71 +91,70 @@ pub struct Stamp {
     pub tid: u32,
     /// `CLOCK_MONOTONIC`, nanoseconds.
     pub time: u64,
-    /// Which CPU.
+    /// Number of the CPU.
     pub cpu: u32,
 }
 
-/// What a record says.
+/// The content of a record.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Body<'a> {
-    /// A tracepoint was hit; its fields.
+    /// A tracepoint was hit; these are its fields.
     Sample(&'a [u8]),
-    /// The current thread comes or goes.
+    /// The current thread is switched in or out.
     Switch { out: bool, preempted: bool },
-    /// As above, with the other side of the switch.
+    /// Like [`Body::Switch`], with the other side of the switch.
     SwitchCpuWide { out: bool, preempted: bool, other_pid: u32, other_tid: u32 },
-    /// A thread was made.
+    /// A thread was created.
     Fork { pid: u32, parent_pid: u32, tid: u32, parent_tid: u32 },
     /// A thread ends.
     Exit { tid: u32 },
     /// A thread has a new name.
     Comm { pid: u32, tid: u32, comm: &'a [u8], exec: bool },
-    /// A thread was found somewhere.
+    /// A sample of a thread's code.
     Code(Found<'a>),
-    /// Memory that can be executed was mapped.
+    /// Executable memory was mapped.
     Mapped(Mapped<'a>),
     /// The ring was full.
     Lost { count: u64 },
-    /// The kernel held an event back.
+    /// The kernel throttled an event.
     Throttle,
 }
 
 /// A sample of code.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Found<'a> {
-    /// Which event it belongs to.
+    /// Id of its event.
     pub id: u64,
     /// Instruction pointer.
     pub ip: u64,
-    /// Whether that is the kernel's.
+    /// Whether `ip` is in the kernel.
     pub in_kernel: bool,
-    /// The kernel's call chain, from the inside, as little-endian words; markers are
-    /// among them.
+    /// The kernel's call chain, innermost first, as little-endian words; contains markers.
     pub chain: &'a [u8],
-    /// The instruction pointer outside of the kernel, where it is known.
+    /// The instruction pointer in user space, where it is known.
     pub user_ip: Option<u64>,
 }
 
-/// A mapping.
+/// An executable mapping.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Mapped<'a> {
-    /// Of which process.
+    /// Id of its process.
     pub pid: u32,
     /// First address.
     pub start: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub length: u64,
-    /// Offset in the file.
+    /// Offset in the file, in bytes.
     pub offset: u64,
     /// Major and minor number of the file's device.
     pub device: (u32, u32),
-    /// Its inode.
+    /// Inode of the file.
     pub inode: u64,
-    /// Its path as that process saw it, or the kernel's word for what is no file.
+    /// The file's path as the process saw it, or the kernel's name for a mapping without a file.
     pub path: &'a [u8],
 }
 
-/// The kind and size of the record that `bytes` start with, if both can be.
+/// Kind, flags and size of the record at the start of `bytes`, if kind and size are valid.
 pub fn header(bytes: &[u8], layout: Layout) -> Option<(u32, u16, usize)> {
     let [a, b, c, d, e, f, g, h] = *bytes.first_chunk::<HEADER>()?;
     let kind = u32::from_le_bytes([a, b, c, d]);
@@ -166,7 +163,7 @@ pub fn header(bytes: &[u8], layout: Layout) -> Option<(u32, u16, usize)> {
     (layout.has(kind) && fits).then_some((kind, u16::from_le_bytes([e, f]), size))
 }
 
-/// Reads one whole record. `None`: it contradicts itself.
+/// Parses one whole record. `None`: it contradicts itself.
 pub fn parse(record: &[u8], layout: Layout) -> Option<(Stamp, Body<'_>)> {
     let (kind, misc, size) = header(record, layout)?;
     let body = record.get(HEADER..size)?;
@@ -189,7 +186,7 @@ fn found(body: &[u8], misc: u16, registers: bool) -> Option<(Stamp, Body<'_>)> {
     let (chain, rest) = rest.split_at_checked(frames * 8)?;
     let user_ip = match (registers, rest.len()) {
         (false, 0) => None,
-        // The kernel's word for "no registers": a thread of its own, or one that ends.
+        // The kernel's mark for "no registers": a kernel thread, or one that ends.
         (true, 8) if long(rest, 0)? == 0 => None,
         (true, 16) if long(rest, 0)? != 0 => Some(long(rest, 8)?),
         _ => return None,
@@ -247,7 +244,7 @@ fn mapped(body: &[u8]) -> Option<Mapped<'_>> {
 
 fn stamp(bytes: &[u8]) -> Option<Stamp> {
     let stamp = Stamp { pid: word(bytes, 0)?, tid: word(bytes, 4)?, time: long(bytes, 8)?, cpu: word(bytes, 16)? };
-    // The padding behind the cpu is always zero: one more thing damage trips over.
+    // The padding after the cpu is always zero, so this detects more damage.
     (word(bytes, 20)? == 0).then_some(stamp)
 }
 

@@ -1,6 +1,5 @@
-//! One CPU's stream: a window over its bytes, records in it, and a small window
-//! in which they are put in order. Owns resynchronising and what was lost on the
-//! way; refuses to know what another CPU did.
+//! One CPU's stream: a window over its bytes, records in it, and a small window in which they are put in order. Owns
+//! resynchronising and losses; refuses to know other CPUs.
 
 use super::losses::Losses;
 use super::record::{self, Body, Layout, Stamp};
@@ -10,10 +9,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// Bytes held of each stream.
+/// Window size per stream, in bytes.
 const WINDOW: usize = 64 << 10;
-/// Records within which a stream is put in order: an interrupt may write its
-/// record between another's stamp and its place in the ring.
+/// Number of records within which a stream is put in order: an interrupt may write its record between the stamp of
+/// another record and its place in the ring.
 const REORDER: usize = 64;
 
 const LOST: &str = "The kernel's buffer was full: events of that CPU are missing meanwhile.";
@@ -22,22 +21,22 @@ const CUT: &str = "The stream ends inside a record: the recorder was ended while
 const LATE: &str = "Records that are too far out of order were left out.";
 const THROTTLED: &str = "The kernel held events back (kernel.perf_event_max_sample_rate).";
 
-/// Says what a stream's records mean.
+/// Interprets a stream's records.
 pub trait Interpret {
-    /// What comes out.
+    /// The result of interpreting a record.
     type Item;
 
-    /// How the records are laid out.
+    /// The layout of the records.
     fn layout(&self) -> Layout;
 
-    /// The meaning of one record other than a loss, if it has one. `None`: it is damage.
+    /// Interprets a record other than a loss; the inner `None`: it has no meaning. `None`: it is damage.
     fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Option<Self::Item>>;
 
-    /// Records of this CPU are missing here.
+    /// The item for missing records of this CPU, if it has one.
     fn gap(cpu: Cpu) -> Option<Self::Item>;
 }
 
-/// An item with its moment, ordered by it and then by its place in the stream.
+/// An item with its time, ordered by time and then by position in the stream.
 #[derive(Clone, Debug)]
 pub struct Stamped<T> {
     pub time: Time,
@@ -69,20 +68,20 @@ impl<T> Ord for Stamped<T> {
 pub struct CpuStream<T> {
     cpu: u16,
     source: Arc<dyn ReadAt>,
-    /// Offset in the source of the byte behind the window.
+    /// Offset in the source of the end of the window.
     offset: u64,
     window: Vec<u8>,
     at: usize,
     ended: bool,
     waiting: BinaryHeap<Reverse<Stamped<T>>>,
     places: u64,
-    /// Newest moment read.
+    /// Latest time read.
     newest: Option<Time>,
-    /// Newest moment handed out.
+    /// Latest time delivered.
     handed_out: Time,
-    /// Bytes skipped since the last good record.
+    /// Number of bytes skipped since the last good record.
     skipped: u64,
-    /// Bytes that the last record lacks, if the skipped ones are a cut record.
+    /// Number of bytes that the last record lacks, if the skipped ones are a truncated record.
     cut: Option<u64>,
     losses: Losses,
 }
@@ -107,23 +106,22 @@ impl<T> CpuStream<T> {
         }
     }
 
-    /// Goes on with whole records that were added behind those read so far, of which
-    /// nothing is left.
+    /// Continues with whole records that were appended to those read so far, which are exhausted.
     pub fn go_on(&mut self, more: Arc<dyn ReadAt>) {
         (self.source, self.offset, self.ended) = (more, 0, false);
     }
 
-    /// What it did not hold since the last call.
+    /// Losses since the last call.
     pub fn take_losses(&mut self) -> Vec<Loss> {
         self.losses.take()
     }
 
-    /// What it did not hold, as far as it has been read.
+    /// Losses of the part read so far.
     pub fn losses(&self) -> &[Loss] {
         self.losses.all()
     }
 
-    /// The next item in the order of time.
+    /// The next item in time order.
     pub fn next<I: Interpret<Item = T>>(&mut self, interpreter: &mut I) -> Option<Stamped<T>> {
         loop {
             while self.waiting.len() < REORDER && self.read_one(interpreter) {}
@@ -136,7 +134,7 @@ impl<T> CpuStream<T> {
         }
     }
 
-    /// Reads up to one record. False: the stream has ended.
+    /// Reads at most one record. False: the stream has ended.
     fn read_one<I: Interpret<Item = T>>(&mut self, interpreter: &mut I) -> bool {
         self.fill();
         let rest = self.window.get(self.at..).unwrap_or_default();
@@ -170,12 +168,12 @@ impl<T> CpuStream<T> {
         self.push(to, I::gap(Cpu(self.cpu)));
     }
 
-    /// Steps over what is no record. A failed write may have cut a record
-    /// anywhere, so the next one may start at any byte.
+    /// Skips a byte that does not start a record. A failed write may have truncated a record anywhere, so the next
+    /// one may start at any byte.
     fn skip(&mut self, layout: Layout) -> bool {
         let rest = self.window.get(self.at..).unwrap_or_default();
         if self.ended && self.skipped == 0 {
-            // Perhaps only the end is missing; a record behind it would disprove that.
+            // Perhaps only the end is missing; a later record would disprove that.
             self.cut = match record::header(rest, layout) {
                 Some((_, _, size)) if size > rest.len() => Some((size - rest.len()) as u64),
                 None if rest.len() < record::HEADER => Some(0),
@@ -187,8 +185,7 @@ impl<T> CpuStream<T> {
         true
     }
 
-    /// Accounts for the bytes skipped before a record of the moment `until`, or
-    /// before the end.
+    /// Accounts for the bytes skipped before a record at `until`, or before the end.
     fn close_gap<I: Interpret<Item = T>>(&mut self, until: Option<Time>) {
         if self.skipped == 0 {
             return;
@@ -203,7 +200,7 @@ impl<T> CpuStream<T> {
         }
     }
 
-    /// Makes sure that two records of any size are in the window, or all there is.
+    /// Fills the window with at least two records of any size, or with the rest of the stream.
     fn fill(&mut self) {
         if self.ended || self.window.len() - self.at >= 2 * record::SIZE_MAX {
             return;
@@ -238,8 +235,8 @@ enum Outcome<T> {
     Throttled,
 }
 
-/// The record that `bytes` start with: its size, moment and meaning. After damage
-/// (`strict`) the record behind it must look like one too.
+/// The record at the start of `bytes`: its size, time and meaning. After damage (`strict`) the next record must
+/// look valid too.
 fn good_record<I: Interpret>(
     bytes: &[u8],
     cpu: u16,

@@ -1,4 +1,4 @@
-//! Why kernel records cannot be decoded. Owns the words for it; refuses to find out.
+//! Errors of decoding kernel records. Owns their wording; refuses to detect them.
 
 /// Why kernel records cannot be decoded at all.
 #[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]

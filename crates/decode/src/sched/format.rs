@@ -1,11 +1,9 @@
-//! The kernel's description of a tracepoint, as its `format` file gives it: where
-//! each field lies (offsets move between kernels) and what the letters of a
-//! task's state mean. Owns parsing that text and reading fields by it; refuses to
-//! know which tracepoint means what.
+//! The kernel's description of a tracepoint in its `format` file: the offset of each field (which differs between
+//! kernels) and the letters of a task's state. Owns parsing that text and reading fields by it; refuses to know the
+//! meaning of tracepoints.
 
 use rtscope_model::OffState;
 
-/// One field of a record.
 #[derive(Clone, Eq, PartialEq, Debug)]
 struct Field {
     name: String,
@@ -20,30 +18,30 @@ pub struct Format {
 }
 
 impl Format {
-    /// Reads the lines that it knows and leaves the others aside.
+    /// Parses the known lines and ignores the others.
     pub fn parse(text: &str) -> Format {
         let states = text.find("print fmt:").map_or_else(Vec::new, |at| states(&text[at..]));
         Format { fields: text.lines().filter_map(field).collect(), states }
     }
 
-    /// The place of an integer of at most eight bytes.
+    /// The location of an integer of at most eight bytes.
     pub fn integer(&self, name: &str) -> Option<Integer> {
         let Text { offset, size, data_loc } = self.text(name)?;
         (!data_loc && matches!(size, 1 | 2 | 4 | 8)).then_some(Integer { offset, size })
     }
 
-    /// The place of a text.
+    /// The location of a text.
     pub fn text(&self, name: &str) -> Option<Text> {
         self.fields.iter().find(|field| field.name == name).map(|field| field.place)
     }
 
-    /// What a `prev_state` of this kernel means.
+    /// The meaning of a `prev_state` of this kernel.
     pub fn off_state(&self, state: u64) -> OffState {
         // The lowest bit that has a letter. The bit for "was preempted" has none.
         let letter = self.states.iter().filter(|(bit, _)| state & bit != 0).min_by_key(|(bit, _)| *bit);
         match letter.map(|(_, letter)| *letter) {
             None => OffState::Runnable,
-            // An idle kernel worker sleeps; it only does not count as load.
+            // An idle kernel worker sleeps; it is only not counted as load.
             Some('S' | 'I') => OffState::Sleeping,
             Some('D') => OffState::Uninterruptible,
             Some('X' | 'x' | 'Z') => OffState::Dead,
@@ -51,13 +49,13 @@ impl Format {
         }
     }
 
-    /// Whether the text told the letters of states.
+    /// Whether the text lists the letters of states.
     pub fn has_states(&self) -> bool {
         !self.states.is_empty()
     }
 }
 
-/// The place of an integer in a record.
+/// The location of an integer in a record.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Integer {
     offset: usize,
@@ -65,7 +63,7 @@ pub struct Integer {
 }
 
 impl Integer {
-    /// Its value, zero-extended; `None` behind the end of the record.
+    /// Its value, zero-extended; `None`: past the end of the record.
     pub fn read(self, raw: &[u8]) -> Option<u64> {
         let bytes = raw.get(self.offset..self.offset.checked_add(self.size)?)?;
         let mut word = [0; 8];
@@ -73,23 +71,23 @@ impl Integer {
         Some(u64::from_le_bytes(word))
     }
 
-    /// Its value as a pid (the kernel's are never negative).
+    /// Its value as a pid (pids of the kernel are never negative).
     pub fn read_u32(self, raw: &[u8]) -> Option<u32> {
         self.read(raw).map(|value| value as u32)
     }
 }
 
-/// The place of a text in a record.
+/// The location of a text in a record.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Text {
     offset: usize,
     size: usize,
-    /// The place holds offset and length of the data, not the data.
+    /// The location holds offset and length of the data, not the data.
     data_loc: bool,
 }
 
 impl Text {
-    /// Its bytes up to the first NUL; `None` behind the end of the record.
+    /// Its bytes up to the first NUL; `None`: past the end of the record.
     pub fn read(self, raw: &[u8]) -> Option<&[u8]> {
         let (offset, size) = match self.data_loc {
             false => (self.offset, self.size),

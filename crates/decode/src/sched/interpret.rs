@@ -1,6 +1,5 @@
-//! What records mean, one by one. Owns the tracepoints' fields and the wording
-//! as model events; refuses state: whatever needs to know other records happens
-//! behind the merge, in the order of time.
+//! The meaning of single records. Owns the tracepoints' fields and their translation to model events; refuses state:
+//! anything that depends on other records happens after the merge, in time order.
 
 use super::SchedError;
 use super::format::{Format, Integer, Text};
@@ -11,24 +10,24 @@ use rtscope_model::manifest::Kernel;
 use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid};
 use std::collections::HashMap;
 
-/// What one record says, before anything is known of the others.
+/// The content of one record, without knowledge of the others.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Item {
     Event {
-        /// With what this record alone knows.
+        /// The event with the fields that this record has.
         sched: Sched,
-        /// Process of the thread that came, was made or was named (0: unknown).
+        /// Process of the thread that was switched in, created or named (0: unknown).
         pid: Pid,
     },
-    /// The arriving side of a switch, which the leaving side mostly has told of.
+    /// The incoming side of a switch, which the outgoing side has usually reported.
     Came {
         cpu: Cpu,
-        /// Who, and its process.
+        /// The incoming thread and its process.
         next: (Tid, Pid),
-        /// Instead of whom, and its process.
+        /// The outgoing thread and its process.
         prev: (Tid, Pid),
     },
-    /// Records are missing here: who is on the CPU is not known any more.
+    /// Records are missing here: the current thread of the CPU is no longer known.
     Gap { cpu: Cpu },
 }
 
@@ -39,7 +38,7 @@ enum Point {
     Migrate { tid: Integer, cpu: Integer },
 }
 
-/// Knows the tracepoints of one recording.
+/// Interprets the tracepoints of one recording.
 #[derive(Clone, Debug)]
 pub struct Interpreter {
     points: Vec<(u16, Point)>,
@@ -47,7 +46,7 @@ pub struct Interpreter {
 }
 
 impl Interpreter {
-    /// Reads the formats of all tracepoints that `kernel` names.
+    /// Parses the formats of all tracepoints that `kernel` names.
     pub fn new(kernel: &Kernel, formats: &HashMap<String, String>) -> Result<Interpreter, SchedError> {
         let mut points = Vec::new();
         for tracepoint in &kernel.tracepoints {
@@ -62,7 +61,7 @@ impl Interpreter {
         Ok(Interpreter { points, has_switch })
     }
 
-    /// A hit of a tracepoint. `None`: none of ours, or too short for its fields.
+    /// A hit of a tracepoint. `None`: an unknown one, or too short for its fields.
     pub fn sample(&self, stamp: Stamp, raw: &[u8], names: &mut NameTable) -> Option<Item> {
         // `common_type` is the first field of every tracepoint on every kernel.
         let id = u16::from_le_bytes(*raw.first_chunk()?);
@@ -77,7 +76,7 @@ impl Interpreter {
                 next_name: comm.and_then(|comm| comm.read(raw)).map_or(NameId(0), |comm| names.intern(comm)),
             },
             Point::Wake { waker, target, cpu } => Sched::Waking {
-                // Not the stamp's tid: a thread that is about to end has none there.
+                // Not the stamp's tid: that is missing for a thread that is about to end.
                 waker: Tid(waker.read_u32(raw)?),
                 target: Tid(target.read_u32(raw)?),
                 target_cpu: Cpu(cpu.read(raw)? as u16),
@@ -89,7 +88,7 @@ impl Interpreter {
         Some(Item::Event { sched, pid: Pid(0) })
     }
 
-    /// Any other record. `None`: it says nothing that an event could carry.
+    /// Any other record. `None`: it has no event.
     pub fn other(&self, stamp: Stamp, body: Body<'_>, names: &mut NameTable) -> Option<Item> {
         let cpu = Cpu(stamp.cpu as u16);
         let tid = Tid(stamp.tid);
@@ -101,14 +100,14 @@ impl Interpreter {
                 let prev = (Tid(other_tid), known(other_pid));
                 return Some(Item::Came { cpu, next: (tid, known(stamp.pid)), prev });
             }
-            // The tracepoint has told of it, and knows more.
+            // The tracepoint has reported this switch, with more detail.
             Body::SwitchCpuWide { out: true, .. } if self.has_switch => return None,
             Body::SwitchCpuWide { out: true, preempted, other_pid, other_tid } => {
                 let gone = stamp.tid == GONE;
                 let prev_state = match (gone, preempted) {
                     (true, _) => OffState::Dead,
                     (false, true) => OffState::Runnable,
-                    // It cannot run any more; whether a signal would wake it is not told, as by its own switches.
+                    // It is not runnable; whether a signal would wake it is not known here, nor from its own switches.
                     (false, false) => OffState::Sleeping,
                 };
                 let (prev, prev_pid) = (tid, known(stamp.pid));
@@ -126,11 +125,11 @@ impl Interpreter {
     }
 }
 
-/// An interpreter with the table that it puts names into.
+/// An interpreter and the table that it adds names to.
 pub struct Reader<'a> {
-    /// Knows the tracepoints.
+    /// The interpreter of the tracepoints.
     pub interpreter: &'a Interpreter,
-    /// Grows.
+    /// The table of names; grows.
     pub names: &'a mut NameTable,
 }
 
@@ -143,7 +142,7 @@ impl Interpret for Reader<'_> {
 
     fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Option<Item>> {
         Some(match body {
-            // A sample of a tracepoint that was not asked for is damage.
+            // A sample of a tracepoint that was not requested is damage.
             Body::Sample(raw) => Some(self.interpreter.sample(stamp, raw, self.names)?),
             other => self.interpreter.other(stamp, other, self.names),
         })

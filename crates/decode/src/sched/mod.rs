@@ -1,9 +1,7 @@
-//! Kernel scheduling records → events.
+//! From kernel scheduling records to events.
 //!
-//! Owns the streams `sched/cpuN.perf.zst` of a capture: raw perf records of the tiers
-//! that the recorder knows, merged over the CPUs in the order of time with a
-//! bounded window per CPU. Refuses to read any byte by itself (see [`ReadAt`])
-//! and to say why a thread waited.
+//! Owns the streams `sched/cpuN.perf.zst` of a capture: raw perf records of the known tiers, merged over the CPUs in
+//! time order with a bounded window per CPU. Refuses to do I/O itself (see [`ReadAt`]) and to say why a thread waited.
 
 mod error;
 mod format;
@@ -28,17 +26,17 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// `TID | TIME | CPU`, and `RAW` for tracepoints: the layouts that are understood.
+/// `TID | TIME | CPU`, and `RAW` for tracepoints: the supported layouts.
 const SAMPLE_TYPES: [u64; 2] = [0x86, 0x486];
 
-/// One thread in `sched/threads.json`.
+/// An entry of `sched/threads.json`.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ThreadName {
-    /// The thread, in the recorder's pid namespace.
+    /// Thread id in the recorder's pid namespace.
     pub tid: u32,
-    /// Its process.
+    /// Id of the thread's process.
     pub pid: u32,
-    /// Its name.
+    /// Name of the thread.
     pub comm: String,
 }
 
@@ -47,7 +45,7 @@ pub fn thread_names(json: &[u8]) -> Result<Vec<ThreadName>, SchedError> {
     serde_json::from_slice(json).map_err(|error| SchedError::Threads { line: error.line(), column: error.column() })
 }
 
-/// The events of a recording's kernel side, in the order of time.
+/// The kernel events of a recording, in time order.
 pub struct SchedStream {
     interpreter: Interpreter,
     cpus: Vec<CpuStream<Item>>,
@@ -56,14 +54,13 @@ pub struct SchedStream {
     names: NameTable,
     state: State,
     ready: VecDeque<Event>,
-    /// Threads to be named at the first moment, and their processes.
+    /// Threads to be named at the first moment, with their processes.
     threads: Vec<ThreadName>,
 }
 
 impl SchedStream {
-    /// Opens the streams of `kernel`: `sources` in the order of `kernel.streams`,
-    /// `formats` from a tracepoint's name to the text of its format file,
-    /// `threads` the bytes of `sched/threads.json` where the capture has it.
+    /// Opens the streams of `kernel`: `sources` in the order of `kernel.streams`, `formats` from a tracepoint's name
+    /// to the text of its format file, `threads` the content of `sched/threads.json` if the capture has it.
     pub fn open(
         kernel: &Kernel,
         sources: Vec<Arc<dyn ReadAt>>,
@@ -94,15 +91,15 @@ impl SchedStream {
         Ok(stream)
     }
 
-    /// Goes on where the events are exhausted, with whole records that were added to each
-    /// stream since (`more`, in the order of the streams).
+    /// Continues when the events are exhausted, with whole records that were appended to each stream since (`more`,
+    /// in the order of the streams).
     pub fn go_on(&mut self, more: impl IntoIterator<Item = Arc<dyn ReadAt>>) {
         self.cpus.iter_mut().zip(more).for_each(|(cpu, more)| cpu.go_on(more));
         (0..self.cpus.len()).for_each(|index| self.pull(index));
         self.name_threads();
     }
 
-    /// What the streams did not hold since the last call.
+    /// Losses since the last call.
     pub fn take_losses(&mut self) -> Vec<Loss> {
         let mut losses = self.state.take_losses();
         losses.extend(self.cpus.iter_mut().flat_map(CpuStream::take_losses));
@@ -114,8 +111,7 @@ impl SchedStream {
         &self.names.names
     }
 
-    /// What the streams read so far did not hold. Complete once the events are
-    /// exhausted.
+    /// Losses of the streams read so far. Complete once the events are exhausted.
     pub fn losses(&self) -> Vec<Loss> {
         self.cpus.iter().flat_map(CpuStream::losses).chain(self.state.losses()).cloned().collect()
     }
@@ -126,7 +122,7 @@ impl SchedStream {
         self.heads.extend(next.map(|next| Reverse((next, index))));
     }
 
-    /// Threads that exist already are named at the first moment of the streams.
+    /// Names the threads that already exist, at the first moment of the streams.
     fn name_threads(&mut self) {
         let Some(Reverse((first, _))) = self.heads.peek() else { return };
         let time = first.time;

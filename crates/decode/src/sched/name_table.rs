@@ -1,11 +1,9 @@
-//! Names of threads as the kernel holds them: bytes, at most 16. Owns turning
-//! them into the ids of a bounded [`Names`] table.
+//! Names of threads as the kernel has them: at most 16 bytes. Owns turning them into ids of a bounded [`Names`] table.
 
 use rtscope_model::{NameId, Names};
 use std::collections::HashMap;
 
-/// Distinct names that are kept; later ones become the empty name. A machine has
-/// hundreds; hostile bytes could have one per record.
+/// Limit of distinct names; later ones become empty. A machine has hundreds; hostile bytes could have one per record.
 const KEPT: usize = 1 << 16;
 
 /// A table of thread names.
@@ -16,7 +14,7 @@ pub struct NameTable {
 }
 
 impl NameTable {
-    /// The id of `comm`; the empty name where the table is full.
+    /// The id of `comm`; that of the empty name if the table is full.
     pub fn intern(&mut self, comm: &[u8]) -> NameId {
         if let Some(id) = self.index.get(comm) {
             return *id;

@@ -1,6 +1,5 @@
-//! What earlier records tell about later ones: names and processes of threads,
-//! who is on which CPU. Owns that memory, kept in the order of time; refuses to
-//! grow without bound.
+//! State from earlier records that later ones need: names and processes of threads, and the current thread of each
+//! CPU. Owns that state, updated in time order; refuses to grow without bound.
 
 use super::interpret::Item;
 use crate::perf::losses::Losses;
@@ -8,8 +7,7 @@ use crate::perf::record::GONE;
 use rtscope_model::{Cpu, Loss, LossKind, NameId, OffState, Pid, Sched, Tid, Time};
 use std::collections::HashMap;
 
-/// Threads remembered; a kernel allows four million at most, hostile bytes could
-/// name more.
+/// Limit of remembered threads; a kernel allows at most four million, hostile bytes could name more.
 const THREADS_MAX: usize = 1 << 20;
 
 #[derive(Copy, Clone, Debug, Default)]
@@ -20,15 +18,15 @@ struct Thread {
     on_cpu: Option<bool>,
 }
 
-/// A switch that neither side was recorded of. Seen on kernels that do not trace
-/// some of their threads; the next record shows that somebody else runs.
+/// A switch of which neither side was recorded. Seen on kernels that do not trace some of their threads; the next
+/// record shows another thread on the CPU.
 const UNSEEN: &str = "The kernel left out a switch between two threads. Causes on this CPU are unknown meanwhile.";
 
 /// The threads seen so far.
 #[derive(Clone, Debug)]
 pub struct State {
     threads: HashMap<Tid, Thread>,
-    /// Who runs where, and since when.
+    /// The current thread of each CPU, and since when.
     current: HashMap<Cpu, (Tid, Time)>,
     losses: Losses,
 }
@@ -40,18 +38,18 @@ impl Default for State {
 }
 
 impl State {
-    /// What was found missing by comparing records.
+    /// Losses found by comparing records.
     pub fn losses(&self) -> &[Loss] {
         self.losses.all()
     }
 
-    /// The same since the last call.
+    /// Losses found since the last call.
     pub fn take_losses(&mut self) -> Vec<Loss> {
         self.losses.take()
     }
 
-    /// Fills in what `item`'s own record did not know. The second event is for a
-    /// new thread, which takes its maker's name. `None`: nothing new.
+    /// Adds what `item`'s own record did not contain. The second event is for a new thread, which inherits its
+    /// creator's name. `None`: nothing new.
     pub fn apply(&mut self, time: Time, item: Item) -> Option<(Sched, Option<Sched>)> {
         match item {
             Item::Event { sched: sched @ Sched::Switch { .. }, pid } => Some((self.switch(time, sched, pid), None)),
@@ -75,7 +73,7 @@ impl State {
                 _ => {}
             }
             if prev.0 == GONE {
-                // Whichever thread it was: no number of any process.
+                // The thread has ended: its pid is no process.
                 *prev_pid = Pid(0);
             }
             self.leave(*prev, prev_pid, *prev_state);
@@ -84,11 +82,11 @@ impl State {
         sched
     }
 
-    /// The arriving side of a switch: news only where the kernel did not record
-    /// the leaving side, as happens for idle tasks on some machines.
+    /// The incoming side of a switch: only new if the kernel did not record the outgoing side, as happens for idle
+    /// tasks on some machines.
     fn came(&mut self, time: Time, cpu: Cpu, next: (Tid, Pid), prev: (Tid, Pid)) -> Option<Sched> {
         match self.current.get(&cpu) {
-            // An ending thread that had been preempted has no number any more.
+            // An ending thread that had been preempted has no id any more.
             _ if next.0.0 == GONE => None,
             Some((running, _)) if *running == next.0 => None,
             None => {
@@ -156,8 +154,7 @@ impl State {
         }
     }
 
-    /// `None`: known already. A thread that was attached to while its maker was
-    /// attached to as well reports everything twice.
+    /// `None`: already known. A thread that was attached to at the same time as its creator reports everything twice.
     fn set_on_cpu(&mut self, tid: Tid, pid: Pid, on_cpu: bool) -> Option<()> {
         let known = self.threads.get(&tid).copied().unwrap_or_default();
         if known.on_cpu == Some(on_cpu) {

@@ -1,4 +1,4 @@
-//! Streams made record by record, and what comes out of them.
+//! Decoding of streams made record by record.
 
 use super::*;
 use rtscope_model::manifest::{Tier, Tracepoint};
@@ -268,7 +268,7 @@ fn a_switch_that_no_side_is_recorded_of_is_a_loss() {
         (loss.kind, loss.count, loss.from, loss.to),
         (LossKind::KernelRecords, 1, Some(Time(10)), Some(Time(30)))
     );
-    // Where the kernel itself says that records are missing, that is no second loss.
+    // Where the kernel itself reports missing records, that is not a second loss.
     let told = Builder::cpu(0).switch(10, (5, 6), 1, (7, "a")).lost(20, 3).switch(30, (8, 8), 1, (6, "b")).bytes;
     assert_eq!(times(Tier::Tracepoints, told).1.len(), 1);
 }
@@ -410,7 +410,7 @@ fn records_that_come_in_portions_are_those_of_one_stream() {
         let mut seen = Vec::new();
         while rest.iter().any(|rest| !rest.is_empty()) {
             let more = rest.iter_mut().map(|rest| {
-                // At least one record, cut between two.
+                // At least one record, split between two.
                 let mut count = crate::perf::record::whole(&rest[..rest.len().min(most)]);
                 if count == 0 {
                     count = crate::perf::record::whole(&rest[..rest.len().min(400)]).min(rest.len());
@@ -439,7 +439,7 @@ fn whole_records_end_where_the_next_one_is_cut() {
         assert_eq!(crate::perf::record::whole(&bytes[..cut]), expected);
     }
     assert_eq!(crate::perf::record::whole(&bytes), bytes.len());
-    // Nothing that is no record keeps its reader from it for ever.
+    // Bytes that are not a record do not hold up their reader for ever.
     assert_eq!(crate::perf::record::whole(&[0; 50]), 50);
     let mut stream = open(Tier::Tracepoints, vec![Vec::new()], None);
     stream.go_on([Arc::new([vec![0; 50], bytes.clone()].concat()) as Arc<dyn ReadAt>]);

@@ -1,5 +1,5 @@
-//! Every seed and every crash that a fuzzer found, through the fuzzer's own checks;
-//! and what the whole logs among them are known to hold.
+//! Runs every seed and every crash that a fuzzer found through the fuzzer's own checks, and checks the known content
+//! of the whole logs among them.
 
 use rtscope_decode::ghc_eventlog::{Eventlog, Tally, UnflushedBlock, tags};
 use rtscope_model::{Classes, ClockMap};

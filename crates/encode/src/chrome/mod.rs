@@ -1,9 +1,8 @@
-//! A recording as Chrome's trace events: one JSON object a line, read by chrome://tracing,
-//! speedscope, Perfetto and others.
+//! A recording as Chrome's trace events: one JSON object per line, read by chrome://tracing, speedscope,
+//! Perfetto and others.
 //!
-//! Owns the objects and the numbers of tracks (a `tid` each). Which state a lane is in is
-//! [`crate::timeline`]'s. What the format cannot express is listed in
-//! `docs/guide/exporting.md`.
+//! Owns the objects and the numbers of tracks (a `tid` each). The states of lanes come from [`crate::timeline`].
+//! `docs/guide/exporting.md` lists what the format cannot express.
 
 use crate::timeline::fact::Fact;
 use crate::timeline::pause::{self, Edge};
@@ -18,23 +17,23 @@ use std::io::{self, Write};
 
 /// The process that CPUs are drawn as.
 const CPUS: u32 = 0;
-/// Tracks of the program.
+/// Tracks of the whole program.
 const PAUSES: u64 = 1;
 const CONCURRENT: u64 = 2;
 const LANES: u64 = 1 << 17;
 const USERS: u64 = 2 << 17;
 const PHASES: u64 = 5 << 17;
-/// Names that are kept as JSON; what is forgotten is made again.
+/// Limit of names that are kept as JSON; evicted ones are formatted again.
 const NAMES_MAX: usize = 1 << 16;
-/// Bytes that are gathered before they are written.
+/// Size of the output buffer, in bytes.
 const GATHERED: usize = 64 << 10;
 
-/// Writes a trace.
+/// Writes a Chrome trace.
 pub struct ChromeWriter<W> {
     timeline: Timeline,
     threads: Threads,
     drawn: Drawn<W>,
-    /// Which thread each CPU is drawn with, and its name as JSON.
+    /// The thread that each CPU is drawn with, and its name as JSON.
     running: BTreeMap<u16, (u32, String)>,
     now: Time,
     paused_until: Time,
@@ -45,7 +44,7 @@ impl<W: Write> ChromeWriter<W> {
     /// Begins a trace of the recording that `facts` describe.
     ///
     /// # Errors
-    /// What writing gives.
+    /// An error from the output.
     pub fn new(out: W, facts: &Exported) -> io::Result<ChromeWriter<W>> {
         let (pid, name) = program(facts);
         let mut drawn = Drawn {
@@ -71,12 +70,12 @@ impl<W: Write> ChromeWriter<W> {
         })
     }
 
-    /// Gives the writer back.
+    /// Returns the output.
     pub fn into_inner(self) -> W {
         self.drawn.out
     }
 
-    /// A CPU goes from one thread to another; 0 is nobody.
+    /// A CPU switches from one thread to another; 0: to none.
     fn switch(&mut self, time: Time, cpu: u16, next: u32, tables: Tables<'_>) -> io::Result<()> {
         if !self.running.contains_key(&cpu) {
             if self.running.is_empty() {
@@ -86,7 +85,7 @@ impl<W: Write> ChromeWriter<W> {
         }
         let name = quoted(&self.threads.name(next, tables.kernel));
         let place = (CPUS, u64::from(cpu));
-        // A name changes while a thread runs, and an end has to have its beginning's.
+        // A name can change while a thread runs, but an end needs the name of its beginning.
         if let Some((before, name)) = self.running.insert(cpu, (next, name.clone())).filter(|run| run.0 != 0) {
             self.drawn.span('E', place, time, &name, "cpu", &format!("{{\"tid\":{before}}}"))?;
         }
@@ -129,7 +128,7 @@ impl<W: Write> Export for ChromeWriter<W> {
                 Edge::Open(part) => ('B', part, part.from),
                 Edge::Close(part) => ('E', part, part.to),
             };
-            // speedscope knows the end of a span by its name and arguments together.
+            // speedscope matches the end of a span by its name and arguments.
             let facts = part.what.facts(tables);
             self.drawn.span(phase, place, at, &quoted(&part.what.name(tables)), "pause", &arguments(&facts))
         })?;
@@ -148,7 +147,7 @@ impl<W: Write> Export for ChromeWriter<W> {
     }
 }
 
-/// The objects, and what has been said in them.
+/// The output, and what has been declared in it.
 struct Drawn<W> {
     out: W,
     json: Vec<u8>,
@@ -156,12 +155,12 @@ struct Drawn<W> {
     pid: u32,
     lane_word: &'static str,
     declared: HashSet<u64>,
-    /// Names of states, as JSON, by their numbers.
+    /// Names of states as JSON, by state number.
     names: HashMap<u64, String>,
 }
 
 impl<W: Write> Drawn<W> {
-    /// An object, of which `fill` writes all but the kind.
+    /// Writes an object; `fill` writes everything but the kind.
     fn object(&mut self, phase: &str, fill: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
         let comma = if std::mem::take(&mut self.first) { "" } else { "," };
         write!(self.json, "{comma}\n{{\"ph\":\"{phase}\"")?;
@@ -236,7 +235,7 @@ impl<W: Write> Drawn<W> {
         })
     }
 
-    /// Of a lane's state.
+    /// Writes an event for a lane's state.
     fn state(&mut self, phase: char, on: Track, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
         let (pid, tid) = (self.pid, self.track(on)?);
         if self.names.len() >= NAMES_MAX {
@@ -307,7 +306,7 @@ impl<W: Write> Sink for Drawn<W> {
     }
 }
 
-/// A moment in microseconds, to the nanosecond.
+/// Writes a time in microseconds with three decimals.
 fn stamp(json: &mut Vec<u8>, at: Time) -> io::Result<()> {
     write!(json, ",\"ts\":{}.{:03}", at.0 / 1_000, at.0 % 1_000)
 }

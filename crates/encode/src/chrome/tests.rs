@@ -15,7 +15,7 @@ fn written(family: &str, events: &[Event]) -> Vec<Value> {
     json["traceEvents"].as_array().unwrap().clone()
 }
 
-/// Spans of each track as `tid: B|E name`, in the order of the file.
+/// Spans of a track as `B|E name`, in file order.
 fn spans(objects: &[Value], tid: u64) -> Vec<String> {
     let of = |object: &&Value| object["tid"] == tid && (object["ph"] == "B" || object["ph"] == "E");
     let word = |object: &Value| {

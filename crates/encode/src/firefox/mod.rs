@@ -1,11 +1,10 @@
-//! A recording as a profile for the Firefox Profiler (profiler.firefox.com), in its
-//! processed format, version 48; with one lane once more as speedscope reads it.
+//! A recording as a profile for the Firefox Profiler (profiler.firefox.com), in its processed format, version 48; one
+//! lane is repeated in the form that speedscope reads.
 //!
-//! Owns threads, categories and counters. The format keeps each thread's columns one after
-//! the other, so rows go to a temporary file first, and are put together at the end: disk
-//! is needed twice, memory is bounded. As viewers read the whole file, what is longer than
-//! a bound is refused. Which state a lane is in is [`crate::timeline`]'s. What the format
-//! cannot express is listed in `docs/guide/exporting.md`.
+//! Owns threads, categories and counters. The format stores each thread column by column, so rows go to a temporary
+//! file first and are assembled at the end: this needs twice the disk space, but bounded memory. As viewers read the
+//! whole file, larger profiles than a limit are refused. The states of lanes come from [`crate::timeline`].
+//! `docs/guide/exporting.md` lists what the format cannot express.
 
 mod spool;
 mod thread;
@@ -23,11 +22,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, Write};
 use thread::{Millis, Ms, Thread, quoted};
 
-/// Largest size of what is gathered. Browsers refuse texts of about this length.
+/// Limit of a profile in bytes. Browsers refuse texts of about this length.
 pub const BYTES_MAX: u64 = 1 << 30;
 
-/// Categories and their colours: what is none of them, the roles of states in their order,
-/// pauses.
+/// Categories and their colours: others, the roles of states in their order, pauses.
 const CATEGORIES: [(&str, &str); 13] = [
     ("other", "grey"),
     ("program", "green"),
@@ -43,14 +41,14 @@ const CATEGORIES: [(&str, &str); 13] = [
     ("release", "lightred"),
     ("pause", "red"),
 ];
-/// Lanes, lines and CPUs that are threads or counters of the profile.
+/// Limit of lanes, lines and CPUs that become threads or counters of the profile.
 const TRACKS_MAX: usize = 4_096;
 
-/// What speedscope is given where there is no thread.
+/// Written for speedscope where there is no thread.
 const NO_ROWS: &[u8] = b"{\"name\":\"GeckoMain\",\"samples\":{\"data\":[]},\"stackTable\":{\"data\":[]},\
     \"frameTable\":{\"data\":[]},\"stringTable\":[]}";
 
-/// Whose timeline a thread is.
+/// What a thread of the profile shows.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd)]
 enum Whose {
     Pauses,
@@ -58,7 +56,7 @@ enum Whose {
     Cpu(u16),
 }
 
-/// Writes a profile.
+/// Writes a Firefox profile.
 pub struct FirefoxWriter<W> {
     timeline: Timeline,
     threads: Threads,
@@ -68,8 +66,7 @@ pub struct FirefoxWriter<W> {
 }
 
 impl<W: Write> FirefoxWriter<W> {
-    /// Begins a profile of the recording that `facts` describe; `temporary` is an empty
-    /// file that can be read back.
+    /// Begins a profile of the recording that `facts` describe; `temporary` is an empty file that can be read back.
     pub fn new(out: W, temporary: impl Read + Write + Seek + 'static, facts: &Exported) -> FirefoxWriter<W> {
         let (pid, name) = program(facts);
         let manifest = facts.manifest.as_ref();
@@ -102,7 +99,7 @@ impl<W: Write> FirefoxWriter<W> {
         }
     }
 
-    /// Gives the writer back.
+    /// Returns the output.
     pub fn into_inner(self) -> W {
         self.drawn.out
     }
@@ -162,7 +159,7 @@ impl<W: Write> Export for FirefoxWriter<W> {
     }
 }
 
-/// A counter: its stream of times, of differences, how many, the value before.
+/// A counter: streams of its times and differences, their number, and the previous value.
 struct Counter {
     name: String,
     times: usize,
@@ -171,7 +168,7 @@ struct Counter {
     before: i64,
 }
 
-/// The threads and counters.
+/// The threads and counters of the profile.
 struct Drawn<W> {
     out: W,
     spool: Spool,
@@ -198,7 +195,7 @@ impl<W: Write> Drawn<W> {
         Ms { time, origin: self.origin.unwrap_or_default() }
     }
 
-    /// A thread, made if it is new; `None`: there are too many.
+    /// A thread, created if it is new; `None`: there are too many.
     fn thread(&mut self, whose: Whose) -> Option<(&mut Thread, &mut Spool)> {
         if !self.threads.contains_key(&whose) {
             if self.threads.len() >= TRACKS_MAX {
@@ -257,7 +254,7 @@ impl<W: Write> Drawn<W> {
         self.counters()?;
         let span_ns = self.now.since(self.origin.unwrap_or_default());
         let duration = Millis(i64::try_from(span_ns).unwrap_or(i64::MAX));
-        // From here on: what speedscope looks for. It shows one thread.
+        // The rest is for speedscope, which shows one thread.
         write!(
             self.out,
             "\n],\"systemHost\":{{\"name\":\"Firefox\"}},\"duration\":{duration},\"profile\":{{\"threads\":["
@@ -345,7 +342,7 @@ impl<W: Write> Sink for Drawn<W> {
         self.marker(Whose::Of(on), (at, None), (mark.name(tables), 0), ("mark", &[]))
     }
 
-    /// Bytes only: the format's counters are drawn as memory.
+    /// Bytes only: the format draws counters as memory.
     fn value(&mut self, line: Line, at: Time, value: i64, tables: Tables<'_>) -> io::Result<()> {
         if line.unit() != Unit::Bytes {
             return Ok(());

@@ -1,17 +1,17 @@
-//! Many streams of bytes that are written at once and read one after the other, in one
-//! temporary file. Owns where each stream's pieces lie, and how much is held in memory.
+//! Many streams of bytes, written at once and read one after the other, in one temporary file. Owns where each
+//! stream's pieces are, and how much is held in memory.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// A stream is moved to the file when so many bytes of it are held.
+/// A stream is moved to the file when it holds this many bytes.
 const PIECE: usize = 64 << 10;
-/// All are, when so many of all streams are.
+/// All streams are moved when they hold this many bytes together.
 const HELD: usize = 16 << 20;
 
 #[derive(Default)]
 struct Stream {
     held: Vec<u8>,
-    /// Place and length of each piece.
+    /// Offset and length of each piece.
     pieces: Vec<(u64, u32)>,
 }
 
@@ -31,18 +31,18 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// Of an empty file; more than `most` bytes are refused.
+    /// Streams in an empty file; more than `most` bytes are refused.
     pub fn new(file: impl Read + Write + Seek + 'static, most: u64) -> Spool {
         Spool { file: Box::new(file), streams: Vec::new(), held: 0, end: 0, written: 0, most }
     }
 
-    /// The number of a new stream.
+    /// Creates a stream and returns its number.
     pub fn stream(&mut self) -> usize {
         self.streams.push(Stream::default());
         self.streams.len() - 1
     }
 
-    /// Adds to a stream.
+    /// Appends to a stream.
     pub fn push(&mut self, stream: usize, bytes: &[u8]) -> io::Result<()> {
         self.written += bytes.len() as u64;
         if self.written > self.most {
@@ -71,12 +71,12 @@ impl Spool {
         self.end += of.held.len() as u64;
         self.held -= of.held.len();
         of.held.clear();
-        // Many streams would hold on to what one of them needed once.
+        // Otherwise many streams would keep the memory that one of them once needed.
         of.held.shrink_to(PIECE);
         Ok(())
     }
 
-    /// Writes a stream to `out`, from its beginning.
+    /// Copies a whole stream to `out`.
     pub fn copy(&mut self, stream: usize, out: &mut impl Write) -> io::Result<()> {
         let Some(of) = self.streams.get(stream) else { return Ok(()) };
         let mut piece = Vec::new();

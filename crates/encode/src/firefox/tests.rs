@@ -35,7 +35,7 @@ fn recording() -> Value {
     )
 }
 
-/// Samples of a thread: innermost first, time, weight.
+/// Samples of a thread: stack (innermost first), time, weight.
 fn samples(profile: &Value, thread: &str) -> Vec<String> {
     let threads = profile["threads"].as_array().unwrap();
     let thread = threads.iter().find(|one| one["name"] == thread).unwrap();

@@ -1,5 +1,5 @@
-//! One thread of the format: columns of samples and markers, and the tables that they
-//! refer to. Owns their layout (version 48 of the processed format) and their bounds.
+//! One thread of the profile: columns of samples and markers, and the tables that they refer to. Owns their layout
+//! (version 48 of the processed format) and their limits.
 
 use super::spool::Spool;
 use crate::timeline::fact::Fact;
@@ -7,12 +7,11 @@ use rtscope_model::Time;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// Stacks and texts that are told apart in one thread; what comes later is its caller, or
-/// has no name.
+/// Limit of distinct stacks and texts in one thread; a later stack becomes its caller's, a later text [`NO_NAME`].
 const KEPT_MAX: usize = 1 << 16;
 const NO_NAME: &str = "(others)";
 
-/// Streams of a thread, in the order of [`Thread::columns`].
+/// Indices of a thread's streams in [`Thread::columns`].
 const STACK: usize = 0;
 const TIME: usize = 1;
 const WEIGHT: usize = 2;
@@ -22,7 +21,7 @@ const TO: usize = 5;
 const PHASE: usize = 6;
 const CATEGORY: usize = 7;
 const DATA: usize = 8;
-/// The same samples in rows, for speedscope.
+/// The samples in rows, for speedscope.
 const ROWS: usize = 9;
 const COLUMNS: usize = 10;
 
@@ -58,15 +57,15 @@ pub(super) struct Thread {
     pub name: String,
     pub pid: String,
     pub tid: u64,
-    /// The one that stands for its process.
+    /// Whether it stands for its process.
     pub main: bool,
     columns: [usize; COLUMNS],
-    /// Also in rows.
+    /// Samples are also written in rows.
     rows: bool,
     texts: Texts,
     functions: Vec<Function>,
     of_function: HashMap<Function, usize>,
-    /// The stack around each, and its innermost function.
+    /// Each stack: the enclosing stack and its innermost function.
     stacks: Vec<(Option<usize>, usize)>,
     of_stack: HashMap<(Option<usize>, usize), usize>,
     open: Vec<Option<usize>>,
@@ -100,25 +99,24 @@ impl Thread {
         Some(self.stacks.len() - 1)
     }
 
-    /// A span begins inside the others.
+    /// Begins a span inside the open ones.
     pub fn begin(&mut self, spool: &mut Spool, at: Ms, name: &str, category: usize) -> io::Result<()> {
         let stack = self.stack(name, category);
         self.open.push(stack);
         self.change(spool, at)
     }
 
-    /// The innermost ends.
+    /// Ends the innermost span.
     pub fn end(&mut self, spool: &mut Spool, at: Ms) -> io::Result<()> {
         self.open.pop();
         self.change(spool, at)
     }
 
-    /// The stack is another one from now on: the one before becomes a sample that weighs
-    /// what it lasted.
+    /// Switches to the current stack: the previous one becomes a sample weighted with its duration.
     fn change(&mut self, spool: &mut Spool, at: Ms) -> io::Result<()> {
         let stack = self.open.last().copied().flatten();
         let Some((before, since)) = self.last.filter(|(_, since)| at.time > *since) else {
-            // Nothing lasted.
+            // The previous stack had no duration.
             self.last = Some((stack, self.last.map_or(at.time, |(_, since)| since)));
             return Ok(());
         };
@@ -146,7 +144,7 @@ impl Thread {
         Ok(())
     }
 
-    /// Something with a name: at a moment, or from one to another.
+    /// Adds a marker: an instant, or an interval.
     pub fn marker(
         &mut self,
         spool: &mut Spool,
@@ -179,7 +177,7 @@ impl Thread {
         spool.push(*stream, text.to_string().as_bytes())
     }
 
-    /// The object of this thread.
+    /// Writes the object of this thread.
     pub fn write(&self, spool: &mut Spool, out: &mut impl Write) -> io::Result<()> {
         let (name, pid, tid, main) = (quoted(&self.name), quoted(&self.pid), self.tid, self.main);
         write!(
@@ -220,7 +218,7 @@ impl Thread {
         out.write_all(b"]")
     }
 
-    /// Stacks, functions (each of one frame) and texts.
+    /// Writes stacks, functions (each with one frame) and texts.
     fn tables(&self, out: &mut impl Write) -> io::Result<()> {
         let (stacks, functions) = (&self.stacks, &self.functions);
         let category = |function: usize| functions.get(function).map_or(0, |function| function.category);
@@ -256,7 +254,7 @@ impl Thread {
         out.write_all(b"}")
     }
 
-    /// The thread as the format's older, row-wise kind has it, which speedscope reads.
+    /// Writes the thread in the older, row-wise form of the format, which speedscope reads.
     pub fn write_rows(&self, spool: &mut Spool, out: &mut impl Write) -> io::Result<()> {
         write!(out, "{{\"name\":\"GeckoMain\",\"samples\":{{\"data\":[")?;
         if let Some(stream) = self.columns.get(ROWS) {
@@ -272,7 +270,7 @@ impl Thread {
             write!(out, "{}[{number}]", if number == 0 { "" } else { "," })?;
         }
         out.write_all(b"]}")?;
-        // Names have a file behind them there; one without it is left out.
+        // There a file follows the name; names without one are left out.
         let text = |function: &Function| self.texts.all.get(function.name).map_or("", |text| text);
         let place = |function| quoted(&format!("{} ({})", text(function), self.name));
         list(out, "stringTable", self.functions.iter().map(place))?;
@@ -280,7 +278,7 @@ impl Thread {
     }
 }
 
-/// A moment, and where times begin.
+/// A time, and the origin of times.
 #[derive(Copy, Clone)]
 pub(super) struct Ms {
     pub time: Time,
@@ -293,7 +291,7 @@ impl Ms {
     }
 }
 
-/// Nanoseconds that are shown as milliseconds, exactly.
+/// Nanoseconds that are displayed as milliseconds, exactly.
 pub(super) struct Millis(pub i64);
 
 impl std::fmt::Display for Millis {

@@ -1,8 +1,7 @@
-//! Events and pauses as a Fuchsia trace (FXT), which eio-trace, Perfetto and rtscope read.
+//! Writes events and pauses as a Fuchsia trace (FXT), which eio-trace, Perfetto and rtscope read.
 //!
-//! Owns timelines and their names; which record carries an event is
-//! [`rtscope_decode::fxt::carried`]'s to say, so that what is written is what is read. What
-//! is known of the recording goes in as a blob, which other readers pass over.
+//! Owns timelines and their names. Which record carries an event is defined by [`rtscope_decode::fxt::carried`], so
+//! that writer and reader agree. The facts of the recording are written as a blob, which other readers skip.
 //! `docs/formats/fxt.md` describes all of it.
 
 mod records;
@@ -16,27 +15,27 @@ use rtscope_model::{Body, CausePiece, Event, Exported, LaneId, Loss, NameId, Pau
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
-/// Threads whose name or process is remembered. What is forgotten is written again.
+/// Limit of threads whose name or process is remembered. Evicted ones are written again.
 const REMEMBERED: usize = 1 << 16;
 
-/// Writes a trace.
+/// Writes a Fuchsia trace.
 pub struct FxtWriter<W> {
     records: Records<W>,
     process: u64,
-    /// What the runtime calls a lane.
+    /// The runtime's word for a lane.
     lane_word: &'static str,
     named_lanes: HashSet<LaneId>,
     thread_names: HashMap<u32, NameId>,
-    /// Some of these were.
+    /// Some names of threads were evicted.
     forgot: bool,
     processes: HashMap<u32, u32>,
 }
 
 impl<W: Write> FxtWriter<W> {
-    /// Begins a trace of the recording that `facts` describe; give `out` a buffer.
+    /// Begins a trace of the recording that `facts` describe; `out` should be buffered.
     ///
     /// # Errors
-    /// What writing gives.
+    /// An error from the output.
     pub fn new(out: W, facts: &Exported, symbols: &Symbols) -> io::Result<FxtWriter<W>> {
         let mut records = Records::new(out, "rtscope")?;
         records.blob(FACTS, &serde_json::to_vec(facts)?)?;
@@ -60,7 +59,7 @@ impl<W: Write> FxtWriter<W> {
         })
     }
 
-    /// Gives the writer back.
+    /// Returns the output.
     pub fn into_inner(self) -> W {
         self.records.into_inner()
     }
@@ -87,7 +86,7 @@ impl<W: Write> FxtWriter<W> {
         self.records.kernel_object(OBJECT_THREAD, lane_id(lane), &name, Some(self.process))
     }
 
-    /// What an event tells of threads: to which process they belong, how they are called.
+    /// Writes what an event shows about threads: their processes and their names.
     fn learn(&mut self, event: &Event, tables: Tables<'_>) -> io::Result<()> {
         if self.processes.len() >= REMEMBERED {
             self.processes.clear();
@@ -107,7 +106,7 @@ impl<W: Write> FxtWriter<W> {
             _ => {}
         }
         let Some((tid, name)) = name else { return Ok(()) };
-        // A reader gives a thread that was never named the empty name.
+        // Readers give a thread that was never named the empty name.
         let never = (!self.forgot).then(NameId::default);
         if self.thread_names.get(&tid).copied().or(never) == Some(name) {
             return Ok(());

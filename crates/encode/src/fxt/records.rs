@@ -1,5 +1,5 @@
-//! Records of the format as bytes. Owns their layout and the tables of strings and
-//! threads, which are bounded by the format: the oldest entry gives way to a new one.
+//! Encodes records of the format. Owns their layout and the tables of strings and threads. The format bounds these
+//! tables: the oldest entry is replaced by a new one.
 
 use rtscope_decode::fxt::shape::{Name, Shape};
 use rtscope_decode::fxt::{EventKind, MAGIC, OBJECT_THREAD, Value, kind};
@@ -8,15 +8,15 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::io::{self, Write};
 
-/// Indices of strings and of threads: from 1 on.
+/// Limits of the indices of strings and of threads, which count from 1.
 const STRINGS: u16 = 0x7fff;
 const THREADS: u16 = 0xff;
-/// Longest text that is written, so that a record of many stays within its size.
+/// Limit of a text in bytes, so that a record with many texts does not exceed its size.
 const TEXT_MAX: usize = 1_500;
-/// Bytes of a blob in one record.
+/// Limit of a blob's bytes in one record.
 const BLOB_PART: usize = 30_000;
 
-/// A list of arguments.
+/// Arguments of an event.
 pub(super) type Args<'a> = &'a [(&'static str, Value<'a>)];
 
 pub(super) struct Records<W> {
@@ -26,7 +26,7 @@ pub(super) struct Records<W> {
     threads: Table<(u64, u64), THREADS>,
 }
 
-/// What has an index, from 1 to `MAX`.
+/// Entries with an index, from 1 to `MAX`.
 struct Table<K, const MAX: u16> {
     places: HashMap<K, u16>,
     keys: Vec<K>,
@@ -38,7 +38,7 @@ impl<K: Clone + Eq + Hash, const MAX: u16> Table<K, MAX> {
         Table { places: HashMap::new(), keys: Vec::new(), last: 0 }
     }
 
-    /// The index of `key` from now on, which may have been the oldest one's.
+    /// Adds `key` and returns its index, which may replace the oldest entry.
     fn add(&mut self, key: K) -> u16 {
         self.last = self.last % MAX + 1;
         match self.keys.get_mut(usize::from(self.last) - 1) {
@@ -51,7 +51,7 @@ impl<K: Clone + Eq + Hash, const MAX: u16> Table<K, MAX> {
 }
 
 impl<W: Write> Records<W> {
-    /// Begins a trace: its magic number, who writes it, its clock in nanoseconds.
+    /// Begins a trace: magic number, provider, clock in nanoseconds.
     pub fn new(out: W, provider: &str) -> io::Result<Records<W>> {
         let mut records = Records { out, content: Vec::new(), strings: Table::new(), threads: Table::new() };
         records.out.write_all(&MAGIC.to_le_bytes())?;
@@ -119,7 +119,7 @@ impl<W: Write> Records<W> {
         self.put(kind::SCHEDULING | count(args) << 16 | u64::from(cpu) << 20 | 2 << 60)
     }
 
-    /// Bytes under a name, in as many records as they take.
+    /// Writes bytes with a name, in as many records as needed.
     pub fn blob(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.know_texts(&[name], &[])?;
         for part in bytes.chunks(BLOB_PART) {
@@ -146,7 +146,7 @@ impl<W: Write> Records<W> {
         words.into_iter().for_each(|word| self.word(word));
     }
 
-    /// Writes the record that `content` is the content of.
+    /// Writes the record with the content `content`.
     fn put(&mut self, header: u64) -> io::Result<()> {
         let words = 1 + self.content.len() as u64 / 8;
         self.out.write_all(&(header | words << 4).to_le_bytes())?;
@@ -155,7 +155,7 @@ impl<W: Write> Records<W> {
         Ok(())
     }
 
-    /// Registers the texts of a record that is about to be written.
+    /// Registers the texts of the next record.
     fn know_texts(&mut self, texts: &[&str], args: Args<'_>) -> io::Result<()> {
         for text in texts {
             self.know(text.as_bytes())?;
@@ -179,8 +179,8 @@ impl<W: Write> Records<W> {
         self.put(kind::STRING | u64::from(index) << 16 | (text.len() as u64) << 32)
     }
 
-    /// The reference to a text: its index, or it goes into the record itself where another
-    /// text of the same record has just taken its place.
+    /// The reference to a text: its index, or an inline text if another text of the same record has just
+    /// replaced its entry.
     fn text(&mut self, text: &[u8]) -> u64 {
         let text = cut(text);
         match self.strings.places.get(text) {
@@ -193,7 +193,7 @@ impl<W: Write> Records<W> {
         }
     }
 
-    /// The index of a thread, registered if it is new.
+    /// The index of a thread, which is registered if it is new.
     fn thread(&mut self, ids: (u64, u64)) -> io::Result<u16> {
         if let Some(index) = self.threads.places.get(&ids) {
             return Ok(*index);
@@ -242,7 +242,7 @@ fn pad(content: &mut Vec<u8>, bytes: &[u8]) {
     content.resize(content.len().next_multiple_of(8), 0);
 }
 
-/// As much of a text as is written: whole characters.
+/// The part of a text that is written: whole characters.
 fn cut(text: &[u8]) -> &[u8] {
     let inside = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
     let end = (0..=TEXT_MAX.min(text.len())).rev().find(|at| !inside(at)).unwrap_or(0);

@@ -1,8 +1,7 @@
-//! A recording as Parquet tables, for DuckDB, Arrow, Polars and whatever else asks by SQL.
+//! A recording as Parquet tables, for DuckDB, Arrow, Polars and other SQL tools.
 //!
-//! Owns the tables and their columns, which `docs/formats/parquet.md` describes with the
-//! questions that they answer. Which state a lane is in is the timeline's. Opens no
-//! files: whoever begins it says where each table goes.
+//! Owns the tables and their columns, described in `docs/formats/parquet.md` along with the questions that they
+//! answer. The states of lanes come from the timeline. Opens no files: the caller decides where each table is written.
 
 use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track};
@@ -14,14 +13,14 @@ use rtscope_table::{FULL, Kind, NULL, Shape, Table, Word, Words};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
-/// Name and version of the schema, in each file's metadata as `rtscope.schema`.
+/// Name and version of the schema; stored as `rtscope.schema` in each file's metadata.
 pub const SCHEMA: &str = "rtscope/tables/1";
 
-/// The tables, one file each.
+/// The tables, one file per table.
 pub const TABLES: [&str; 9] =
     ["pauses", "pause_lanes", "causes", "states", "runs", "wakeups", "values", "marks", "losses"];
 
-/// User spans whose names are remembered until they end.
+/// Limit of user spans whose names are remembered until they end.
 const NAMES_MAX: usize = 1 << 16;
 
 const PAUSES: [Shape<'_>; 17] = [
@@ -116,7 +115,7 @@ const LOSSES: [Shape<'_>; 6] = [
     ("note", Kind::Word, FULL),
 ];
 
-/// Writes the tables.
+/// Writes a recording as Parquet tables.
 pub struct ParquetWriter<W: Write + Send> {
     timeline: Timeline,
     threads: Threads,
@@ -127,18 +126,17 @@ pub struct ParquetWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Begins tables of the recording that `facts` describe; `open` says where each of
-    /// [`TABLES`] goes.
+    /// Begins the tables of the recording that `facts` describe; `open` returns the output for each of [`TABLES`].
     ///
     /// # Errors
-    /// What opening and writing give.
+    /// An error from `open` or from an output.
     pub fn new(open: &mut dyn FnMut(&str) -> io::Result<W>, facts: &Exported) -> io::Result<ParquetWriter<W>> {
         let about = [
             ("rtscope.schema", SCHEMA.to_owned()),
             ("rtscope.lane", facts.runtime().lane.0.to_owned()),
             ("rtscope.facts", serde_json::to_string(facts)?),
         ];
-        // What is known of the recording stands in one of them.
+        // Only one table has the facts of the recording.
         let some = about.get(..2).unwrap_or_default();
         let mut table = |name: &str, shapes: &[Shape<'_>]| {
             Table::new(open(name)?, "row", shapes, if name == "pauses" { about.as_slice() } else { some })
@@ -161,7 +159,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(ParquetWriter { timeline, threads: Threads::default(), drawn, running: BTreeMap::new(), now: Time(0) })
     }
 
-    /// Who had the CPU until now leaves it, in the state that is given where it was seen.
+    /// Ends the current run on a CPU, with the state in which the thread left, if known.
     fn run_ends(
         &mut self,
         cpu: u16,
@@ -238,7 +236,7 @@ struct Drawn<W: Write + Send> {
     marks: Table<W>,
     losses: Table<W>,
     words: Words,
-    /// Names of the program's own spans, by their states' numbers.
+    /// Names of the program's open spans, by state number.
     open: HashMap<u64, Word>,
 }
 

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-/// Bytes that are read when the writer has let them go.
+/// A buffer that can be read after the writer was dropped.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -33,7 +33,7 @@ fn begun(family: &str) -> (ParquetWriter<Kept>, Files) {
     (ParquetWriter::new(&mut open, &facts(family)).unwrap(), files)
 }
 
-/// Rows of a table as the reader prints them, and the rows of each group.
+/// Rows of a table as the reader prints them, and the number of rows of each group.
 fn rows(files: &Files, table: &str) -> (Vec<String>, Vec<i64>) {
     let bytes = files.borrow()[table].0.lock().unwrap().clone();
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! Where the program's code was, as samples that Perfetto draws flame graphs of.
+//! Code samples of the program, from which Perfetto draws flame graphs.
 //!
-//! Owns the tables of places: each is written once, before the first sample that refers to
-//! it. A sample has at most two frames: the program's place, and the kernel's inside it.
+//! Owns the tables of places: each place is written once, before the first sample that refers to it. A sample has at
+//! most two frames: the program's place, and the kernel's inside it.
 
 use super::field::{interned, packet, places, sample};
 use super::sequence::pair;
@@ -9,24 +9,24 @@ use super::wire::Wire;
 use rtscope_model::{CodeKind, CodeSample, Found, SymbolId, Symbols};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Pairs of places that are told apart; a sample of a further one has no place.
+/// Limit of distinct pairs of places; a sample of a further pair has no place.
 const STACKS_MAX: usize = 1 << 16;
-/// Numbers of the format for whose code it was.
+/// The format's numbers for the mode of a sample.
 const KERNEL: u64 = 1;
 const USER: u64 = 2;
 
-/// What has been said of places.
+/// The places written so far.
 #[derive(Default)]
 pub(super) struct Places {
     frames: HashSet<SymbolId>,
     modules: HashMap<String, u64>,
     stacks: HashMap<(Option<SymbolId>, SymbolId), u64>,
-    /// CPU time that samples of each CPU stand for, nanoseconds.
+    /// CPU time that samples of each CPU account for, in nanoseconds.
     spent: BTreeMap<u16, u64>,
 }
 
 impl Places {
-    /// Fills a packet with a sample of a thread of `pid`, if it is one of the timer's.
+    /// Fills a packet with a timer sample of a thread of `pid`; other samples are ignored.
     pub fn fill(&mut self, packet: &mut Wire, found: &CodeSample, pid: u32, symbols: &Symbols) {
         let Found::Running { ns } = found.what else { return };
         let key = (found.user, found.leaf);
@@ -59,7 +59,7 @@ impl Places {
         });
     }
 
-    /// A frame, with its name and its module where they are new.
+    /// Writes a frame, with its name and module if they are new.
     fn place(&mut self, names: &mut Wire, place: SymbolId, symbols: &Symbols) {
         if !self.frames.insert(place) {
             return;

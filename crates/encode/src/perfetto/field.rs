@@ -1,5 +1,5 @@
-//! Numbers of the fields that are written, as Perfetto's published descriptors have them
-//! (`crates/rtscope/tests/exports` decodes with those). Owns nothing but these numbers.
+//! Field numbers of Perfetto's published descriptors, as far as they are written (`crates/rtscope/tests/exports`
+//! decodes with the descriptors). Owns only these numbers.
 
 /// `Trace.packet`
 pub const PACKET: u32 = 1;
@@ -54,7 +54,7 @@ pub mod annotation {
     pub const NAME: u32 = 10;
 }
 
-/// `InternedData`, and `iid` and `name` of what it holds
+/// `InternedData`, and `iid` and `name` of its entries
 pub mod interned {
     pub const CATEGORIES: u32 = 1;
     pub const EVENT_NAMES: u32 = 2;
@@ -94,7 +94,7 @@ pub mod tree {
     pub const PID: u32 = 3;
 }
 
-/// `ClockSnapshot`, its `Clock` and numbers of clocks
+/// `ClockSnapshot`, its `Clock` and the numbers of clocks
 pub mod clock {
     pub const CLOCKS: u32 = 1;
     pub const ID: u32 = 1;
@@ -103,7 +103,7 @@ pub mod clock {
     pub const REALTIME: u64 = 1;
     pub const MONOTONIC: u64 = 3;
     pub const BOOTTIME: u64 = 6;
-    /// The first number that a sequence may give to a clock of its own.
+    /// The first number for a sequence's own clocks.
     pub const OWN: u64 = 64;
 }
 

@@ -1,10 +1,8 @@
-//! A recording as a trace of Perfetto's own format: packets of protocol buffers, one at a
-//! time.
+//! A recording as a trace in Perfetto's own format: a stream of protocol buffer packets.
 //!
-//! Owns the tracks (`TrackDescriptor`), their spans, marks and lines (`TrackEvent`), and
-//! names, which are written once and then referred to. Scheduling is `sched`'s, samples of
-//! code are `code`'s, bytes are `wire`'s, which state a lane is in is [`crate::timeline`]'s. What the format cannot
-//! express is listed in `docs/guide/exporting.md`.
+//! Owns the tracks (`TrackDescriptor`), their spans, marks and lines (`TrackEvent`), and names, which are written
+//! once and then referred to. Scheduling is in `sched`, code samples are in `code`, the wire format is in `wire`; the
+//! states of lanes come from [`crate::timeline`]. `docs/guide/exporting.md` lists what the format cannot express.
 
 mod code;
 mod field;
@@ -27,31 +25,31 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use wire::{Short, Wire};
 
-/// Numbers of tracks. Those of the runtime as a whole come first.
+/// Numbers of tracks. Those of the whole runtime come first.
 const PROCESS: u64 = 1;
 const PAUSES: u64 = 2;
 const CONCURRENT: u64 = 3;
 const LOSSES: u64 = 4;
-/// Three for each lane: its states, what the program posts, phases of the runtime.
+/// Three for each lane: its states, events that the program posts, phases of the runtime.
 const LANES: u64 = 16;
 const LINES: u64 = LANES + (3 << 16);
-/// Lines that are told apart; more than a hostile log can fill memory with.
+/// Limit of distinct lines, so that a hostile log cannot fill memory.
 const LINES_MAX: usize = 1 << 16;
-/// Numbers of names of pauses' parts: above those of phases, below those of the program's own.
+/// Numbers of the names of pause parts: above those of phases, below those of the program's own names.
 const PARTS: u64 = 1 << 17;
-/// Names of parts that have a number; later ones are written each time.
+/// Limit of numbered part names; later ones are written each time.
 const PARTS_MAX: usize = 1 << 16;
-/// Bytes that are gathered before they are written.
+/// Size of the output buffer, in bytes.
 const GATHERED: usize = 64 << 10;
 
-/// Writes a trace.
+/// Writes a Perfetto trace.
 pub struct PerfettoWriter<W> {
     timeline: Timeline,
     threads: Threads,
     bundles: sched::Bundles,
     places: code::Places,
     drawn: Drawn<W>,
-    /// Until when pauses are drawn.
+    /// End of the last pause drawn.
     paused_until: Time,
     arrows: u64,
 }
@@ -60,7 +58,7 @@ impl<W: Write> PerfettoWriter<W> {
     /// Begins a trace of the recording that `facts` describe.
     ///
     /// # Errors
-    /// What writing gives.
+    /// An error from the output.
     pub fn new(out: W, facts: &Exported) -> io::Result<PerfettoWriter<W>> {
         let mut drawn = Drawn {
             out,
@@ -86,12 +84,12 @@ impl<W: Write> PerfettoWriter<W> {
         })
     }
 
-    /// Gives the writer back.
+    /// Returns the output.
     pub fn into_inner(self) -> W {
         self.drawn.out
     }
 
-    /// A sample of where a thread's code was, if the timer took it.
+    /// Writes a code sample, if the timer took it.
     fn found(&mut self, at: Time, found: &CodeSample, tables: Tables<'_>) -> io::Result<()> {
         if found.what == Found::Waits {
             return Ok(());
@@ -106,7 +104,7 @@ impl<W: Write> PerfettoWriter<W> {
         self.drawn.write()
     }
 
-    /// Arrows from the request of a pause to each arrival that it led to.
+    /// Writes arrows from the request of a pause to each arrival that followed.
     fn arrows(&mut self, pause: &Pause) -> io::Result<()> {
         let (Some(leader), Some(requested)) = (pause.leader, pause.requested) else { return Ok(()) };
         let count = pause::arrivals(pause).count() as u64;
@@ -170,16 +168,16 @@ impl<W: Write> Export for PerfettoWriter<W> {
     }
 }
 
-/// The packets, and what has been said in them.
+/// The output, and what has been declared in it.
 struct Drawn<W> {
     out: W,
     wire: Wire,
     sequences: Sequences,
-    /// The sequence of tracks that have none of their own: lines and losses.
+    /// The sequence of tracks without one of their own: lines and losses.
     mixed: Option<Place>,
-    /// Events that are made already: see [`Known`].
+    /// Encoded events, see [`Known`].
     tails: [Option<Short>; FIXED as usize],
-    /// The track of losses is declared.
+    /// Whether the track of losses is declared.
     lost: bool,
     parts: BTreeMap<Key, Named>,
     lines: BTreeMap<Line, u64>,
@@ -188,10 +186,10 @@ struct Drawn<W> {
 }
 
 impl<W: Write> Drawn<W> {
-    /// Clocks, the machine, the process, and names that never change.
+    /// Writes clocks, the machine, the process, and fixed names.
     fn begin(&mut self, facts: &Exported) -> io::Result<()> {
         let manifest = facts.manifest.as_ref();
-        // Without a log there is one clock, the kernel's.
+        // Without a log there is only the kernel's clock.
         if let Some(manifest) = manifest.filter(|_| facts.clock.is_monotonic() || facts.family.is_none()) {
             self.packet(|packet| packet.message(packet::CLOCK_SNAPSHOT, |snapshot| clocks(snapshot, manifest)));
         }
@@ -231,7 +229,7 @@ impl<W: Write> Drawn<W> {
         });
     }
 
-    /// Writes what is gathered, where that is worth it.
+    /// Flushes the buffer, if it is full enough.
     fn write(&mut self) -> io::Result<()> {
         if self.wire.bytes().len() < GATHERED {
             return Ok(());
@@ -247,14 +245,14 @@ impl<W: Write> Drawn<W> {
         self.out.flush()
     }
 
-    /// One event on a track, in the sequence that it has.
+    /// Writes one event on a track, in the track's sequence.
     fn track_event(&mut self, on: On, at: Time, kind: u64, fill: impl FnOnce(&mut Wire)) -> io::Result<()> {
         let track = self.sequences.names_track(on).then_some(on.uuid);
         self.sequences.packet(on, at, &mut self.wire, |packet| event_fields(packet, track, kind, fill));
         self.write()
     }
 
-    /// The same for events that most of a trace is made of, on a track with a sequence of its own.
+    /// Like [`Drawn::track_event`], for the most frequent events, on a track with its own sequence.
     fn known(&mut self, on: On, at: Time, what: Known) -> io::Result<()> {
         let tail = &mut self.tails[what.number()];
         if tail.is_none() {
@@ -279,7 +277,7 @@ impl<W: Write> Drawn<W> {
         });
     }
 
-    /// A track and its sequence. Where it is new it is declared, and its sequence begins at `at`.
+    /// A track and its sequence. A new track is declared, and its sequence begins at `at`.
     fn track(&mut self, of: Track, at: Time) -> On {
         let lanes = |lane: LaneId, which| LANES + 3 * u64::from(lane.0) + which;
         let uuid = match of {
@@ -303,7 +301,7 @@ impl<W: Write> Drawn<W> {
         self.sequences.begin_track(uuid, at, &mut self.wire)
     }
 
-    /// The track of pauses, declared if it is new.
+    /// The track of pauses, which is declared if it is new.
     fn pauses(&mut self, at: Time) -> On {
         self.sequences.of_track(PAUSES).unwrap_or_else(|| {
             self.declare(PAUSES, PROCESS, "pauses", 1, |_| {});
@@ -318,7 +316,7 @@ impl<W: Write> Drawn<W> {
         On { place, uuid }
     }
 
-    /// The number of the name of `state`, which is written if it is new in the sequence.
+    /// The number of `state`'s name, which is written if it is new in the sequence.
     fn name(&mut self, place: Place, state: State, user: &Names) -> u64 {
         let iid = state.number();
         if self.sequences.is_new(place, iid) {
@@ -327,7 +325,7 @@ impl<W: Write> Drawn<W> {
         iid
     }
 
-    /// A span of a lane begins.
+    /// Begins a span of a lane.
     #[inline]
     fn begin_span(&mut self, on: On, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
         let name = self.name(on.place, state, tables.user);
@@ -342,7 +340,7 @@ impl<W: Write> Drawn<W> {
         })
     }
 
-    /// An instant with a name of its own.
+    /// Writes an instant with its own name.
     fn moment(&mut self, on: Track, at: Time, name: &str, fill: impl FnOnce(&mut Wire)) -> io::Result<()> {
         let on = self.track(on, at);
         self.track_event(on, at, event::INSTANT, |event| {
@@ -416,10 +414,10 @@ impl<W: Write> Drawn<W> {
         })
     }
 
-    /// Says whose a thread is and what it is called. Where the former is not known yet nothing
-    /// is said: switches have its name, and a reader would take no process for process 0.
+    /// Writes the process and name of a thread. Without a known process nothing is written: switches contain the
+    /// name, and a reader would take a missing process for process 0.
     fn thread(&mut self, tid: u32, pid: u32, name: &str) -> io::Result<()> {
-        // The main thread of the program has the process's own name.
+        // The main thread of the program has the process's name.
         let pid = if tid == self.program_pid { self.program_pid } else { pid };
         if pid == 0 {
             return Ok(());
@@ -503,12 +501,12 @@ impl<W: Write> Sink for Drawn<W> {
 #[derive(Copy, Clone, Debug)]
 enum Known {
     End,
-    /// Of a state with a fixed number.
+    /// Begin of a state with a fixed number.
     Begin(State),
 }
 
 impl Known {
-    /// Below [`FIXED`].
+    /// Index of the event, below [`FIXED`].
     fn number(self) -> usize {
         match self {
             Known::End => 0,
@@ -516,7 +514,7 @@ impl Known {
         }
     }
 
-    /// What comes after the time of its packet.
+    /// The fields after the time of its packet.
     fn fields(self) -> Wire {
         let mut fields = Wire::default();
         match self {
@@ -527,11 +525,11 @@ impl Known {
     }
 }
 
-/// The name of a part of pauses.
+/// The name of a pause part.
 #[derive(Copy, Clone, Debug)]
 struct Named {
     iid: u64,
-    /// Of parts of which nothing else is said: their event.
+    /// The encoded event of a part without further facts.
     tail: Option<Short>,
 }
 
@@ -545,7 +543,7 @@ fn begin_fields(event: &mut Wire, state: State) {
     event.number(event::CATEGORY, role(state));
 }
 
-/// An event and the fields of its packet after it. `track`: where that is not the sequence's own.
+/// Writes an event, followed by fields of its packet. `track`: set if it is not the sequence's own.
 fn event_fields(packet: &mut Wire, track: Option<u64>, kind: u64, fill: impl FnOnce(&mut Wire)) {
     packet.message(packet::TRACK_EVENT, |event| {
         event.number(event::TYPE, kind);
@@ -557,8 +555,8 @@ fn event_fields(packet: &mut Wire, track: Option<u64>, kind: u64, fill: impl FnO
     packet.number(packet::SEQUENCE_FLAGS, REFERS);
 }
 
-/// Where the clocks stand: times are those of the monotonic one, which the format calls
-/// the one since boot; they differ by what the machine slept.
+/// Writes the clock snapshot: times are of the monotonic clock, which the format calls the boot clock; they differ by
+/// the time that the machine slept.
 fn clocks(snapshot: &mut Wire, manifest: &rtscope_model::manifest::Manifest) {
     let at = manifest.started.0;
     let realtime = at.checked_add_signed(manifest.realtime_offset_ns).filter(|_| manifest.realtime_offset_ns != 0);
@@ -583,7 +581,7 @@ fn annotate(event: &mut Wire, about: About, fact: &Fact<'_>) {
     }
 }
 
-/// The same of what has no number.
+/// Annotates an event with a name that has no number.
 fn annotate_by_name(event: &mut Wire, name: &str, number: u64) {
     event.message(event::ANNOTATION, |annotated| {
         annotated.text(annotation::NAME, name);

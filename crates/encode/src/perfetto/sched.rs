@@ -1,8 +1,7 @@
-//! The kernel's scheduling as Perfetto's own recorder would have written it: bundles of
-//! ftrace events, one CPU each, so that its CPU tracks and thread states work.
+//! The kernel's scheduling as Perfetto's own recorder would write it: bundles of ftrace events, one CPU each, so that
+//! its CPU tracks and thread states work.
 //!
-//! Owns what stands in those events, and when a bundle is full. Priorities are not
-//! recorded: they are left out.
+//! Owns the content of those events, and when a bundle is full. Priorities are not recorded and left out.
 
 use super::field::{bundle, ftrace, packet, switch, waking};
 use super::wire::Wire;
@@ -11,25 +10,25 @@ use crate::timeline::threads::Threads;
 use rtscope_model::{OffState, Sched, Time};
 use std::collections::BTreeMap;
 
-/// Bytes of one bundle.
+/// Size of a full bundle, in bytes.
 const BUNDLE_BYTES: usize = 16 << 10;
-/// Bytes of all bundles that are not full.
+/// Limit of all bundles that are not full, in bytes.
 const ALL_BYTES: usize = 4 << 20;
-/// Stands for whoever had a CPU while none of the program's threads did, where only those
-/// are recorded: not the idle task, which would say that nobody did.
+/// Stands for the thread on a CPU while none of the program's threads was there, if only those are recorded. The idle
+/// task would wrongly show the CPU as idle.
 pub(super) const NOT_RECORDED: u32 = i32::MAX as u32;
 const NOT_RECORDED_NAME: &str = "not recorded";
-/// Threads have names of at most so many bytes in the kernel.
+/// Limit of a thread's name in the kernel, in bytes.
 const COMM_BYTES: usize = 15;
 
 #[derive(Default)]
 struct Bundle {
     events: Wire,
-    /// The thread that has the CPU, as far as was seen.
+    /// The current thread of the CPU, as far as known.
     running: u32,
 }
 
-/// Bundles that are being filled.
+/// The bundles being filled.
 #[derive(Default)]
 pub(super) struct Bundles {
     cpus: BTreeMap<u16, Bundle>,
@@ -38,7 +37,7 @@ pub(super) struct Bundles {
 }
 
 impl Bundles {
-    /// Takes an event of the scheduler, if it is one that ftrace has.
+    /// Adds a scheduler event, if ftrace has it.
     pub fn push(&mut self, time: Time, sched: &Sched, threads: &Threads, tables: Tables<'_>) {
         let comm = |tid: u32| match tid {
             0 => "swapper",
@@ -50,7 +49,7 @@ impl Bundles {
                 self.switch(time, cpu.0, (prev.0, state(prev_state)), next.0, comm);
             }
             Sched::SwitchIn { cpu, tid } => {
-                // Who leaves would have gone on as far as anybody knows.
+                // As far as known, the outgoing thread could have continued.
                 self.switch(time, cpu.0, (NOT_RECORDED, 0), tid.0, comm);
             }
             Sched::SwitchOut { cpu, tid, preempted } => {
@@ -58,7 +57,7 @@ impl Bundles {
                 self.switch(time, cpu.0, (tid.0, state), NOT_RECORDED, comm);
             }
             Sched::Waking { waker, target, target_cpu } => {
-                // The format wants the CPU on which it was woken: where its waker runs.
+                // The format wants the CPU on which it was woken: its waker's.
                 let at = self.cpus.iter().find(|(_, bundle)| bundle.running == waker.0 && waker.0 != 0);
                 let cpu = at.map_or(target_cpu.0, |(cpu, _)| *cpu);
                 self.add(time, cpu, (waker.0, None), ftrace::SCHED_WAKING, |fields| {
@@ -83,7 +82,7 @@ impl Bundles {
         });
     }
 
-    /// An event of a thread on `cpu`; `running`: who has that from then on.
+    /// Adds an event of a thread on `cpu`; `running`: the current thread from then on.
     fn add(
         &mut self,
         time: Time,
@@ -107,18 +106,18 @@ impl Bundles {
         }
     }
 
-    /// Bytes that are held.
+    /// Number of bytes held.
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether [`Bundles::write`] has something to write.
+    /// Whether there is something for [`Bundles::write`].
     pub fn is_due(&self) -> bool {
         self.full.is_some() || self.bytes >= ALL_BYTES
     }
 
-    /// Writes what is full as packets, everything at the `end`.
+    /// Writes full bundles as packets; at the `end`, all of them.
     pub fn write(&mut self, out: &mut Wire, end: bool) {
         let all = end || self.bytes >= ALL_BYTES;
         let full = self.full.take();
@@ -140,8 +139,7 @@ impl Bundles {
     }
 }
 
-/// The kernel's number of a state. Of one that is not known a number that stands for none:
-/// Perfetto shows it as unknown.
+/// The kernel's number of a state. An unknown state gets a number without a meaning, which Perfetto shows as unknown.
 fn state(state: OffState) -> u64 {
     match state {
         OffState::Runnable => 0,

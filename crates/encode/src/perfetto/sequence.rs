@@ -1,8 +1,8 @@
-//! Sequences of packets. Every track has one of its own: times are then differences of a few bytes, and
-//! no packet names its track.
+//! Sequences of packets. Every track has its own: times are then differences of a few bytes, and no packet
+//! names its track.
 //!
-//! Owns which sequence a track has, how a sequence begins, and how a time is written in it. Spans of one
-//! track come in order; those of all tracks do not, since a lane's line is known later than another's.
+//! Owns the mapping of tracks to sequences, the start of a sequence, and the encoding of times. Spans of one track
+//! come in order; those of all tracks do not, since lanes' segments become known at different times.
 
 use super::field::{PACKET, clock, defaults, interned, packet};
 use super::wire::{Short, Wire};
@@ -11,18 +11,18 @@ use crate::timeline::state::{FIXED, ROLES};
 use rtscope_model::Time;
 use std::collections::HashSet;
 
-/// `SEQUENCE_FLAGS`: what packets refer to begins here; this packet refers to packets before.
+/// `SEQUENCE_FLAGS`: the incremental state starts here; this packet needs earlier state.
 pub(super) const CLEARED: u64 = 1;
 pub(super) const REFERS: u64 = 2;
 
-/// Categories are the roles of states, numbered from 1 on, and this one.
+/// Categories are the roles of states, numbered from 1, followed by this one.
 pub(super) const PAUSE_ROLE: u64 = ROLES.len() as u64 + 1;
 
-/// A sequence's place in [`Sequences`].
+/// A sequence's index in [`Sequences`].
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub(super) struct Place(usize);
 
-/// Of packets that are no events of a track: descriptors, samples.
+/// The sequence of packets that are not events of a track: descriptors, samples.
 pub(super) const MAIN: Place = Place(0);
 
 impl Place {
@@ -32,22 +32,22 @@ impl Place {
     }
 }
 
-/// Where an event goes: a track, and the sequence of its packets.
+/// Where an event is written: a track, and the sequence of its packets.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub(super) struct On {
     pub place: Place,
     pub uuid: u64,
 }
 
-/// What the packets of a sequence refer to.
+/// State that the packets of a sequence refer to.
 struct Sequence {
-    /// Its number, as a field of each of them.
+    /// Its encoded number, a field of each packet.
     number: Short,
-    /// The track of events that name none.
+    /// The track of events that do not name one.
     track: Option<u64>,
-    /// Of the last packet that has a difference.
+    /// Time of the last packet with a time difference.
     now: Time,
-    /// Numbers of states whose names were written: fixed ones as bits.
+    /// Numbers of states whose names were written; fixed ones as bits.
     fixed: u64,
     named: HashSet<u64>,
 }
@@ -58,7 +58,7 @@ impl Sequence {
         Sequence { number, track, now, fixed: 0, named: HashSet::new() }
     }
 
-    /// How long after its last packet an event is; `None`: it is before that.
+    /// Time since the sequence's last packet; `None`: the event is earlier.
     #[inline]
     fn since(&mut self, at: Time) -> Option<u64> {
         let since = at.0.checked_sub(self.now.0)?;
@@ -66,7 +66,7 @@ impl Sequence {
         Some(since)
     }
 
-    /// Writes a packet of an event at `at`, which is so long `since` the one before.
+    /// Writes a packet of an event at `at`, which is `since` later than the one before.
     fn packet(&self, (at, since): (Time, Option<u64>), out: &mut Wire, rest: impl FnOnce(&mut Wire)) {
         out.message(PACKET, |packet| {
             packet.number(packet::TIMESTAMP, since.unwrap_or(at.0));
@@ -82,7 +82,7 @@ impl Sequence {
 /// All sequences of a trace.
 pub(super) struct Sequences {
     all: Vec<Sequence>,
-    /// By the number of a track: the number of its sequence, 0 for none.
+    /// By track number: the number of its sequence, 0: none.
     of_track: Vec<u32>,
 }
 
@@ -93,7 +93,7 @@ impl Default for Sequences {
 }
 
 impl Sequences {
-    /// The sequence of a track; `None`: it was not declared.
+    /// The sequence of a track; `None`: the track was not declared.
     #[inline]
     pub fn of_track(&self, uuid: u64) -> Option<On> {
         let number = self.of_track.get(usize::try_from(uuid).ok()?).copied()?;
@@ -101,7 +101,7 @@ impl Sequences {
         Some(On { place, uuid })
     }
 
-    /// Begins the sequence of a track whose number is small.
+    /// Begins the sequence of a track with a small number.
     pub fn begin_track(&mut self, uuid: u64, at: Time, out: &mut Wire) -> On {
         let place = self.begin(Some(uuid), at, out);
         let index = uuid as usize;
@@ -114,7 +114,7 @@ impl Sequences {
         On { place, uuid }
     }
 
-    /// Begins a sequence at a moment that none of its events should come before.
+    /// Begins a sequence at a time that none of its events should precede.
     pub fn begin(&mut self, track: Option<u64>, at: Time, out: &mut Wire) -> Place {
         let place = Place(self.all.len());
         self.all.push(Sequence::new(place, track, at));
@@ -153,19 +153,19 @@ impl Sequences {
         place
     }
 
-    /// Whether an event has to name its track: the sequence has none, or another.
+    /// Whether an event must name its track: the sequence has no track, or another one.
     pub fn names_track(&self, on: On) -> bool {
         self.all.get(on.place.0).is_none_or(|sequence| sequence.track != Some(on.uuid))
     }
 
-    /// Writes a packet of an event at `at`, of which `rest` writes all other fields.
+    /// Writes a packet of an event at `at`; `rest` writes all other fields.
     pub fn packet(&mut self, on: On, at: Time, out: &mut Wire, rest: impl FnOnce(&mut Wire)) {
         let Some(sequence) = self.all.get_mut(on.place.0) else { return };
         let since = sequence.since(at);
         sequence.packet((at, since), out, rest);
     }
 
-    /// The same of one that comes often.
+    /// Like [`Sequences::packet`], for frequent events.
     #[inline]
     pub fn often(&mut self, on: On, at: Time, tail: Short, out: &mut Wire) {
         let Some(sequence) = self.all.get_mut(on.place.0) else { return };
@@ -176,7 +176,7 @@ impl Sequences {
         }
     }
 
-    /// Whether the name with the number `iid` has yet to be written in a sequence: from now on it counts as written.
+    /// Whether the name with the number `iid` has not been written in a sequence yet; marks it as written.
     #[inline]
     pub fn is_new(&mut self, place: Place, iid: u64) -> bool {
         let Some(sequence) = self.all.get_mut(place.0) else { return false };
@@ -189,12 +189,12 @@ impl Sequences {
     }
 }
 
-/// The number of the name of what a fact is about, from 1 on.
+/// The number of the name of a fact's subject, from 1.
 pub(super) fn number(about: About) -> u64 {
     about as u64 + 1
 }
 
-/// A number and the text that it stands for.
+/// Writes a number and its text.
 pub(super) fn pair(name: &mut Wire, iid: u64, text: &str) {
     name.number(interned::IID, iid);
     name.text(interned::NAME, text);

@@ -1,4 +1,4 @@
-//! Packets of small recordings, walked field by field without the code that wrote them.
+//! Packets of small recordings, decoded field by field without the code that wrote them.
 
 use super::field::{bundle, defaults, ftrace, switch};
 use super::*;
@@ -6,7 +6,7 @@ use crate::testing::{facts, kernel, pause, rt, switch as switches, tables, write
 use rtscope_model::{GreenThread, LossKind, OffState, Runtime, Sched, StopReason, Tid};
 use std::collections::HashMap;
 
-/// A field's value.
+/// A decoded field value.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Number(u64),
@@ -67,7 +67,7 @@ fn text(message: &[u8], field: u32) -> Option<String> {
     bytes(message, field).first().map(|text| String::from_utf8(text.clone()).unwrap())
 }
 
-/// What packets of a sequence refer to.
+/// State that packets of a sequence refer to.
 #[derive(Default)]
 struct Known {
     names: HashMap<Option<u64>, String>,
@@ -108,7 +108,7 @@ impl Known {
     }
 }
 
-/// What a trace says, in lines: events in the order in which a reader sorts them.
+/// The content of a trace as lines: events in a reader's order.
 fn read(trace: &[u8]) -> Vec<String> {
     let (mut sequences, mut tracks) = (HashMap::<_, Known>::new(), HashMap::new());
     let mut lines: Vec<(u64, String)> = Vec::new();
@@ -204,7 +204,7 @@ fn spans_values_pauses_and_arrows() {
     assert_eq!(read(&written(&events, true, &[loss])), expected);
 }
 
-/// Switches in the trace: CPU, time, who left in which state, who came.
+/// Switches in the trace: CPU, time, outgoing thread and its state, incoming thread.
 fn scheduling(trace: &[u8]) -> Vec<(u64, u64, String, u64, String)> {
     let mut found = Vec::new();
     for packet in bytes(trace, PACKET) {

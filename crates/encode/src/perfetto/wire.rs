@@ -1,10 +1,9 @@
-//! Protocol buffers as bytes: tags, varints, messages inside messages. Owns the wire
-//! format; refuses to know any message.
+//! Encodes protocol buffers: tags, varints, nested messages. Owns the wire format; refuses to know any message.
 //!
-//! Own code, because it is the hot path: a span is two packets of some thirty bytes, and
-//! they are made in place, without a tree of objects first.
+//! Custom code, because it is the hot path: a span is two packets of about thirty bytes, which are built in place,
+//! without a tree of objects.
 
-/// Bytes of messages that are being made.
+/// Messages under construction.
 #[derive(Default, Debug)]
 pub(super) struct Wire {
     bytes: Vec<u8>,
@@ -14,8 +13,8 @@ const VARINT: u64 = 0;
 const FIXED64: u64 = 1;
 const LENGTH: u64 = 2;
 
-/// At most sixteen bytes, the first lowest: they are made in a register. What is written byte by byte and then copied as a
-/// whole waits until each of them is in the cache.
+/// At most sixteen bytes, lowest first, built in a register. Bytes that are written one by one and then copied as a
+/// whole would stall until each of them is in the cache.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Short {
     bytes: u128,
@@ -25,15 +24,15 @@ pub(super) struct Short {
 impl Short {
     const ROOM: usize = 16;
 
-    /// Of bytes that are made already; `None`: they are too many.
+    /// Copies encoded fields; `None`: they are too long.
     pub fn of(fields: &Wire) -> Option<Short> {
         let mut bytes = [0; Short::ROOM];
         bytes.get_mut(..fields.bytes.len())?.copy_from_slice(&fields.bytes);
         Some(Short { bytes: u128::from_le_bytes(bytes), count: fields.bytes.len() })
     }
 
-    /// `value` in groups of seven bits. Times take eight: all groups are put in their places at once, since a loop over
-    /// them is mispredicted where it ends.
+    /// Encodes `value` as a varint. Times take eight bytes: all groups are placed at once, since a loop over them
+    /// would be mispredicted at its end.
     #[inline(always)]
     fn varint(mut value: u64) -> Short {
         if value >> 56 == 0 {
@@ -52,13 +51,13 @@ impl Short {
         Short { bytes: all.bytes | u128::from(value) << (8 * all.count), count: all.count + 1 }
     }
 
-    /// A field of which both parts take a byte.
+    /// A field whose tag and value take one byte each.
     const fn small(field: u32, kind: u64, value: u64) -> Short {
         debug_assert!(field < 16 && value < 0x80, "each takes a byte");
         Short { bytes: ((field as u64) << 3 | kind | value << 8) as u128, count: 2 }
     }
 
-    /// An unsigned field with a tag of one or two bytes: at most twelve in all.
+    /// An unsigned field with a tag of one or two bytes: at most twelve bytes in all.
     #[inline(always)]
     pub fn field(field: u32, value: u64) -> Short {
         debug_assert!(field < 1 << 11, "its tag takes two bytes");
@@ -66,7 +65,7 @@ impl Short {
         Short { bytes: tag.bytes | value.bytes << (8 * tag.count), count: tag.count + value.count }
     }
 
-    /// With `next` after it; `None`: they are too many.
+    /// Appends `next`; `None`: the result is too long.
     #[inline(always)]
     pub fn then(self, next: Short) -> Option<Short> {
         let count = self.count + next.count;
@@ -83,10 +82,10 @@ impl Wire {
         self.bytes.clear();
     }
 
-    /// Bytes that are made already.
+    /// Writes encoded fields.
     #[inline(always)]
     pub fn short(&mut self, short: Short) {
-        // All sixteen, and the surplus off again: a copy of so many as there are is a call.
+        // Copies all sixteen bytes and removes the surplus: a copy of the exact length would be a call.
         let end = self.bytes.len() + short.count;
         self.bytes.extend_from_slice(&short.bytes.to_le_bytes());
         self.bytes.truncate(end);
@@ -102,24 +101,24 @@ impl Wire {
         self.varint(u64::from(field) << 3 | kind);
     }
 
-    /// An unsigned field.
+    /// Writes an unsigned field.
     #[inline(always)]
     pub fn number(&mut self, field: u32, value: u64) {
         self.short(Short::field(field, value));
     }
 
-    /// A signed field.
+    /// Writes a signed field.
     pub fn signed(&mut self, field: u32, value: i64) {
         self.number(field, value as u64);
     }
 
-    /// A field of eight bytes.
+    /// Writes a field of eight bytes.
     pub fn fixed(&mut self, field: u32, value: u64) {
         self.tag(field, FIXED64);
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// A text, or a message that is made already.
+    /// Writes a text, or an encoded message.
     pub fn text(&mut self, field: u32, text: impl AsRef<[u8]>) {
         let text = text.as_ref();
         self.tag(field, LENGTH);
@@ -127,12 +126,12 @@ impl Wire {
         self.bytes.extend_from_slice(text);
     }
 
-    /// Fields that are made already.
+    /// Writes encoded fields.
     pub fn append(&mut self, fields: &Wire) {
         self.bytes.extend_from_slice(&fields.bytes);
     }
 
-    /// A message of two parts.
+    /// Writes a message that consists of two parts.
     #[inline(always)]
     pub fn joined(&mut self, field: u32, head: Short, tail: Short) {
         let length = (head.count + tail.count) as u64;
@@ -146,14 +145,13 @@ impl Wire {
         self.short(tail);
     }
 
-    /// A message of two numbers, of which the first is small, as is its field.
+    /// Writes a message of two numbers; the first number and its field are small.
     #[inline]
     pub fn two(&mut self, field: u32, (first, small): (u32, u64), (second, value): (u32, u64)) {
         self.joined(field, Short::small(first, VARINT, small), Short::field(second, value));
     }
 
-    /// A message, made by `fill`. Its length takes one byte in most: where it takes more,
-    /// the message is moved.
+    /// Writes a message, filled by `fill`. Most lengths take one byte; where more are needed, the message is moved.
     pub fn message(&mut self, field: u32, fill: impl FnOnce(&mut Wire)) {
         self.tag(field, LENGTH);
         let place = self.bytes.len();

@@ -1,34 +1,34 @@
-//! What is said of a span besides its name and its times. Owns what such a fact is about; refuses to know how a
-//! format says it.
+//! Facts about a span in addition to its name and times. Owns the subjects of facts; refuses to know how a
+//! format writes them.
 
 use std::borrow::Cow;
 
 rtscope_model::listed! {
-    /// What a fact is about, in the order of the numbers that Perfetto's traces give them.
+    /// The subject of a fact, in the order of the numbers in Perfetto traces.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     pub enum About: word {
-        /// A green one.
+        /// A green thread.
         Thread = "thread",
-        /// Of a pause.
+        /// Id of a pause.
         Id = "id",
-        /// The lane that led it.
+        /// The lane that led the pause.
         Leader = "leader",
-        /// The lane that stopped last.
+        /// The lane that stopped last in the pause.
         Straggler = "straggler",
         Generation = "generation",
         CopiedBytes = "copied_bytes",
         GcThreads = "gc_threads",
-        /// Whether all of it is known.
+        /// Whether the pause is completely known.
         Quality = "quality",
         /// The lane that was waited for.
         Lane = "lane",
         Tid = "tid",
-        /// The process that had its CPU.
+        /// The process that had the thread's CPU.
         WhoPid = "who_pid",
-        /// What that executed.
+        /// The code that the thread executed.
         Code = "code",
         Confidence = "confidence",
-        /// The stream that lost something.
+        /// The stream with losses.
         Source = "source",
         Count = "count",
         Note = "note",

@@ -1,5 +1,5 @@
-//! The line of states that `rtscope-analyze` recognises for a lane, as spans that nest: its part in a
-//! collection around what it did in it. Owns that layout; refuses to recognise anything.
+//! A lane's segments from `rtscope-analyze` as nested spans: its part in a collection, around its states during it.
+//! Owns that layout; refuses to recognise anything.
 
 use super::stack::{Stack, Step};
 use super::state::State;
@@ -7,15 +7,15 @@ use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::{self, Doing};
 use rtscope_model::{LaneState, Time};
 
-/// A lane's part in a collection that is drawn.
+/// The part of a lane in a collection that is being drawn.
 #[derive(Copy, Clone, Debug)]
 pub struct Part {
     pub of: timeline::Part,
-    /// As far as its pieces are known.
+    /// As far as its segments are known.
     pub until: Time,
 }
 
-/// Draws the next piece of a lane's line; `every_run`: each run of a green thread is there.
+/// Draws the next segment of a lane; `every_run`: every run of a green thread is recorded.
 pub fn nest(
     stack: &mut Stack,
     part: &mut Option<Part>,
@@ -36,7 +36,7 @@ pub fn nest(
     let drawn = match (state, green) {
         (LaneState::Program, Some(green)) if every_run => State::Program(green),
         (LaneState::Program, _) => State::Outside,
-        // The span of its part says so, and no span that there is nothing to say.
+        // The span of its part shows this; idle lanes and gaps have no span.
         (LaneState::WaitingForOthers | LaneState::Idle | LaneState::Gap, _) => return,
         (state, _) => State::Lane(state),
     };

@@ -1,47 +1,46 @@
-//! Values over time that formats draw as lines. Owns which figures are lines, what they
-//! are called and their units; refuses those that stand for one collection only.
+//! Values over time that formats draw as lines. Owns which figures are lines, their names and units; refuses figures
+//! of a single collection.
 
 use crate::Tables;
 use rtscope_model::{Counter, Cpu, GroupId, LaneId, NameId, Sample};
 
-/// One line. Each value holds until the next.
+/// A line. Each value holds until the next one.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Line {
-    /// A figure of the runtime's: of the lane, or of the program where that is
-    /// [`LaneId::NONE`].
+    /// A figure of the runtime: of a lane, or of the program for [`LaneId::NONE`].
     Runtime(Counter, LaneId),
     /// Resident set of the program.
     Rss,
-    /// Time for which a control group was throttled, summed over CPUs, since its start.
+    /// Time for which a control group has been throttled since its start, summed over CPUs.
     Throttled(GroupId),
     /// Memory charged to a control group.
     GroupMemory(GroupId),
-    /// Time that the host took from a CPU, since its start.
+    /// Time that the host has taken from a CPU since its start.
     Stolen(Cpu),
-    /// Time in interrupts of a CPU, since its start.
+    /// Time that a CPU has spent in interrupts since its start.
     Interrupts(Cpu),
     /// Pressure stall total of a resource: 0 cpu, 1 memory, 2 io.
     Pressure(u8),
     /// A value that the program posts.
     User(NameId),
-    /// A label of the runtime's heap profile; `None`: those that are not told apart.
+    /// A label of the runtime's heap profile; `None`: labels that are not distinguished.
     Label(Option<NameId>),
 }
 
 rtscope_model::listed! {
-    /// What a line's values are.
+    /// The unit of a line's values.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     pub enum Unit: word {
         Bytes = "bytes",
         Ns = "ns",
         Us = "us",
         Count = "count",
-        /// The program's own.
+        /// The program's own unit.
         Own = "own",
     }
 }
 
-/// Lines of the runtime's figures: name, unit, whether each lane has its own.
+/// Lines of the runtime's figures: name, unit, whether each lane has its own line.
 const FIGURES: [(Counter, &str, Unit, bool); 20] = [
     (Counter::SlopBytes, "slop", Unit::Bytes, false),
     (Counter::FragmentationBytes, "fragmentation", Unit::Bytes, false),
@@ -65,7 +64,7 @@ const FIGURES: [(Counter, &str, Unit, bool); 20] = [
     (Counter::LargeBytes, "large blocks", Unit::Bytes, false),
 ];
 
-/// Where in [`FIGURES`] a counter is, from 1 on; 0: it is no line. Of most logs every third event asks.
+/// Index of a counter in [`FIGURES`], counted from 1; 0: not a line. In most logs every third event is looked up here.
 const PLACES: [u8; Counter::ALL.len()] = {
     let mut places = [0; Counter::ALL.len()];
     let mut at = 0;
@@ -82,13 +81,13 @@ fn figure(counter: Counter) -> Option<(&'static str, Unit, bool)> {
 }
 
 impl Line {
-    /// The line of a figure that `lane` posted; `None`: it is none.
+    /// The line of a figure posted by `lane`; `None`: it is not a line.
     pub fn of(counter: Counter, lane: LaneId) -> Option<Line> {
         let (.., own) = figure(counter)?;
         Some(Line::Runtime(counter, if own { lane } else { LaneId::NONE }))
     }
 
-    /// What it is called, without the lane or the program that it is of.
+    /// Its name without lane or program.
     pub fn name(self, tables: Tables<'_>) -> String {
         match self {
             Line::Runtime(counter, _) => figure(counter).map_or("", |figure| figure.0).to_owned(),
@@ -106,7 +105,7 @@ impl Line {
         }
     }
 
-    /// The same with its lane, of which `lane_word` is the runtime's word.
+    /// Its name with its lane; `lane_word` is the runtime's word for a lane.
     pub fn full_name(self, tables: Tables<'_>, lane_word: &str) -> String {
         let name = self.name(tables);
         match self.lane() {
@@ -115,7 +114,7 @@ impl Line {
         }
     }
 
-    /// Its lane, where it is of one.
+    /// Its lane, if it belongs to one.
     pub fn lane(self) -> Option<LaneId> {
         match self {
             Line::Runtime(_, lane) if lane.is_some() => Some(lane),
@@ -134,8 +133,8 @@ impl Line {
     }
 }
 
-/// The values of a sample, at most two. Counters of single threads, calls and the recorder's own
-/// lateness are no lines.
+/// The values of a sample, at most two. Counters of single threads, calls and the recorder's own lateness
+/// are not lines.
 pub fn of_sample(sample: &Sample) -> [Option<(Line, u64)>; 2] {
     match *sample {
         Sample::Rss { bytes } => [Some((Line::Rss, bytes)), None],

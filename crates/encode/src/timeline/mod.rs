@@ -1,11 +1,9 @@
-//! A recording as tracks: for each lane the states that it was in, nested; marks; lines of
-//! values. What every format that draws has in common.
+//! A recording as tracks: nested states of each lane, marks, and lines of values. Shared by all formats that draw.
 //!
-//! Owns that spans nest whatever was lost. What lanes do is recognised by `rtscope-analyze`, see
-//! [`lanes`]; phases that a runtime posts and that are no state of a lane have a track of their
-//! own. Refuses to know formats, to recognise or judge pauses
-//! (they come with their causes from elsewhere, see [`pause`]), and to hold more than what
-//! is open or may belong to a pause that is not over.
+//! Owns nesting of spans, even after losses. The states of lanes come from `rtscope-analyze`, see [`lanes`];
+//! phases of a runtime that are not states of a lane have their own track. Refuses to know formats, to recognise
+//! or judge pauses (they come with their causes, see [`pause`]), and to hold more than what is open or may belong
+//! to an unfinished pause.
 
 pub mod fact;
 mod lanes;
@@ -28,21 +26,21 @@ use rtscope_model::{Body, Class, Event, Exported, HeapProfile, LaneId, NameId, R
 use stack::{Stack, Step};
 use std::io;
 
-/// Where something is drawn.
+/// A track of the timeline.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Track {
-    /// States of a lane; of the runtime as a whole for [`LaneId::NONE`].
+    /// States of a lane; of the whole runtime for [`LaneId::NONE`].
     Lane(LaneId),
-    /// What the program posts on a lane.
+    /// Events that the program posts on a lane.
     User(LaneId),
-    /// Phases of the runtime on a lane that are no state of it.
+    /// Phases of the runtime on a lane that are not states of it.
     Phases(LaneId),
     /// The concurrent collector.
     Concurrent,
 }
 
 impl Track {
-    /// What it is called where tracks do not lie in each other; `lane_word` is the runtime's word for a lane.
+    /// Its name in formats without nested tracks; `lane_word` is the runtime's word for a lane.
     pub fn name(self, lane_word: &str) -> String {
         match self {
             Track::Lane(LaneId::NONE) => "runtime".to_owned(),
@@ -54,27 +52,27 @@ impl Track {
     }
 }
 
-/// A moment worth a mark.
+/// A mark at one moment.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Mark {
-    /// The program posted it.
+    /// Posted by the program.
     User(NameId),
-    /// Events of the lane were lost before.
+    /// Events of the lane before this mark were lost.
     Lost,
-    /// The process made a copy of itself: its number.
+    /// The process forked; the child's pid.
     Forked(u32),
-    /// The lane was made.
+    /// The lane was created.
     Made,
-    /// It was switched on.
+    /// The lane was enabled.
     On,
-    /// It was switched off.
+    /// The lane was disabled.
     Off,
-    /// It ended.
+    /// The lane ended.
     Ended,
 }
 
 impl Mark {
-    /// What it is called.
+    /// The name of the mark.
     pub fn name(self, tables: Tables<'_>) -> &str {
         match self {
             Mark::User(name) => tables.user.get(name),
@@ -88,7 +86,7 @@ impl Mark {
     }
 }
 
-/// Whether something is drawn of an event by itself. What only lanes' states are made of is drawn from those.
+/// Whether an event is drawn itself. Events that only make up states of lanes are not.
 pub fn draws(event: &Event) -> bool {
     let Body::Runtime(body) = event.body else { return true };
     match body {
@@ -98,24 +96,24 @@ pub fn draws(event: &Event) -> bool {
     }
 }
 
-/// Who draws. Spans of a track nest and come in order.
+/// Receives what is drawn. Spans of a track nest and come in order.
 pub trait Sink {
-    /// A span begins inside those that are open.
+    /// Begins a span inside the open ones.
     fn open(&mut self, track: Track, at: Time, state: State, tables: Tables<'_>) -> io::Result<()>;
 
-    /// The innermost span ends.
+    /// Ends the innermost span.
     fn close(&mut self, track: Track, closed: Closed, tables: Tables<'_>) -> io::Result<()>;
 
-    /// A span without any inside begins and ends.
+    /// Draws a span without inner ones.
     fn leaf(&mut self, track: Track, closed: Closed, tables: Tables<'_>) -> io::Result<()> {
         self.open(track, closed.from, closed.state, tables)?;
         self.close(track, closed, tables)
     }
 
-    /// Something happened.
+    /// Draws a mark.
     fn mark(&mut self, track: Track, at: Time, mark: Mark, tables: Tables<'_>) -> io::Result<()>;
 
-    /// A line has this value from now on.
+    /// Sets a line's value.
     fn value(&mut self, line: Line, at: Time, value: i64, tables: Tables<'_>) -> io::Result<()>;
 }
 
@@ -127,14 +125,14 @@ pub struct Timeline {
     now: Time,
 }
 
-/// What is open on a track.
+/// State of one track.
 #[derive(Default)]
 struct Drawn {
     stack: Stack,
     part: Option<Part>,
 }
 
-/// What is open on all tracks.
+/// State of all tracks.
 #[derive(Default)]
 struct Open {
     lanes: PerLane<Drawn>,
@@ -162,12 +160,12 @@ impl Open {
 }
 
 impl Timeline {
-    /// Of the recording that `facts` describe.
+    /// The timeline of the recording that `facts` describe.
     pub fn new(facts: &Exported) -> Timeline {
         Timeline { every_run: facts.every_green_event, open: Open::default(), steps: Vec::new(), now: Time(0) }
     }
 
-    /// Takes the next event and says what comes of it.
+    /// Adds the next event and passes its spans, marks and values to `sink`.
     pub fn push(&mut self, event: &Event, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
         self.now = self.now.max(event.time);
         match event.body {
@@ -180,7 +178,7 @@ impl Timeline {
         }
     }
 
-    /// Closes everything at the last moment that was seen.
+    /// Ends all spans at the latest time seen.
     pub fn finish(&mut self, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
         let (now, pen) = (self.now, &mut Pen { sink, tables });
         self.open.tracks().into_iter().try_for_each(|track| {
@@ -191,7 +189,7 @@ impl Timeline {
         })
     }
 
-    /// Draws what became known of a lane.
+    /// Draws a segment of a lane.
     pub fn segment(
         &mut self,
         lane: LaneId,
@@ -205,7 +203,7 @@ impl Timeline {
         })
     }
 
-    /// Changes what is open on a track and tells the sink.
+    /// Changes the open spans of a track and reports the steps to the sink.
     fn change(
         &mut self,
         track: Track,
@@ -227,7 +225,7 @@ impl Timeline {
     fn runtime(&mut self, lane: LaneId, time: Time, body: Runtime, pen: &mut Pen<'_, impl Sink>) -> io::Result<()> {
         let track = Track::Lane(lane);
         match body {
-            // A figure that went below zero wraps.
+            // A figure that went below zero wraps around.
             Runtime::Count(counter, value) => {
                 Line::of(counter, lane).map_or(Ok(()), |line| pen.value(line, time, value as i64))
             }
@@ -241,7 +239,7 @@ impl Timeline {
             Runtime::LaneDisabled => self.ends(lane, time, Mark::Off, pen),
             Runtime::LaneDeleted => self.ends(lane, time, Mark::Ended, pen),
             Runtime::Gap => self.ends(lane, time, Mark::Lost, pen),
-            // What lanes do in phases that are states is recognised.
+            // Phases that are states are drawn from the lanes' segments.
             Runtime::PhaseBegin(phase) | Runtime::PhaseEnd(phase) if phase.is_state() => Ok(()),
             Runtime::PhaseBegin(phase) => self.begins(Track::Phases(lane), State::Phase(phase), time, pen),
             Runtime::PhaseEnd(phase) => self.stops(Track::Phases(lane), State::Phase(phase), time, pen),
@@ -255,7 +253,7 @@ impl Timeline {
         }
     }
 
-    /// Nothing is known of the lane's phases from here on.
+    /// From here on the lane's phases are unknown.
     fn ends(&mut self, lane: LaneId, time: Time, mark: Mark, pen: &mut Pen<'_, impl Sink>) -> io::Result<()> {
         if self.open.phases.get(lane).is_some() {
             self.change(Track::Phases(lane), pen, |drawn, steps| drawn.stack.close_all(time, steps))?;
@@ -271,7 +269,7 @@ impl Timeline {
         self.change(on, pen, |drawn, steps| drawn.stack.close(time, state, steps))
     }
 
-    /// GHC 9 posts some beginnings twice.
+    /// GHC 9 posts some begins twice.
     fn concurrent(&mut self, state: State, time: Time, pen: &mut Pen<'_, impl Sink>) -> io::Result<()> {
         if self.open.on(Track::Concurrent).stack.has(state) {
             return Ok(());
@@ -297,7 +295,7 @@ impl Timeline {
     }
 }
 
-/// A sink with what events refer to.
+/// A sink and the tables that events refer to.
 struct Pen<'a, S> {
     sink: &'a mut S,
     tables: Tables<'a>,

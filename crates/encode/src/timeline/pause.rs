@@ -1,5 +1,5 @@
-//! A pause as nested spans: time to stop, collection and release, with the causes of its
-//! waits inside. Owns that layout, and that spans of pauses never overlap.
+//! A pause as nested spans: time to stop, collection and release, with the causes of its waits inside. Owns that
+//! layout; spans of pauses never overlap.
 
 use super::fact::{About, Fact};
 use crate::{Tables, word};
@@ -14,34 +14,34 @@ pub struct Part<'a> {
     pub what: What<'a>,
 }
 
-/// What a part of a pause is.
+/// The kind of a pause part.
 #[derive(Copy, Clone, Debug)]
 pub enum What<'a> {
-    /// All of it.
+    /// The whole pause.
     Whole(&'a Pause),
     /// From the request until the last lane has stopped.
     Stop,
-    /// Until the work is done.
+    /// From then until the work is done.
     Collect,
-    /// Until the last lane runs again.
+    /// From then until the last lane runs again.
     Release,
-    /// A lane was waited for, for a reason.
+    /// A wait for a lane, with its cause.
     Cause(&'a CausePiece),
 }
 
-/// What the name of a part goes by: equal keys have equal names.
+/// Key of a part's name: equal keys have equal names.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Debug)]
 pub enum Key {
-    /// A pause of a kind.
+    /// A whole pause of this kind.
     Whole(PauseKind),
-    /// One of the three parts that all pauses have.
+    /// One of the three parts of every pause.
     Part(u8),
-    /// A cause and who took the CPU.
+    /// A cause, and the process that took the CPU.
     Cause(Cause, Option<NameId>),
 }
 
 impl<'a> What<'a> {
-    /// What is known of a pause and of a cause besides times and names.
+    /// Passes each known fact of a pause or cause to `say`, except times and names.
     pub fn each_fact(self, tables: Tables<'a>, mut say: impl FnMut(About, Fact<'a>)) {
         match self {
             What::Whole(pause) => {
@@ -74,7 +74,7 @@ impl<'a> What<'a> {
         }
     }
 
-    /// The same as a list of names and values.
+    /// The facts as a list of names and values.
     pub fn facts(self, tables: Tables<'a>) -> Vec<(&'static str, Fact<'a>)> {
         let mut facts = Vec::new();
         self.each_fact(tables, |about, fact| facts.push((about.word(), fact)));
@@ -91,7 +91,7 @@ impl<'a> What<'a> {
         }
     }
 
-    /// What it is called; a cause by itself and by who took the CPU.
+    /// Its name; a cause is named by itself and by the process that took the CPU.
     pub fn name(&self, tables: Tables<'_>) -> String {
         match self {
             What::Whole(pause) => format!("{} pause", word(&pause.kind)),
@@ -106,23 +106,23 @@ impl<'a> What<'a> {
     }
 }
 
-/// Says those that are known.
+/// Passes the known numbers to `say`.
 fn each_number<'a, const N: usize>(numbers: [(About, Option<u64>); N], say: &mut impl FnMut(About, Fact<'a>)) {
     let known = numbers.into_iter().filter_map(|(about, number)| Some((about, number?)));
     known.for_each(|(about, number)| say(about, Fact::Number(number)));
 }
 
-/// The beginning or the end of a part.
+/// The begin or the end of a part.
 #[derive(Copy, Clone, Debug)]
 pub enum Edge<'a> {
-    /// It begins.
+    /// The part begins.
     Open(Part<'a>),
-    /// It is the innermost one, and ends.
+    /// The part, which is the innermost one, ends.
     Close(Part<'a>),
 }
 
-/// Draws the parts of `pause` after `after`, where the pause before ended, in the order in which their edges
-/// nest. Parts without length are left out, but for the pause itself.
+/// Passes the edges of the parts of `pause` to `draw`, in nesting order. Parts begin at `after`, the end of the pause
+/// before, at the earliest. Parts without length are left out, except the pause itself.
 pub fn edges(
     pause: &Pause,
     causes: &[CausePiece],
@@ -162,7 +162,7 @@ pub fn edges(
     draw(Edge::Close(whole))
 }
 
-/// The arrows of a pause: from the request to each arrival that came after it.
+/// The arrows of a pause: from the request to each later arrival.
 pub fn arrivals(pause: &Pause) -> impl Iterator<Item = (LaneId, Time)> {
     let followers = pause.lanes.iter().filter(|part| pause.leader != Some(part.lane));
     followers.filter_map(|part| {

@@ -1,21 +1,21 @@
-//! What is open on one track, innermost last. Owns that spans nest whatever is posted:
-//! an end closes what was opened inside, or opens it again; time never runs backwards.
+//! The open spans of one track, innermost last. Owns nesting: an end closes the spans inside, or reopens them; time
+//! never runs backwards.
 
 use super::State;
 use rtscope_model::Time;
 
-/// Spans that may be open inside each other; deeper ones are left out.
+/// Limit of nested open spans; deeper ones are left out.
 const DEPTH_MAX: usize = 64;
 
-/// A span that has ended.
+/// A finished span.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Closed {
     pub state: State,
     pub from: Time,
     pub to: Time,
-    /// Spans around it.
+    /// Number of enclosing spans.
     pub depth: u32,
-    /// Its length without the spans inside, nanoseconds.
+    /// Its length without inner spans, in nanoseconds.
     pub self_ns: u64,
 }
 
@@ -26,14 +26,14 @@ struct Frame {
     inner_ns: u64,
 }
 
-/// What happens to a track.
+/// A change of a track.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Step {
     /// A span begins.
     Open(State, Time),
     /// The innermost span ends.
     Close(Closed),
-    /// A span without any inside begins and ends.
+    /// A span without inner ones begins and ends.
     Leaf(Closed),
 }
 
@@ -49,7 +49,7 @@ impl Stack {
         self.frames.iter().any(|frame| frame.state == state)
     }
 
-    /// Opens `state` inside what is open.
+    /// Opens `state` inside the open spans.
     pub fn open(&mut self, at: Time, state: State, steps: &mut Vec<Step>) {
         self.now = self.now.max(at);
         if self.frames.len() >= DEPTH_MAX {
@@ -59,7 +59,7 @@ impl Stack {
         steps.push(Step::Open(state, self.now));
     }
 
-    /// Opens `state` inside what is open, and closes it.
+    /// Opens and closes `state` inside the open spans.
     pub fn leaf(&mut self, from: Time, to: Time, state: State, steps: &mut Vec<Step>) {
         let from = self.now.max(from);
         self.now = from;
@@ -73,18 +73,18 @@ impl Stack {
         steps.push(Step::Leaf(Closed { state, from, to, depth, self_ns: whole_ns }));
     }
 
-    /// A span of so much time lies inside what is open.
+    /// Accounts for an inner span of this length.
     fn surround(&mut self, inner_ns: u64) {
         if let Some(outer) = self.frames.last_mut() {
             outer.inner_ns = outer.inner_ns.saturating_add(inner_ns);
         }
     }
 
-    /// Closes the innermost such state and all inside it; what was inside is opened again. Nothing happens where there is none.
+    /// Closes the innermost span of `state`, and reopens the spans inside it. Does nothing if there is none.
     pub fn close(&mut self, at: Time, state: State, steps: &mut Vec<Step>) {
         let Some(place) = self.frames.iter().rposition(|frame| frame.state == state) else { return };
         self.now = self.now.max(at);
-        // Mostly there is none: such a list takes no memory.
+        // Usually there are none; an empty list takes no memory.
         let inside: Vec<State> = self.frames.iter().skip(place + 1).map(|frame| frame.state).collect();
         (0..=inside.len()).for_each(|_| self.pop(steps));
         inside.into_iter().for_each(|state| self.open(at, state, steps));
@@ -116,7 +116,7 @@ mod tests {
     const STATES: [State; 4] =
         [State::Leads, State::Lane(LaneState::WaitingToStop), State::Lane(LaneState::Slice), State::Outside];
 
-    /// Holds the steps of one track to each other; gives the sum of all `self_ns`.
+    /// Checks the order of one track's steps; returns the sum of all `self_ns`.
     fn check(steps: &[Step]) -> u64 {
         let mut open: Vec<(State, Time)> = Vec::new();
         let (mut now, mut own_ns) = (Time(0), 0);

@@ -1,43 +1,42 @@
-//! What a lane is doing, in words that know no runtime. Owns the list of states, their
-//! names and what they count as; refuses to decide when one begins.
+//! The activity of a lane, in runtime-neutral terms. Owns the list of states, their names and roles; refuses to
+//! decide when one begins.
 
 use rtscope_decode::fxt::carried;
 use rtscope_model::{GreenThread, LaneState, NameId, Names, Phase};
 use std::borrow::Cow;
 
-/// A state of a track. States nest: the innermost is what the lane is doing, those around
-/// it say as part of what.
+/// A state of a track. States nest: the innermost is the current activity, the enclosing ones show what it is part of.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
 pub enum State {
     /// A green thread of the program runs.
     Program(GreenThread),
-    /// Not in a collection: the program, or nothing, where the log does not tell which.
+    /// Not in a collection: the program or idle, where the log does not distinguish them.
     Outside,
     /// A lane's state, outside a collection or in its part of one.
     Lane(LaneState),
-    /// Its part in a collection that it leads.
+    /// The lane's part in a collection that it leads.
     Leads,
-    /// Its part in a collection that another lane leads. By itself: waiting for others.
+    /// The lane's part in a collection that another lane leads; where nothing is nested inside, it waits for others.
     Follows,
     /// A concurrent collector marks.
     Marking,
-    /// All lanes are stopped for it.
+    /// All lanes are stopped for the concurrent collector.
     MarkSync,
-    /// It sweeps.
+    /// The concurrent collector sweeps.
     Sweeping,
-    /// A phase with the runtime's own name.
+    /// A phase with a name of the runtime.
     Phase(Phase),
-    /// A span that the program posts; the name is of the runtime stream's table.
+    /// A span that the program posts; the name is in the runtime stream's table.
     User(NameId),
 }
 
-/// Numbers below are those of fixed states, see [`State::number`].
+/// Limit of the numbers of fixed states, see [`State::number`].
 pub const FIXED: u64 = 64;
 const PHASES: u64 = FIXED;
 const NAMES: u64 = 1 << 20;
 
 impl State {
-    /// Every state whose name is always the same.
+    /// Every state with a fixed name.
     #[cfg(test)]
     const ALL: [State; 16] = [
         State::Program(GreenThread(0)),
@@ -58,7 +57,7 @@ impl State {
         State::Phase(Phase::Finalise),
     ];
 
-    /// A number for the name: below [`FIXED`], from 1 on, where that is always the same.
+    /// A number for the name; from 1 to below [`FIXED`] for fixed names.
     pub fn number(self) -> u64 {
         match self {
             State::Program(_) => 1,
@@ -83,7 +82,7 @@ impl State {
         }
     }
 
-    /// Its name; `user` is the table of [`State::User`].
+    /// Its name; `user` is the table for [`State::User`].
     pub fn name(self, user: &Names) -> Cow<'_, str> {
         Cow::Borrowed(match self {
             State::Program(_) => "program",
@@ -109,12 +108,12 @@ impl State {
         }
     }
 
-    /// One word for what the lane's time counts as while this is the innermost state.
+    /// The role of the lane's time while this is the innermost state, in one word.
     pub fn role(self) -> &'static str {
         ROLES.get(self.role_number()).copied().unwrap_or_default()
     }
 
-    /// The place of that word in [`ROLES`].
+    /// The index of the role in [`ROLES`].
     pub fn role_number(self) -> usize {
         match self {
             State::Program(_) | State::User(_) => 0,
@@ -132,7 +131,7 @@ impl State {
     }
 }
 
-/// What a lane's time counts as.
+/// The roles of a lane's time.
 pub const ROLES: [&str; 11] = [
     "program",
     "outside",

@@ -1,11 +1,11 @@
-//! Events of both runtimes, whole and damaged, and the states that lanes are in.
+//! Events of both runtimes, whole and damaged, and the resulting states of lanes.
 
 use super::*;
 use crate::Export;
 use crate::testing::{Drawing, facts, rt, tables, write};
 use rtscope_model::{CausePiece, GreenThread, Loss, Pause, Phase, StopReason};
 
-/// A format that remembers.
+/// A format that records what is drawn.
 struct Remembered {
     timeline: Timeline,
     drawing: Drawing,
@@ -172,7 +172,7 @@ fn what_was_lost_leaves_nothing_open() {
     );
     let expected = ["0 collection, leading 100-500 self 400", "0 outside collections 500-540 self 40"];
     assert_eq!(drawing.of(Track::Lane(LaneId(0))), expected);
-    // A stop that was asked for and never seen is none, as in the report.
+    // A stop that was requested but not seen is left out, as in the report.
     assert_eq!(
         drawing.of(Track::Lane(LaneId(1))),
         ["1 outside collections 530-540 self 10", "1 program 540-550 self 10"]

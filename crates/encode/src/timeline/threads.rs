@@ -1,14 +1,14 @@
-//! What the kernel's events tell of threads: their names and to which process they belong.
-//! Owns that directory, bounded; says what is new so that a format can write it down once.
+//! Names and processes of threads, from the kernel's events. Owns that bounded directory; reports what is new, so
+//! that a format can write it once.
 
 use rtscope_model::{Body, Event, NameId, Names, Sched};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Threads that are remembered. What is forgotten is told again.
+/// Limit of remembered threads. Evicted ones are reported again.
 const REMEMBERED: usize = 1 << 16;
 
-/// The CPU that goes to another thread, and that thread; 0 is nobody.
+/// The CPU of a switch and its new thread; 0: none.
 pub fn switched(sched: &Sched) -> Option<(u16, u32)> {
     match *sched {
         Sched::Switch { cpu, next, .. } => Some((cpu.0, next.0)),
@@ -18,11 +18,11 @@ pub fn switched(sched: &Sched) -> Option<(u16, u32)> {
     }
 }
 
-/// What is known of a thread; 0 and the empty name where it is not.
+/// The known facts of a thread; 0 and the empty name are unknown.
 #[derive(Copy, Clone, Eq, PartialEq, Default, Debug)]
 pub struct Thread {
     pub pid: u32,
-    /// Its name, of the kernel's table.
+    /// Its name in the kernel's table.
     pub name: NameId,
 }
 
@@ -36,7 +36,7 @@ impl Threads {
         self.known.get(&tid).copied().unwrap_or_default()
     }
 
-    /// What `tid` is called in the kernel's table, its number where that is not known.
+    /// The name of `tid` in the kernel's table, or its number if the name is not known.
     pub fn name<'n>(&self, tid: u32, kernel: &'n Names) -> Cow<'n, str> {
         match kernel.get(self.get(tid).name) {
             "" => format!("thread {tid}").into(),
@@ -44,7 +44,7 @@ impl Threads {
         }
     }
 
-    /// Learns from an event; gives the threads about which something is new.
+    /// Updates the directory from an event; returns the threads with new facts.
     pub fn learn(&mut self, event: &Event) -> [Option<(u32, Thread)>; 2] {
         let Body::Sched(sched) = event.body else { return [None; 2] };
         match sched {
@@ -57,7 +57,7 @@ impl Threads {
         }
     }
 
-    /// Takes what is not 0.
+    /// Updates the fields that are not 0.
     fn update(&mut self, tid: u32, pid: u32, name: NameId) -> Option<(u32, Thread)> {
         if tid == 0 || (pid == 0 && name == NameId::default()) {
             return None;

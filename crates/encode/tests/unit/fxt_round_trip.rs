@@ -1,6 +1,5 @@
-//! A trace gives back what was put into it: every kind of event, whatever the values, and
-//! what is known of the recording. Read with the decoder, whose own tests lay records out
-//! by hand.
+//! A trace gives back what was put into it: every kind of event with any values, and the facts of the recording. It
+//! is read with the decoder, whose own tests lay out records by hand.
 
 use rtscope_decode::fxt::{Fxt, Reader, Record};
 use rtscope_encode::{Export, FxtWriter, Tables};
@@ -38,7 +37,7 @@ fn event(time: u64, lane: LaneId, body: Body) -> Event {
     Event { time: Time(time), lane, body }
 }
 
-/// Numbers that look like chance.
+/// Pseudorandom numbers.
 struct Chance(u64);
 
 impl Chance {
@@ -46,7 +45,7 @@ impl Chance {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        // Now and then as large as can be.
+        // Sometimes the maximum.
         if self.0.is_multiple_of(16) { u64::MAX } else { self.0 >> (self.0 % 60) }
     }
 
@@ -222,7 +221,7 @@ fn written(recording: &Recording) -> Vec<u8> {
     writer.into_inner()
 }
 
-/// An event with its names as texts: tables number them differently.
+/// An event with its names as texts, since tables number them differently.
 fn plain(event: &Event, kernel: &Names, user: &Names) -> String {
     let name = match event.body {
         Body::Runtime(Runtime::User(name, _) | Runtime::HeapProfile(HeapProfile::Label { label: Some(name), .. })) => {
@@ -270,7 +269,7 @@ fn every_event_comes_back() {
 fn more_strings_and_threads_than_the_tables_hold_come_back() {
     let (mut kernel, mut user, mut events) = (Names::default(), Names::default(), Vec::new());
     for round in 0..50_000u32 {
-        // Three quarters are new, the rest is from long ago.
+        // Three quarters are new, the rest come from long before.
         let number = if round % 4 == 0 { round / 7 } else { round };
         let name = user.intern(&format!("span {number}"));
         let lane = LaneId((number % 300) as u16);

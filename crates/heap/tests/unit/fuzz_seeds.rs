@@ -1,4 +1,4 @@
-//! Every seed and every crash that a fuzzer found, through the fuzzer's own check.
+//! Runs every seed and every crash that a fuzzer found through the fuzzer's own check.
 
 #[path = "../../../../fuzz/checks/heap.rs"]
 mod heap;

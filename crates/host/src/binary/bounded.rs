@@ -1,27 +1,27 @@
-//! Bytes of a file that somebody else made, for the reader of ELF files. Owns how much is read
-//! of one file, whatever its headers say, and how long a name may be. A file without data costs
-//! its maker nothing, so that the length of a file bounds nothing.
+//! Bounded reads of a file that another user made, for the ELF reader. Owns how much of one file is
+//! read, whatever its headers say, and how long a name may be. A sparse file costs its maker nothing,
+//! so the length of a file bounds nothing.
 
 use object::{ReadCache, ReadCacheOps, ReadRef};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Bytes that are read of one file: more than the symbols of any program that is known take.
+/// Bytes read from one file: more than the symbols of any known program take.
 pub(crate) const READ_MAX: u64 = 192 << 20;
-/// Bytes of names that are looked at. Symbols can share one name.
+/// Total bytes of names read. Symbols can share one name.
 const NAMES_MAX: u64 = 256 << 20;
-/// Longer names are cut.
+/// Longer names are truncated.
 const NAME_MAX: u64 = 4096;
-/// Names are read so many bytes at a time: a system call for each of fifty thousand symbol
-/// names would cost the program a part of its start.
+/// Names are read in chunks of this many bytes: a system call for each of fifty thousand symbol
+/// names would take a noticeable part of the program's start.
 const CHUNK: u64 = 1 << 20;
 
-/// See the module. What is more than the bounds is an error of the reader's.
+/// A bounded [`ReadCache`] (see the module). A read past the bounds is an error of the reader.
 #[derive(Debug)]
 pub(crate) struct Bounded<R: ReadCacheOps> {
     cache: ReadCache<R>,
-    /// Pieces that the cache has.
+    /// Pieces that are in the cache.
     read: RefCell<HashSet<(u64, u64)>>,
     bytes_left: Cell<u64>,
     names_left: Cell<u64>,
@@ -69,7 +69,7 @@ impl<'data, R: ReadCacheOps> ReadRef<'data> for &'data Bounded<R> {
         let name = match memchr::memchr(delimiter, here) {
             Some(end) => here.get(..end).ok_or(())?,
             None if length == NAME_MAX && here.len() as u64 == length => here,
-            // The name goes on in the next chunk, or has no end.
+            // The name continues in the next chunk, or has no end.
             None => {
                 let whole = self.read_bytes_at(range.start, length)?;
                 match memchr::memchr(delimiter, whole) {
@@ -111,7 +111,7 @@ mod tests {
         let bounded = Bounded::new(file);
         let data = &bounded;
         assert!(data.read_bytes_at(0, READ_MAX + 1).is_err() && data.read_bytes_at(0, 1 << 20).is_ok());
-        // What is there already costs nothing.
+        // A read that is already cached costs nothing.
         for _ in 0..1000 {
             assert!(data.read_bytes_at(0, 1 << 20).is_ok());
         }

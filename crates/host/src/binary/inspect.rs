@@ -1,6 +1,6 @@
-//! Reading what a program's binary accepts from its ELF file alone: never by running it. Owns
-//! that the file is read in a sandbox and its symbols once. What is not there is "unknown" with a
-//! sentence, never a guess.
+//! Reads from a program's ELF file alone what its binary accepts; never runs it. Owns the sandboxed
+//! read and the single pass over the symbols. What the file lacks is "unknown" with a sentence, never
+//! a guess.
 
 use super::bounded::Bounded;
 use super::inspected::{FileSays, Inspected};
@@ -18,14 +18,14 @@ use std::io::Cursor;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// Reads what the file at `path` says; a file that cannot be read or is no ELF
-/// file gives an otherwise empty answer with the reason in `binary.note`.
+/// Inspects the file at `path`. A file that cannot be read or is not an ELF file gives an otherwise
+/// empty answer with the reason in `binary.note`.
 pub fn inspect(path: &Path) -> Inspected {
     inspect_opened(open_own(path, true), path, |runtime| open_own(runtime, true).ok())
 }
 
-/// What a file says that was opened already, or was not, and that words call `path`. `runtime`
-/// opens the runtime that a program of bytecode names.
+/// Inspects a file that the caller opened, or failed to open; messages call it `path`. `runtime`
+/// opens the runtime that a bytecode program names.
 pub fn inspect_opened(
     file: Result<File, Refused>,
     path: &Path,
@@ -55,7 +55,7 @@ fn inspect_open(file: File, path: &Path, runtime: impl FnOnce(&Path) -> Option<F
     }
 }
 
-/// As [`parse`], in a process of its own: whose file it is decides what is in it.
+/// Runs [`parse`] in a process of its own: the file's owner controls its contents.
 fn parse_apart(file: File, path: &Path) -> Inspected {
     let keep = [file.as_raw_fd()];
     let read = sandbox::run(&ONE_FILE, &keep, || parse(&Bounded::new(file), path));
@@ -76,12 +76,12 @@ fn parse<'data, R: object::ReadRef<'data>>(data: R, path: &Path) -> Inspected {
     }
 }
 
-/// What the file of the program that a process runs says.
+/// Inspects the executable of a running process.
 pub fn inspect_process(process: &Process) -> Inspected {
     inspect_process_of(process, process.link("exe").ok())
 }
 
-/// [`inspect_process`] where it is known what `exe` leads to.
+/// Like [`inspect_process`], for a caller that knows where `exe` leads.
 pub(crate) fn inspect_process_of(process: &Process, executable: Option<PathBuf>) -> Inspected {
     let runtime = |path: &Path| open_target(process, What::Named(path.to_owned())).ok();
     let file = open_target(process, What::Executable);
@@ -115,7 +115,7 @@ fn read_elf<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, path: &Path) 
     found
 }
 
-/// The kind of machine that this one is, as ELF files name it.
+/// The ELF machine number of this machine.
 pub(crate) fn native() -> Option<u16> {
     Some(match std::env::consts::ARCH {
         "x86_64" => object::elf::EM_X86_64,
@@ -127,7 +127,7 @@ pub(crate) fn native() -> Option<u16> {
     })
 }
 
-/// Address and size of the symbols that runtimes want, the first of each name.
+/// Address and size of the symbols that runtimes want; the first one of each name.
 fn wanted_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>) -> HashMap<&'static str, (u64, u64)> {
     let wanted: HashSet<&'static str> = known::all().flat_map(|known| known.wanted().split(' ')).collect();
     let mut found = HashMap::new();

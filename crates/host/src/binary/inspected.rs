@@ -1,5 +1,5 @@
-//! What a file of a program says, as data. Owns its form, which crosses the sandbox; refuses to
-//! read it.
+//! The facts found in a program's file. Owns their form, which crosses the sandbox; refuses to read
+//! the file.
 
 use rtscope_model::Version;
 use rtscope_model::manifest::Binary;
@@ -7,7 +7,7 @@ use rtscope_model::runtime::{self, RuntimeInfo};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Everything that was read from one ELF file.
+/// Everything read from one ELF file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Inspected {
     /// For the manifest.
@@ -31,24 +31,24 @@ pub struct RuntimeSymbols {
     pub start_init_elapsed: Option<u64>,
     /// Number of capabilities, 32 bits.
     pub n_capabilities: Option<u64>,
-    /// What says where the heap is.
+    /// Variables that locate the heap.
     pub heap: rtscope_heap::Statics,
-    /// What counts transactions.
+    /// Variables that count transactions.
     pub stm: StmSymbols,
     /// Lowest address of the file's loadable segments.
     pub lowest_load: u64,
 }
 
-/// Addresses of what counts transactions.
+/// Addresses of the counters of transactions.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct StmSymbols {
     /// The code of `stmStartTransaction`.
     pub start: Option<u64>,
-    /// `max_commits`, 64 bits: attempts that capabilities were given.
+    /// `max_commits`, 64 bits: attempts granted to capabilities.
     pub max_commits: Option<u64>,
-    /// `token_locked`, a word: one is just being given more.
+    /// `token_locked`, a word: set while a capability is granted more attempts.
     pub token_locked: Option<u64>,
-    /// Bytes of `capabilities`: a pointer to their array has 8, the array itself more.
+    /// Size of `capabilities` in bytes: 8 for a pointer to the array, more for the array itself.
     pub capabilities_bytes: Option<u64>,
     /// The block of counters of the package `rtscope-stm`.
     pub block: Option<u64>,
@@ -62,33 +62,33 @@ impl RuntimeSymbols {
 }
 
 impl Inspected {
-    /// The runtime that is linked in, as far as the file tells.
+    /// The runtime that is linked in, as far as the file shows.
     pub fn runtime(&self) -> &'static RuntimeInfo {
         runtime::find(self.binary.family.as_deref())
     }
 
     /// Whether the program ignores or forbids options from the environment. Under
-    /// `ignore` it is the command line alone that the runtime leaves to the program.
+    /// `ignore` the runtime leaves only the command line to the program.
     pub fn refuses_environment(&self) -> bool {
         matches!(self.binary.rtsopts.as_deref(), Some("none" | "ignoreAll"))
     }
 }
 
-/// An ELF file, for runtimes to find out whether it is theirs.
+/// An ELF file, given to each runtime to decide whether the program uses it.
 pub struct FileSays<'f, 'data> {
-    /// Address and size of the symbols that a runtime wants and that are defined in it.
+    /// Address and size of the symbols that a runtime wants and the file defines.
     pub(super) symbols: HashMap<&'static str, (u64, u64)>,
     pub(super) section: &'f dyn Fn(&str, u64) -> Option<&'data [u8]>,
     pub little_endian: bool,
 }
 
 impl<'data> FileSays<'_, 'data> {
-    /// The address of a symbol that is defined in it.
+    /// The address of a symbol that the file defines.
     pub fn address(&self, name: &str) -> Option<u64> {
         self.symbols.get(name).map(|symbol| symbol.0)
     }
 
-    /// The bytes that a symbol takes.
+    /// The size in bytes of a symbol that the file defines.
     pub fn bytes(&self, name: &str) -> Option<u64> {
         self.symbols.get(name).map(|symbol| symbol.1)
     }

@@ -1,5 +1,5 @@
-//! What a program's binary accepts, learned from its ELF file. Refuses to know a runtime: what
-//! one leaves in a file is in its own folder below `runtimes`.
+//! What a program's binary accepts, read from its ELF file. Refuses to know a runtime: what
+//! a runtime leaves in a file belongs to its own folder below `runtimes`.
 
 mod bounded;
 mod inspect;

@@ -1,5 +1,5 @@
-//! What was read of programs' files: a recording asks several times for what one program accepts, and a program may be
-//! started again and again. Owns that memory, which the whole process shares, and its bound.
+//! Cache of inspected program files: a recording asks several times what one program accepts, and a program may be
+//! restarted again and again. Owns that process-wide cache and its bound.
 
 use super::inspected::Inspected;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Files that are remembered.
+/// Files kept in the cache.
 const PROGRAMS_MAX: usize = 64;
 
 /// Device, inode, size and time of status change (`ctime`, which no program can set).
@@ -19,7 +19,7 @@ fn all() -> MutexGuard<'static, BTreeMap<Identity, Inspected>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the file `found` says, which `read` finds out. What could not be read is not remembered.
+/// The facts of the file `found`, from the cache or from `read`. Failed reads are not cached.
 pub(super) fn known(found: Option<Metadata>, read: impl FnOnce() -> Inspected) -> Inspected {
     let Some(found) = found else { return read() };
     let identity = (found.dev(), found.ino(), found.size(), found.ctime(), found.ctime_nsec());

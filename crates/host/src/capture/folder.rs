@@ -1,7 +1,6 @@
-//! A folder that is held by descriptor: whatever becomes of the names that led to it, files are made,
-//! replaced and removed in this very folder. Owns that a file is made exclusively, never through a link
-//! and with mode 0600 whatever the umask, and that only regular files are opened. Refuses names that
-//! lead elsewhere: each is one component.
+//! A folder held by descriptor: files are made, replaced and removed in this very folder, whatever happens to the
+//! names that led to it. Owns that a file is created exclusively, never through a link and with mode 0600 whatever
+//! the umask, and that only regular files are opened. Refuses names that lead elsewhere: each is one component.
 
 use rustix::fs::{self as sys, AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -25,12 +24,12 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The folder that `path` leads to now. Errors: it is none, or cannot be read.
+    /// Opens the folder that `path` leads to now. Errors: it is not a folder, or cannot be read.
     pub fn open(path: &Path) -> io::Result<Folder> {
         Folder::hold(path, OFlags::RDONLY)
     }
 
-    /// The folder that `path` leads to, to make something in it: it need not be readable.
+    /// Opens the folder that `path` leads to, to make something in it: it need not be readable.
     pub(crate) fn reach(path: &Path) -> io::Result<Folder> {
         Folder::hold(path, OFlags::PATH)
     }
@@ -42,37 +41,37 @@ impl Folder {
         Ok(Folder { held: Arc::new(held), path })
     }
 
-    /// One that was found already, and is called `path` in words.
+    /// A folder that is already open; messages call it `path`.
     pub(crate) fn held(folder: OwnedFd, path: PathBuf) -> Folder {
         Folder { held: Arc::new(folder), path }
     }
 
-    /// Where it was when it was opened: for messages, and for programs that take a path.
+    /// Its path when it was opened: for messages, and for programs that take a path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its descriptor.
+    /// The descriptor that holds the folder.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.held.as_fd()
     }
 
-    /// A path to this very folder for calls of this process that take nothing else.
+    /// A path to this very folder, for calls of this process that accept only a path.
     pub fn own_path(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.held.as_raw_fd()).into()
     }
 
-    /// Makes the file `name`, open to write. Errors: something of that name is there.
+    /// Creates the file `name` for writing. Errors: the name exists.
     pub fn create(&self, name: &str) -> io::Result<File> {
         self.make(name, OFlags::empty())
     }
 
-    /// Makes the file `name`, open to append. Errors: as for [`Folder::create`].
+    /// Creates the file `name` for appending. Errors: as for [`Folder::create`].
     pub fn create_to_append(&self, name: &str) -> io::Result<File> {
         self.make(name, OFlags::APPEND)
     }
 
-    /// Makes the file `name` in the place of an earlier one.
+    /// Creates the file `name`, replacing an earlier one.
     pub fn create_anew(&self, name: &str) -> io::Result<File> {
         match self.remove(name) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -83,17 +82,17 @@ impl Folder {
     fn make(&self, name: &str, more: OFlags) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC | more;
         let file = sys::openat(&self.held, component(name)?, flags, PRIVATE)?;
-        // What the umask took is given back.
+        // Restores the bits that the umask removed.
         sys::fchmod(&file, PRIVATE)?;
         Ok(file.into())
     }
 
-    /// Makes the file `name` with these bytes.
+    /// Creates the file `name` with these bytes.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.create(name)?.write_all(bytes)
     }
 
-    /// Puts a file with these bytes in the place of `name` in one step; `durable` waits for the disk.
+    /// Replaces `name` atomically by a file with these bytes; `durable` waits for the disk.
     pub fn replace(&self, name: &str, bytes: &[u8], durable: bool) -> io::Result<()> {
         let fresh = format!("{name}.new");
         let mut file = self.create_anew(&fresh)?;
@@ -105,7 +104,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Opens the regular file `name` to read, without waiting for anything. Errors: it is no regular file.
+    /// Opens the regular file `name` for reading, without blocking. Errors: it is not a regular file.
     pub fn read(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let found = sys::openat(&self.held, component(name)?, flags, Mode::empty())?;
@@ -115,7 +114,7 @@ impl Folder {
         reopen(&found, OFlags::RDONLY)
     }
 
-    /// Opens the regular file `name` to change it: one that has no other name. Errors: it is none.
+    /// Opens the regular file `name` for writing. Errors: it is not one, or has another hard link.
     pub(crate) fn open_to_write(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let found = sys::openat(&self.held, component(name)?, flags, Mode::empty())?;
@@ -126,22 +125,22 @@ impl Folder {
         reopen(&found, OFlags::RDWR)
     }
 
-    /// What is called `name`, a link itself rather than what it points to.
+    /// Status of the entry `name`; of a link itself, not of its target.
     pub fn look_at(&self, name: impl AsRef<OsStr>) -> io::Result<Stat> {
         Ok(sys::statat(&self.held, component(&name)?, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Gives a file another name here, in the place of what has it.
+    /// Renames a file within the folder, replacing the entry `to`.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(sys::renameat(&self.held, component(from)?, &self.held, component(to)?)?)
     }
 
-    /// Gives a file a second name here. Errors: something has that name.
+    /// Makes a second hard link to a file. Errors: the name exists.
     pub fn link(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(sys::linkat(&self.held, component(from)?, &self.held, component(to)?, AtFlags::empty())?)
     }
 
-    /// Removes a file, or a link.
+    /// Removes a file or a link.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         Ok(sys::unlinkat(&self.held, component(name)?, AtFlags::empty())?)
     }
@@ -151,7 +150,7 @@ impl Folder {
         Ok(sys::unlinkat(&self.held, component(&name)?, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes everything in it, at most `depth` folders deep.
+    /// Removes everything in the folder, at most `depth` folders deep.
     pub fn clear(&self, depth: u32) {
         for name in self.names().unwrap_or_default() {
             let Err(error) = sys::unlinkat(&self.held, &*name, AtFlags::empty()) else { continue };
@@ -162,7 +161,7 @@ impl Folder {
         }
     }
 
-    /// The folder `name` in it, which is no link.
+    /// Opens the sub-folder `name`; never follows a link.
     pub fn folder(&self, name: impl AsRef<OsStr>) -> io::Result<Folder> {
         let name = component(&name)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -170,7 +169,7 @@ impl Folder {
         Ok(Folder { held: Arc::new(held), path: self.path.join(name) })
     }
 
-    /// The folder that it lies in.
+    /// The parent folder.
     pub fn parent(&self) -> io::Result<Folder> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let held = sys::openat(&self.held, "..", flags, Mode::empty())?;
@@ -178,8 +177,8 @@ impl Folder {
         Ok(Folder { held: Arc::new(held), path })
     }
 
-    /// Makes the folder `name` with this mode whatever the umask. Errors: something of that name is
-    /// there, or what is there a moment later is another folder than was made.
+    /// Makes the folder `name` with this mode whatever the umask. Errors: the name exists, or a
+    /// moment later leads to another folder than the one that was made.
     pub fn make_folder(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<Folder> {
         sys::mkdirat(&self.held, component(&name)?, Mode::RWXU)?;
         let made = self.folder(name)?;
@@ -193,7 +192,7 @@ impl Folder {
         Ok(made)
     }
 
-    /// Changes its mode.
+    /// Sets the folder's mode bits.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         Ok(sys::fchmod(&self.held, Mode::from_raw_mode(mode))?)
     }
@@ -203,7 +202,7 @@ impl Folder {
         Ok(sys::fstat(&self.held)?)
     }
 
-    /// What is in it, in no particular order.
+    /// Names of the entries, in no particular order.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let names = Dir::read_from(&self.held)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
         let mut names = names.map(|name| name.map(OsString::from_vec)).collect::<io::Result<Vec<OsString>>>()?;
@@ -211,19 +210,19 @@ impl Folder {
         Ok(names)
     }
 
-    /// Bytes that its disk has, and bytes that can still be written to it.
+    /// Size of the file system and bytes still free on it.
     pub(crate) fn disk(&self) -> Option<(u64, u64)> {
         let disk = sys::fstatvfs(&self.held).ok()?;
         Some((disk.f_blocks.saturating_mul(disk.f_frsize), disk.f_bavail.saturating_mul(disk.f_frsize)))
     }
 
-    /// Bytes that can still be written to its disk.
+    /// Bytes still free on the folder's file system.
     pub fn free_bytes(&self) -> Option<u64> {
         self.disk().map(|(_, free)| free)
     }
 
-    /// Whether only root and this user can put another folder in its place. Goes up by descriptor,
-    /// so that what is looked at is what leads here. A group's right to write counts unless the group is
+    /// Whether only root and this user can replace it by another folder. Walks up by descriptor, so that
+    /// it checks the folders that really lead here. A group's write permission counts unless the group is
     /// this process's own, as a user's private group is.
     pub fn stays_in_place(&self) -> bool {
         let up = |at: &Folder| {
@@ -247,7 +246,7 @@ impl Folder {
     }
 }
 
-/// Whether only root and this user can rename what lies in a folder of theirs.
+/// Whether only root and this user can rename entries of this folder that are theirs.
 fn is_trusted(folder: &Stat) -> bool {
     let mode = Mode::from_raw_mode(folder.st_mode);
     let own_group = folder.st_gid == rustix::process::getegid().as_raw();
@@ -260,19 +259,18 @@ pub(crate) fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether it is a regular file.
 pub(crate) fn is_regular(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode) == FileType::RegularFile
 }
 
-/// Opens the very file of a descriptor once more, without waiting for a lease of its owner.
+/// Reopens the file of a descriptor, without waiting for its owner to give up a lease.
 pub(crate) fn reopen(file: impl AsFd, access: OFlags) -> io::Result<File> {
     let path = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
     let flags = access | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(sys::openat(CWD, path, flags, Mode::empty())?.into())
 }
 
-/// A name that cannot lead out of its folder.
+/// Checks that a name cannot lead out of its folder.
 fn component(name: &(impl AsRef<OsStr> + ?Sized)) -> io::Result<&OsStr> {
     let name = name.as_ref();
     let mut parts = Path::new(name).components();

@@ -1,5 +1,4 @@
-//! The capture on disk, held by descriptor, and what is taken out of it for strangers. Refuses
-//! to know what is recorded.
+//! The capture on disk, held by descriptor, and its redaction for strangers. Refuses to know what is recorded.
 
 pub mod folder;
 pub mod redact;
@@ -7,7 +6,7 @@ pub mod store;
 
 use rtscope_model::{Loss, LossKind};
 
-/// A loss of which it is not known when it began.
+/// A loss whose begin is not known.
 pub(crate) fn loss(source: &str, kind: LossKind, count: u64, note: impl Into<String>) -> Loss {
     Loss { source: source.to_owned(), kind, count, from: None, to: None, note: note.into() }
 }

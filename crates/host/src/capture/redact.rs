@@ -1,7 +1,7 @@
-//! What `--redact` takes out of a manifest: the host's name, arguments, paths,
+//! What `--redact` removes from a manifest: the host's name, arguments, paths,
 //! group names. A name is replaced by a hash, so that equal names stay equal
-//! within one capture. It cannot change the program's own log, which holds its
-//! arguments: that is said in the manifest.
+//! within one capture. It cannot change the program's own log, which contains
+//! the arguments: the manifest says so.
 
 use rtscope_model::manifest::Manifest;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -22,12 +22,12 @@ impl Redactor {
         format!("redacted-{:08x}", hasher.finish() as u32)
     }
 
-    /// The last part of a path stays, so that a report can name the program.
+    /// The last component of a path stays, so that a report can name the program.
     fn name_only(path: &str) -> String {
         Path::new(path).file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// A manifest with nothing in it that names places or people.
+    /// A copy of the manifest without anything that identifies places or people.
     pub fn manifest(&self, manifest: &Manifest) -> Manifest {
         let mut hidden = manifest.clone();
         hidden.machine.host = None;

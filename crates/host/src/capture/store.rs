@@ -1,7 +1,7 @@
 //! The capture folder: made once, private, its manifest always whole. Owns the
-//! folder's layout on disk and whose it must be, and nothing of its contents. Refuses
-//! a folder that another user owns or can write to: whoever records as root would
-//! write where that user decides.
+//! folder's layout on disk and the owner it must have; nothing of its contents.
+//! Refuses a folder that another user owns or can write to: a recorder that runs
+//! as root would write where that user decides.
 
 use crate::capture::folder::{Folder, own_user};
 use rtscope_model::manifest::Manifest;
@@ -30,22 +30,22 @@ pub enum StoreError {
 
 const FOLDERS: [&str; 6] = ["eventlog", "rings", "unflushed", "sched", "code", "heap"];
 const MANIFEST: &str = "manifest.json";
-/// Who else may write.
+/// Mode bits that let other users write.
 const OTHERS_WRITE: u32 = 0o022;
-/// Folders inside of each other: `rings/live`.
+/// Depth of nested folders: `rings/live`.
 const DEPTH: u32 = 3;
 
 #[derive(Clone, Debug)]
 pub struct Store {
-    /// Where it was made, under this name; `None` where it was there.
+    /// The parent folder and the name, if this store made the folder; `None` if it already existed.
     made_in: Option<(Folder, OsString)>,
     folder: Folder,
 }
 
 impl Store {
-    /// Makes the folder (mode 0700) with its sub-folders. An existing folder is taken
-    /// only when it is empty and this user's; one that others may write to, only with
-    /// `force`.
+    /// Makes the folder (mode 0700) with its sub-folders. An existing folder is accepted
+    /// only if it is empty and belongs to this user; one that others may write to, only
+    /// with `force`.
     pub fn create(path: &Path, force: bool) -> Result<Store, StoreError> {
         let unusable = |error| StoreError::Unusable(path.to_owned(), error);
         if let Some(made) = Store::create_new(path)? {
@@ -60,7 +60,7 @@ impl Store {
         Store::take(path, folder, force)?.laid_out(path)
     }
 
-    /// Makes the folder where nothing has its name; `None`: something has it.
+    /// Makes the folder if its name is free; `None`: the name exists.
     pub fn create_new(path: &Path) -> Result<Option<Store>, StoreError> {
         let unusable = |error| StoreError::Unusable(path.to_owned(), error);
         let Some(name) = path.file_name() else { return Ok(None) };
@@ -80,7 +80,7 @@ impl Store {
         Ok(self)
     }
 
-    /// Takes a folder that is there.
+    /// Uses an existing folder.
     fn take(path: &Path, folder: Folder, force: bool) -> Result<Store, StoreError> {
         let unusable = |error| StoreError::Unusable(path.to_owned(), error);
         let found = folder.metadata().map_err(unusable)?;
@@ -95,7 +95,7 @@ impl Store {
             return Err(StoreError::Shared(path.to_owned(), mode));
         }
         folder.set_mode(0o700).map_err(unusable)?;
-        // What came in before the mode was changed.
+        // Entries that were made before the mode changed.
         if !folder.names().map_err(unusable)?.is_empty() {
             return Err(StoreError::Occupied(path.to_owned()));
         }
@@ -106,7 +106,7 @@ impl Store {
         &self.folder
     }
 
-    /// Absolute path of the folder, as it was made.
+    /// Absolute path of the folder when it was made.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -119,7 +119,7 @@ impl Store {
         Ok(text.len() as u64)
     }
 
-    /// Removes what is in it, and the folder if it was made here: nothing was recorded.
+    /// Removes the contents, and the folder if it was made here: nothing was recorded.
     pub fn remove(&self) {
         self.folder.clear(DEPTH);
         if let Some((parent, name)) = &self.made_in {
@@ -135,12 +135,12 @@ impl Store {
     }
 }
 
-/// The folder that `path` is in.
+/// The parent folder of `path`.
 fn parent(path: &Path) -> io::Result<Folder> {
     Folder::reach(path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new(".")))
 }
 
-/// What it means that a name leads to no folder.
+/// The error for a name that does not lead to a folder.
 fn no_folder(error: io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(libc::ELOOP | libc::ENOTDIR) => io::Error::new(error.kind(), "something that is no folder has that name"),
@@ -231,7 +231,7 @@ mod tests {
             assert!(message.contains("(user 65534)") && message.contains("-o"), "{message}");
         }
         assert_eq!((mode(&path), fs::read_dir(&path).unwrap().count()), (before, 0));
-        // Its owner moves a capture that lies in it: what is written goes where the capture is.
+        // Its owner moves the capture in it: writes follow the capture.
         let store = Store::create(&path.join("c"), false).unwrap();
         fs::rename(path.join("c"), path.join("moved")).unwrap();
         fs::write(folder.path().join("secret"), "root's").unwrap();

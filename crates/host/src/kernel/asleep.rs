@@ -1,17 +1,17 @@
-//! Threads of the system that sleep: in which call, and where their code and their stack are
+//! Sleeping system threads: in which call they sleep, and where their code and stack are
 //! (`/proc/PID/task/TID/syscall`). Owns the form of that file and which calls wait for what. Refuses to read
 //! a stack.
 
 use rtscope_model::WaitKind;
 
-/// What the kernel says of a thread.
+/// What the kernel reports about a thread.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Asleep {
-    /// It runs, or could.
+    /// It is running or runnable.
     Not,
     /// It sleeps in a system call: number, arguments, stack pointer, program counter.
     Call(i64, [u64; 6], u64, u64),
-    /// It sleeps otherwise, in a fault for one.
+    /// It sleeps outside a system call, for example in a page fault.
     Elsewhere,
 }
 
@@ -35,7 +35,7 @@ impl Asleep {
     }
 }
 
-/// Whether a call is one that locks and conditions are made of.
+/// Whether a call is the one that locks and condition variables are made of.
 pub fn is_futex(call: i64) -> bool {
     call == libc::SYS_futex
 }
@@ -59,7 +59,7 @@ pub fn kind(call: i64, arguments: &[u64; 6]) -> WaitKind {
         libc::SYS_waitid,
     ];
     let [first, second, ..] = *arguments;
-    // Who looks at no descriptor waits for the time alone.
+    // A poll without descriptors waits for time alone.
     let polls = |count: u64| if count == 0 { WaitKind::Time } else { WaitKind::InputOutput };
     match call {
         libc::SYS_nanosleep | libc::SYS_clock_nanosleep => WaitKind::Time,

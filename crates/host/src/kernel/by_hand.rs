@@ -1,6 +1,5 @@
-//! The kernel's records without a thread and without files: whoever has it says when the
-//! rings are emptied, and takes their bytes. Owns the same tiers as a recording; refuses to
-//! wait.
+//! The kernel's records without a thread and without files: the caller decides when the
+//! rings are emptied, and takes their bytes. Uses the tiers of a recording; refuses to wait.
 
 use super::tiers::{self, CpuRing};
 use super::{Target, describe, threads};
@@ -9,21 +8,21 @@ use rtscope_model::manifest::{Kernel, Tier};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// What the kernel records of a program's threads, as long as the value lives.
+/// The kernel's records of a program's threads. Ends when dropped.
 #[derive(Debug)]
 pub struct ByHand {
-    /// As in a manifest; its streams are the rings, in their order.
+    /// Its part of a manifest; the streams are the rings, in their order.
     pub kernel: Kernel,
     rings: Vec<CpuRing>,
-    /// Texts of the formats of tracepoints, by name.
+    /// Format texts of tracepoints, by name.
     pub formats: HashMap<String, String>,
-    /// All threads when it started, as in `sched/threads.json`.
+    /// All threads at the start, as in `sched/threads.json`.
     pub threads: Vec<u8>,
 }
 
 impl ByHand {
-    /// Starts in the richest tier that is permitted, at most `tier`. Never fails: at worst
-    /// it is [`Tier::Polling`], and says what is missing.
+    /// Starts in the richest permitted tier, at most `tier`. Never fails: at worst it is
+    /// [`Tier::Polling`], and says what is missing.
     pub fn start(target: Target, tier: Option<Tier>) -> ByHand {
         let root = Path::new("/");
         let opened = tiers::open(root, target, tier);
@@ -41,7 +40,7 @@ impl ByHand {
         ByHand { kernel, rings, formats, threads }
     }
 
-    /// Appends what each ring holds to the buffer of the same place in `into`, whole records.
+    /// Appends each ring's whole records to the buffer at the same index of `into`.
     pub fn take(&mut self, into: &mut Vec<Vec<u8>>) {
         into.resize_with(self.rings.len(), Vec::new);
         for (ring, into) in self.rings.iter_mut().zip(into) {

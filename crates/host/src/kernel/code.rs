@@ -1,12 +1,11 @@
 //! Where the program's code is: a timer on the CPU time of its threads, and the
 //! kernel's call chain where a thread goes to sleep, as perf records.
 //!
-//! Owns what is opened, the rings and the streams `code/cpuN.perf.zst` (records
-//! as the rings held them, with callers in the place of copies of stacks; for a process that runs already, its mappings stand at
-//! the start as if they had just been made). Refuses to decode them: that is
-//! `rtscope_decode::code`. Nothing here can make a recording fail; what cannot be
-//! had is said in [`rtscope_model::manifest::Code::missing`], or is the reason why
-//! there are no samples at all.
+//! Owns what is opened, the rings and the streams `code/cpuN.perf.zst` (records as the rings held
+//! them, with callers in place of copies of stacks; for a process that is already running, its
+//! mappings come first as if they had just been made). Refuses to decode them: that is
+//! `rtscope_decode::code`. Nothing here can make a recording fail; what is unavailable is reported
+//! in [`rtscope_model::manifest::Code::missing`], or is the reason why there are no samples at all.
 
 use super::callers::{Callers, SharedFiles};
 use super::drain::Reading;
@@ -20,23 +19,23 @@ use std::ffi::CStr;
 use std::io;
 use std::path::Path;
 
-/// With privilege: room for half a second of the busiest waits that were measured.
+/// Ring size with privilege: room for half a second of the busiest waits that were measured.
 const RING_BYTES_WIDE: usize = 1 << 20;
-/// Without: what the scheduling's rings leave of the kernel's default allowance.
+/// Ring size without: what the scheduling rings leave of the kernel's default allowance.
 const RING_BYTES_OWN: usize = 64 << 10;
 
-/// Bytes of the stack's top that come with a sample. Frames of a runtime's C code are some hundred bytes; those of
+/// Bytes of the stack's top copied with each sample. Frames of a runtime's C code are some hundred bytes; those of
 /// its markers hold a buffer of 2 KiB and more. Small rings have room for fewer.
 const STACK_BYTES_WIDE: u32 = 4096;
 const STACK_BYTES_OWN: u32 = 1024;
 
-/// Hits of `sched_switch` in which the thread goes to sleep: not preempted (256),
+/// Filter for `sched_switch` events in which the thread goes to sleep: not preempted (256),
 /// not running (0). Two events, since a filter cannot be changed and one of them is
-/// given up where there are too many.
+/// given up when there are too many.
 const UNINTERRUPTIBLE: &CStr = c"prev_state & 2";
 const INTERRUPTIBLE: &CStr = c"prev_state & 253";
 
-/// A recording of where the code is. Ends with the value.
+/// A recording of where the code is. Ends when dropped.
 #[derive(Debug)]
 pub struct CodeRecorder {
     code: Code,
@@ -46,9 +45,9 @@ pub struct CodeRecorder {
 const STREAMS: Kind = Kind { folder: "code", source: "code", thread: "rtscope-code" };
 
 impl CodeRecorder {
-    /// Starts sampling into the capture's `code/`, with as much of the kernel as is
-    /// permitted, a sample for so many nanoseconds of a thread's CPU time. The error is a sentence with the command that
-    /// mends it. `files` are those of the program that are held open.
+    /// Starts sampling into the capture's `code/`, with as much of the kernel as is permitted, one sample every
+    /// `period_ns` of a thread's CPU time. The error is a sentence with the command that fixes it. `files` are the
+    /// program's files that are held open.
     pub fn start(folder: &Folder, target: Target, period_ns: u64, files: SharedFiles) -> Result<CodeRecorder, String> {
         let root = Path::new("/");
         let opened = open(root, target, period_ns).map_err(|error| refused(&error))?;
@@ -115,7 +114,7 @@ impl Opened {
         let ids = |what: CodeSource| {
             let events = self.rings.iter().flat_map(|ring| ring.events.iter().zip(&ring.whats));
             let of_it = events.filter(|(_, of)| matches!(of, What::Asleep { .. }) == (what == CodeSource::Waits));
-            // An event that has ended already has no records either.
+            // An event that has already ended has no records either.
             CodeEvent { ids: of_it.filter_map(|(event, _)| event.id().ok()).collect(), what }
         };
         let events = [CodeSource::Timer, CodeSource::Waits].map(ids);
@@ -132,7 +131,7 @@ impl Opened {
     }
 }
 
-/// As [`open_with`], with copies of the stack if they are to be had.
+/// Like [`open_with`], with copies of the stack if available.
 fn open(root: &Path, target: Target, period_ns: u64) -> io::Result<Opened> {
     if perf::DUMPED_REGISTERS.is_empty() {
         let mut opened = open_with(root, target, period_ns, false)?;
@@ -147,7 +146,7 @@ fn open(root: &Path, target: Target, period_ns: u64) -> io::Result<Opened> {
     })
 }
 
-/// Opens timer and waits, else the timer with the kernel's code, else the timer.
+/// Opens timer and waits, else the timer with the kernel's code, else the timer alone.
 fn open_with(root: &Path, target: Target, period_ns: u64, stacks: bool) -> io::Result<Opened> {
     let cpus = tiers::online_cpus(root)?;
     let mut missing = Vec::new();
@@ -203,8 +202,8 @@ fn open_rings(root: &Path, cpus: &[u16], target: Target, whats: &[What]) -> io::
     Ok(Opened { rings, sample_type, kernel: false, missing })
 }
 
-/// Tries it on one CPU without recording anything: whether the kernel's code would
-/// be seen too, and what else would be missing.
+/// Tries sampling on one CPU without recording: whether the kernel's code would
+/// be visible too, and what else would be missing.
 pub fn probe(root: &Path) -> io::Result<(bool, Vec<String>)> {
     let own = Target::Spawned(rtscope_model::Pid(std::process::id()));
     open(root, own, 10_000_000).map(|opened| (opened.kernel, opened.missing))

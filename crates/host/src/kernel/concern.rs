@@ -1,6 +1,6 @@
-//! Which of the kernel's records concern the program. Where others switch all the time, most records say which of their
-//! threads wakes which, or say a switch a second time. Owns who is known to be another; whatever is not sure is kept, and
-//! so is every switch: whoever had a CPU is an answer to why the program had not.
+//! Filters the kernel's records to those that concern the program. On a busy machine most records say which of the
+//! other programs' threads wakes which, or repeat a switch. Owns which threads are known to be foreign; keeps
+//! whatever is uncertain, and every switch: the thread that had a CPU explains why the program did not.
 
 use super::records::{EXIT, FORK, SAMPLE, header, split, word};
 use super::tracefs::Description;
@@ -9,29 +9,29 @@ use std::collections::{HashMap, HashSet};
 
 const RECORD_SWITCH_CPU_WIDE: u32 = 15;
 const SWITCH_OUT: u16 = 1 << 13;
-/// Where a sample of `TID | TIME | CPU | RAW` has its process, and the tracepoint's own record.
+/// Offsets of the process and of the tracepoint's own record in a sample of `TID | TIME | CPU | RAW`.
 const SAMPLE_PID: usize = 8;
 const SAMPLE_RAW: usize = 36;
-/// A fork of another CPU may be read a round later: so long it is not known whose a new thread is.
+/// A fork on another CPU may be read a round later: until then a new thread's process is not known.
 const ROUNDS: u64 = 2;
 /// Threads remembered: more than most machines have.
 const THREADS_MAX: usize = 1 << 17;
 
-/// What is known of other programs' threads.
+/// What is known about other programs' threads.
 #[derive(Debug)]
 pub struct Concern {
-    /// Of tracepoints about one thread, by their id: where its number is.
+    /// Offset of the thread's number in tracepoints about one thread, by their id.
     about: HashMap<u16, Integer>,
     has_switch: bool,
-    /// Processes of threads.
+    /// Process of each thread.
     threads: HashMap<u32, u32>,
-    /// Threads that are new, with the round in which they began.
+    /// New threads, with the round in which they began.
     coming: Vec<(u64, u32, u32)>,
     round: u64,
 }
 
 impl Concern {
-    /// Of streams of these tracepoints.
+    /// For streams of these tracepoints.
     pub fn new(tracepoints: &[Description]) -> Concern {
         let of_one = |point: &&Description| matches!(&*point.name, "sched_waking" | "sched_migrate_task");
         let place =
@@ -45,7 +45,7 @@ impl Concern {
         }
     }
 
-    /// Threads that there are, whoever's they are.
+    /// Takes in existing threads, of any process.
     pub fn know(&mut self, threads: &[ThreadName]) {
         self.threads.extend(threads.iter().take(THREADS_MAX).map(|thread| (thread.tid, thread.pid)));
     }
@@ -61,7 +61,7 @@ impl Concern {
         }
     }
 
-    /// Appends those of the records in `bytes` that concern the processes of `family` to `kept`; all, where nobody's are known.
+    /// Appends those records in `bytes` that concern the processes of `family` to `kept`; all, if the family is empty.
     pub fn keep(&mut self, bytes: &[u8], family: &HashSet<u32>, kept: &mut Vec<u8>) {
         let (mut rest, mut from) = (bytes, 0);
         while let Some((record, after)) = split(rest) {
@@ -72,7 +72,7 @@ impl Concern {
             }
             rest = after;
         }
-        // With what is no whole record.
+        // The rest, including a partial record.
         kept.extend_from_slice(bytes.get(from..).unwrap_or_default());
     }
 
@@ -80,7 +80,7 @@ impl Concern {
         let Some((kind, _)) = header(record) else { return true };
         match kind {
             SAMPLE => !self.is_of_others(record, family).unwrap_or(false),
-            // The tracepoint says the same and more.
+            // The tracepoint says this and more.
             RECORD_SWITCH_CPU_WIDE => !(self.has_switch && misc(record) & SWITCH_OUT != 0),
             FORK => {
                 if let (Some(pid), Some(tid)) = (word(record, 8), word(record, 16)) {
@@ -97,7 +97,7 @@ impl Concern {
         }
     }
 
-    /// Whether one other program's thread does something to another's.
+    /// Whether a thread of another program acts on a thread of another program.
     fn is_of_others(&self, record: &[u8], family: &HashSet<u32>) -> Option<bool> {
         let raw = record.get(SAMPLE_RAW..)?;
         let id = u16::from_ne_bytes(*raw.first_chunk()?);
@@ -108,7 +108,7 @@ impl Concern {
     }
 }
 
-/// The flags of a record.
+/// The flags of a record's header.
 fn misc(record: &[u8]) -> u16 {
     record.get(4..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u16::from_ne_bytes(*bytes))
 }

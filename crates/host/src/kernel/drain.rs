@@ -1,6 +1,6 @@
 //! Moves records from the rings to the streams. Owns the thread that does it,
 //! the files and the counters; refuses to interpret a record beyond its size and
-//! its count of losses: what is in a copy of a stack is for `callers`.
+//! its count of losses: the contents of a stack copy are for `callers`.
 
 use super::callers::Callers;
 use super::concern::Concern;
@@ -23,20 +23,20 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Longest time that a record waits in a ring, in nanoseconds: what a recorder
-/// that is killed loses. Before that, a ring that is an eighth full wakes us.
+/// Longest time that a record waits in a ring, in nanoseconds: what a killed
+/// recorder loses. Before that, a ring that is an eighth full wakes us.
 const PERIOD_NS: u64 = 500_000_000;
 
-/// Stacks of sleeping threads that are taken in a second, for each CPU: at 3 us each
-/// a third of a per cent. A program that sleeps more often pays for those that
-/// cannot be interrupted only, such as page faults.
+/// Stacks of sleeping threads taken per second and CPU: at 3 us each, a third of a
+/// per cent. A program that sleeps more often pays only for uninterruptible sleeps,
+/// such as page faults.
 const SLEEPS_PER_S: u64 = 1000;
 const SLEEPS_WINDOW_NS: u64 = 1_000_000_000;
 
 const RECORD_LOST: u32 = 2;
 const RECORD_LOST_SAMPLES: u32 = 13;
 
-/// What the thread has done so far, but for the bytes written; readable at any time.
+/// What the thread has done so far, except the bytes written; readable at any time.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub records: u64,
@@ -44,32 +44,32 @@ pub struct Counts {
     pub lost: u64,
     /// Times that all rings were read.
     pub rounds: u64,
-    /// Processes that come of the program.
+    /// Descendants of the program.
     pub forks: Forks,
-    /// Threads that there are, not taken note of yet.
+    /// Existing threads that the drain has not taken in yet.
     pub threads: Vec<ThreadName>,
-    /// What was lost on the way to the streams (not: in the kernel's rings).
+    /// Losses on the way to the streams (not: in the kernel's rings).
     pub losses: Vec<Loss>,
-    /// What is not found in records, and why.
+    /// What records do not contain, and why.
     pub missing: Vec<String>,
 }
 
-/// One CPU: its ring and the stream that it goes to.
+/// One CPU: its ring and its stream.
 #[derive(Debug)]
 pub struct Lane {
     pub ring: CpuRing,
     stream: Stream,
     /// Whether the kernel can still wake us for it.
     wakes: bool,
-    /// Ids of samples of threads that go to sleep and can be interrupted.
+    /// Sample ids of interruptible sleeps.
     sleeps: Vec<u64>,
     /// Ids of samples with a copy of the stack.
     dumped: Vec<u64>,
 }
 
 impl Lane {
-    /// Creates the stream `name` (`sched/cpu0.perf.zst`) as a file in `folder`, which is
-    /// the capture's folder of that name. All of a recording's share one `packer`.
+    /// Creates the stream `name` (`sched/cpu0.perf.zst`) as a file in `folder`, the capture's folder
+    /// of that name. All lanes of a recording share one `packer`.
     pub fn create(ring: CpuRing, folder: &Folder, name: &str, packer: Arc<Mutex<Packer>>) -> io::Result<Lane> {
         let file = folder.create_to_append(name.rsplit('/').next().unwrap_or(name))?;
         let stream = Stream { name: name.to_owned(), file, whole: 0, packer };
@@ -108,50 +108,50 @@ struct Stream {
 }
 
 impl Stream {
-    /// Appends whole records in frames, or nothing; how many bytes that were.
+    /// Appends whole records in frames, or nothing; returns the bytes written.
     fn append(&mut self, records: &[u8]) -> io::Result<u64> {
         let mut packer = self.packer.lock().unwrap_or_else(PoisonError::into_inner);
         let frames = packer.pack(records)?;
-        // Best effort: a cut frame is what the decoder expects anyway.
+        // Best effort: the decoder expects a truncated frame anyway.
         self.file.write_all(frames).inspect_err(|_| _ = self.file.set_len(self.whole))?;
         self.whole += frames.len() as u64;
         Ok(frames.len() as u64)
     }
 }
 
-/// What is done with records before they are kept.
+/// What is done with records before they are stored.
 #[derive(Debug)]
 pub enum Reading {
-    /// Callers are found in copies of stacks.
+    /// Finds callers in copies of stacks.
     Callers(Callers),
-    /// What concerns other programs alone is left out.
+    /// Drops what concerns only other programs.
     Concern(Concern),
-    /// Nothing.
+    /// Stores records unchanged.
     Plain,
 }
 
 #[derive(Debug)]
 pub struct Drain {
     lanes: Vec<Lane>,
-    /// Woken when the rings shall be read now.
+    /// Wakes the drain when the rings are to be read now.
     shared: Arc<Shared<Counts>>,
-    /// What losses are said to be of.
+    /// The source that losses are attributed to.
     source: &'static str,
     buffer: Vec<u8>,
     reading: Reading,
-    /// What is kept of the buffer.
+    /// The part of the buffer that is stored.
     kept: Vec<u8>,
-    /// Processes that began or ended, of this round.
+    /// Processes that began or ended in this round.
     tasks: Vec<Task>,
-    /// Index into the losses of a failed disk, and what it cost so far.
+    /// Index of the loss that reports a failed disk, and what it cost so far.
     failed: Option<u64>,
-    /// Sleeps since that moment; none are counted any more once there were too many.
+    /// Sleeps counted since that moment; `None` once there were too many.
     sleeps: Option<(u64, Time)>,
 }
 
 impl Drain {
-    /// Drains `lanes` in a thread of the given name until that is ended. `source` names what the kernel drops
-    /// without telling when.
+    /// Drains `lanes` in a thread of the given name until the worker ends. `source` names losses that the kernel
+    /// reports without a time.
     pub fn start(lanes: Vec<Lane>, reading: Reading, source: &'static str, thread: &str) -> io::Result<Worker<Counts>> {
         let shared = Shared::new(Counts::default())?;
         let sleeps = Some((0, clock::monotonic()));
@@ -169,14 +169,14 @@ impl Drain {
         Worker::run(shared, thread, use_batch_priority, move |_| drain.run())
     }
 
-    /// Drains until told to stop, then takes what is left and syncs the files.
+    /// Drains until asked to stop, then takes what is left and syncs the files.
     fn run(mut self) {
         while self.wait() {
             self.drain_all();
             self.bound_sleeps();
         }
         for event in self.lanes.iter().flat_map(|lane| &lane.ring.events) {
-            // Refused only for an event that has ended: nothing to stop then.
+            // Fails only for an event that has ended: nothing to stop then.
             let _ = event.disable();
         }
         self.drain_all();
@@ -190,7 +190,7 @@ impl Drain {
         let events = polled.iter().filter_map(|index| self.lanes[*index].ring.events.first());
         let seen = ready::wait([self.shared.wake.as_fd()].into_iter().chain(events.map(Event::as_fd)), Some(PERIOD_NS));
         self.shared.wake.clear();
-        // The event of an ended thread is ready for ever: polling it again would
+        // The event of an ended thread stays ready for ever: polling it again would
         // spin. Its ring may still fill through redirected events; the period
         // covers that.
         for (index, _) in polled.iter().zip(seen.iter().skip(1)).filter(|(_, seen)| ready::hung_up(**seen)) {
@@ -212,7 +212,7 @@ impl Drain {
         self.tasks.clear();
     }
 
-    /// The processes of the program as they were known before this round, where that matters.
+    /// The program's processes as they were known before this round, if the reading needs them.
     fn begin_round(&mut self) -> HashSet<u32> {
         match &mut self.reading {
             Reading::Callers(callers) => callers.begin_round(),
@@ -226,7 +226,7 @@ impl Drain {
         HashSet::new()
     }
 
-    /// What callers were not found of, and why.
+    /// Files whose callers were not found, and why.
     fn end_round(&mut self) -> Vec<String> {
         match &mut self.reading {
             Reading::Callers(callers) => return callers.take_missing(),
@@ -282,7 +282,7 @@ impl Drain {
         }
     }
 
-    /// Stops looking at every sleep where there are so many that it would show.
+    /// Stops sampling every sleep when there are so many that the cost would show.
     fn bound_sleeps(&mut self) {
         let Some((sleeps, since)) = self.sleeps else { return };
         let now = clock::monotonic();
@@ -296,7 +296,7 @@ impl Drain {
         }
         self.sleeps = None;
         for event in self.lanes.iter().flat_map(Lane::interruptible) {
-            // Refused only for an event that has ended: nothing to stop then.
+            // Fails only for an event that has ended: nothing to stop then.
             let _ = event.disable();
         }
         let note =
@@ -305,7 +305,7 @@ impl Drain {
         self.shared.lock().losses.push(Loss { from: Some(now), ..unnamed });
     }
 
-    /// Losses that no record told of, because the ring stayed full to the end.
+    /// Counts losses that no record reported, because the ring stayed full to the end.
     fn count_kernel_losses(&self) {
         let events = self.lanes.iter().flat_map(|lane| &lane.ring.events);
         let lost: u64 = events.filter_map(super::perf::Event::lost).sum();
@@ -326,7 +326,7 @@ impl Drain {
         }
         drop(counts);
         for lane in &self.lanes {
-            // The capture is readable without it; there is nobody to tell.
+            // The capture is readable without it; there is no caller to report this to.
             let _ = lane.stream.file.sync_data();
         }
     }
@@ -346,13 +346,13 @@ struct Tally {
     sleeps: u64,
 }
 
-/// More sleeps than their stacks may cost.
+/// Whether there are more sleeps than their stacks may cost.
 fn too_many(sleeps: u64, elapsed_ns: u64, cpus: usize) -> bool {
     let seconds = elapsed_ns as f64 / 1e9;
     sleeps as f64 > SLEEPS_PER_S as f64 * cpus as f64 * seconds
 }
 
-/// Counts the records in `bytes`, the losses that they tell of, and samples whose
+/// Counts the records in `bytes`, the losses that they report, and samples whose
 /// first word is one of `sleeps`; appends processes that began or ended.
 fn tally(mut bytes: &[u8], sleeps: &[u64], tasks: &mut Vec<Task>) -> Tally {
     let mut tally = Tally::default();

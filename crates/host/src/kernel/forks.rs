@@ -1,22 +1,22 @@
-//! Which processes come of one, whoever their parent is by now: told by perf's records of forks and exits. Owns that
-//! family; refuses to say who of it still runs.
+//! Which processes descend from one, whatever their parent is now: known from perf's records of forks and exits. Owns
+//! that family; refuses to say which of its members still run.
 
 use super::records::{EXIT, FORK, word};
 use std::collections::{HashMap, HashSet};
 
-/// Rings are read one after the other, so a child's own fork may be read a round before the fork that made it, and
-/// after the record that it ended.
+/// Rings are read one after the other, so a child's own fork may be read a round before the fork that made the child,
+/// and after the record of the child's end.
 const ROUNDS: u64 = 2;
 
 /// A process began or ended.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Task {
     pid: u32,
-    /// Who made it; `None`: it ended.
+    /// Its parent; `None`: it ended.
     parent: Option<u32>,
 }
 
-/// What a record says of a process, if it says that one began or ended.
+/// The beginning or end of a process, if the record reports one.
 pub fn task(kind: u32, record: &[u8]) -> Option<Task> {
     if !matches!(kind, EXIT | FORK) {
         return None;
@@ -26,12 +26,12 @@ pub fn task(kind: u32, record: &[u8]) -> Option<Task> {
     process.then_some(Task { pid, parent: (kind == FORK).then_some(parent) })
 }
 
-/// A process and those that come of it.
+/// A process and its descendants.
 #[derive(Debug, Default)]
 pub struct Forks {
-    /// With the round in which it was seen to have ended.
+    /// With the round in which the process's end was seen.
     family: HashMap<u32, Option<u64>>,
-    /// Forks of processes that are not known to be of the family, with the round in which they were read.
+    /// Forks of processes not known to be in the family, with the round in which they were read.
     strangers: Vec<(u64, u32, u32)>,
     round: u64,
 }
@@ -41,7 +41,7 @@ impl Forks {
         self.family.extend(pids.iter().map(|pid| (*pid, None)));
     }
 
-    /// Takes in what all rings said since the last time.
+    /// Takes in one round of all rings.
     pub fn take_round(&mut self, tasks: &[Task]) {
         if self.family.is_empty() {
             return;
@@ -68,7 +68,7 @@ impl Forks {
         self.family.retain(|_, gone| gone.is_none_or(|gone| gone + ROUNDS > round));
     }
 
-    /// These have ended. Each is still known for a while: what it forked may not have been read yet.
+    /// Marks these as ended. Each is still known for a while: its forks may not have been read yet.
     pub fn gone(&mut self, pids: impl IntoIterator<Item = u32>) {
         for pid in pids {
             if let Some(gone) = self.family.get_mut(&pid) {
@@ -77,7 +77,7 @@ impl Forks {
         }
     }
 
-    /// Those not seen to have ended.
+    /// Members whose end has not been seen.
     pub fn family(&self) -> HashSet<u32> {
         self.family.iter().filter(|(_, gone)| gone.is_none()).map(|(pid, _)| *pid).collect()
     }

@@ -1,5 +1,5 @@
-//! What a process that runs already has mapped, as records that its mappings would
-//! have left. Owns `/proc/PID/maps` and that form; refuses what is not executable.
+//! The mappings of a process that is already running, as the records that making them
+//! would have left. Owns `/proc/PID/maps` and that form; refuses what is not executable.
 
 use crate::system::procfs::Host;
 use crate::target::mappings::{self, Mapping};
@@ -13,8 +13,8 @@ const MAP_PRIVATE: u32 = 2;
 /// Longer paths do not fit in a record.
 const PATH_MAX: usize = 4096;
 
-/// Records of one executable mapping each, stamped with `time` and `cpu`; none
-/// where the process cannot be looked at.
+/// A record for each executable mapping, stamped with `time` and `cpu`; none
+/// if the process cannot be read.
 pub fn records(root: &Path, pid: Pid, time: Time, cpu: u16) -> Vec<u8> {
     records_of(&Host::at(root).process_text(pid.0, "maps").unwrap_or_default(), pid, time, cpu)
 }
@@ -39,7 +39,7 @@ fn record(mapping: &Mapping, pid: Pid, time: Time, cpu: u16) -> Option<Vec<u8>> 
         longs(&[mapping.inode, 0]),
         words(&[PROT_READ_EXEC, MAP_PRIVATE]),
         name,
-        // What `sample_id_all` puts behind every record.
+        // What `sample_id_all` appends to every record.
         words(&[pid.0, pid.0]),
         longs(&[time.0]),
         words(&[u32::from(cpu), 0]),

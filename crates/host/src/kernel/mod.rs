@@ -1,10 +1,9 @@
-//! The kernel side of a recording: who ran, waited and woke whom, as perf
+//! The kernel side of a recording: which threads ran, waited and woke which, as perf
 //! records, in the richest tier that is permitted.
 //!
-//! Owns the choice of the tier, the rings and the streams `sched/cpuN.perf.zst`
-//! (records as the rings held them, without what concerns other programs alone). Refuses to decode them: that is
-//! `rtscope_decode::sched`. Nothing here can make a recording fail; what cannot
-//! be had is said in [`rtscope_model::manifest::Kernel::missing`].
+//! Owns the choice of the tier, the rings and the streams `sched/cpuN.perf.zst` (records as the rings held them,
+//! without those that concern only other programs). Refuses to decode them: that is `rtscope_decode::sched`. Nothing
+//! here can make a recording fail; what is unavailable is reported in [`rtscope_model::manifest::Kernel::missing`].
 
 pub(crate) mod asleep;
 mod by_hand;
@@ -39,7 +38,7 @@ use tiers::Opened;
 pub use tiers::{Options, Target};
 pub use words::name as tier_name;
 
-/// A recording of the kernel's scheduling. Ends with the value.
+/// A recording of the kernel's scheduling. Ends when dropped.
 #[derive(Debug)]
 pub struct KernelRecorder {
     kernel: Kernel,
@@ -50,8 +49,8 @@ pub struct KernelRecorder {
 const STREAMS: Kind = Kind { folder: "sched", source: "kernel", thread: "rtscope-kernel" };
 
 impl KernelRecorder {
-    /// Starts recording into the capture's `sched/`. Never fails: it falls to the next
-    /// tier, at the end to [`Tier::Polling`], and says what is missing and how to get it.
+    /// Starts recording into the capture's `sched/`. Never fails: it falls back tier by
+    /// tier, at last to [`Tier::Polling`], and says what is missing and how to get it.
     pub fn start(folder: &Folder, options: Options) -> KernelRecorder {
         let root = Path::new("/");
         let opened = tiers::open(root, options.target, options.force_tier);
@@ -88,7 +87,7 @@ impl KernelRecorder {
         }
     }
 
-    /// [`KernelRecorder::stop`], then the final status.
+    /// Calls [`KernelRecorder::stop`] and returns the final status.
     pub fn finish(mut self) -> Kernel {
         self.stop();
         self.status()
@@ -100,7 +99,7 @@ fn begin(opened: Opened, folder: &Folder) -> io::Result<Streams> {
         folder.write(&format!("{}.format", point.name), point.format.as_bytes())?;
     }
     let concern = Concern::new(&opened.tracepoints);
-    // Without tracepoints there is nothing that others do to others.
+    // Without tracepoints there are no records between other programs.
     let reading = if opened.tracepoints.is_empty() { Reading::Plain } else { Reading::Concern(concern) };
     Streams::start(STREAMS, opened.rings, folder, reading, |_| Ok(()))
 }

@@ -17,7 +17,7 @@ pub const SAMPLE_REGS_USER: u64 = 1 << 12;
 const SAMPLE_STACK_USER: u64 = 1 << 13;
 pub const SAMPLE_IDENTIFIER: u64 = 1 << 16;
 
-/// The register that holds the instruction pointer, as perf numbers them; `None`
+/// The register of the instruction pointer, as perf numbers them; `None`
 /// where that is not known.
 pub const INSTRUCTION_POINTER: Option<u64> = match () {
     () if cfg!(target_arch = "x86_64") => Some(8),
@@ -25,8 +25,8 @@ pub const INSTRUCTION_POINTER: Option<u64> = match () {
     () => None,
 };
 
-/// What a sample with a copy of the stack holds of registers, in this order, as perf numbers them: the frame's base,
-/// the stack's end, the next instruction. None where frames of this architecture are not known here.
+/// The registers in a sample with a copy of the stack, in this order, as perf numbers them: frame pointer,
+/// stack pointer, instruction pointer. Empty for an architecture whose frames are not known here.
 pub const DUMPED_REGISTERS: &[u32] = if cfg!(target_arch = "x86_64") { &[6, 7, 8] } else { &[] };
 
 const TYPE_SOFTWARE: u32 = 1;
@@ -58,13 +58,13 @@ const COMM_EXEC: u64 = 1 << 24;
 const USE_CLOCKID: u64 = 1 << 25;
 const CONTEXT_SWITCH: u64 = 1 << 26;
 
-/// Frames of the kernel's call chain: enough for the way from a door of the kernel
-/// to the scheduler through a file system.
+/// Frames of the kernel's call chain: enough for the path from a kernel entry
+/// through a file system to the scheduler.
 const FRAMES: u16 = 32;
 
 /// `struct perf_event_attr`, version 5 (112 bytes), from
-/// `include/uapi/linux/perf_event.h`. Older kernels take it as long as the part
-/// that they do not know is zero, newer ones fill up with zero.
+/// `include/uapi/linux/perf_event.h`. Older kernels accept it as long as the part
+/// that they do not know is zero, newer ones pad it with zeros.
 #[repr(C)]
 #[derive(Copy, Clone, Debug, Default)]
 struct Attr {
@@ -91,26 +91,26 @@ struct Attr {
 
 const _: () = assert!(size_of::<Attr>() == 112);
 
-/// What one event shall report.
+/// What one event reports.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum What {
     /// Each hit of the tracepoint with this id, with its raw fields.
     Tracepoint(u64),
-    /// The tracepoint, and beside it forks, exits, names and context switches of
-    /// all threads. The latter because some kernels skip tracepoints in some
-    /// threads (measured on 6.18 in a virtual machine: half of the switches away
+    /// The tracepoint together with forks, exits, names and context switches of
+    /// all threads. The switches are included because some kernels skip tracepoints in
+    /// some threads (measured on 6.18 in a virtual machine: half of the switches away
     /// from one CPU's idle task, with perf and ftrace alike); the arriving side
     /// of a switch is a record of its own.
     TracepointAndTasks(u64),
     /// Context switches, forks, exits and names.
     Switches,
-    /// Where a running thread is, once in so many nanoseconds of its CPU time; with
+    /// Where a running thread is, once per `period_ns` of its CPU time; with
     /// forks, exits, names and executable mappings.
     Clock {
         period_ns: u64,
-        /// Also inside the kernel.
+        /// Also samples inside the kernel.
         kernel: bool,
-        /// With a copy of so many bytes of the stack's top, and [`DUMPED_REGISTERS`]; a multiple of 8, 0: with none.
+        /// Bytes of the stack's top copied with [`DUMPED_REGISTERS`]; a multiple of 8, 0: no copy.
         stack_bytes: u32,
     },
     /// Where in the kernel a thread was when it went to sleep.
@@ -132,11 +132,11 @@ impl What {
 pub enum Scope {
     /// Every thread on this CPU.
     Cpu(u16),
-    /// This thread and those that it makes from now on, while on this CPU.
+    /// This thread and threads that it makes from now on, while they run on this CPU.
     ThreadOnCpu(u32, u16),
 }
 
-/// An open perf event; ends with the value.
+/// An open perf event; closed when dropped.
 #[derive(Debug)]
 pub struct Event {
     fd: OwnedFd,
@@ -158,8 +158,8 @@ impl Event {
         }
     }
 
-    /// Lets the records of this event go into the ring of `ring`, which must
-    /// watch the same CPU.
+    /// Redirects this event's records into the ring of `ring`, which must watch the
+    /// same CPU.
     pub fn redirect_to(&self, ring: &Event) -> io::Result<()> {
         self.ioctl(IOC_SET_OUTPUT, ring.fd.as_raw_fd() as libc::c_ulong)
     }
@@ -173,7 +173,7 @@ impl Event {
         self.ioctl(IOC_DISABLE, 0)
     }
 
-    /// Records of this event that found no room; `None` on kernels before 6.0.
+    /// Records of this event that did not fit into the ring; `None` on kernels before 6.0.
     pub fn lost(&self) -> Option<u64> {
         if !self.counts_lost {
             return None;
@@ -183,14 +183,14 @@ impl Event {
         words.last_chunk().map(|lost| u64::from_ne_bytes(*lost))
     }
 
-    /// The id that its records carry, also those of threads that inherited it.
+    /// The id in its records, also in those of threads that inherited the event.
     pub fn id(&self) -> io::Result<u64> {
         let mut id = 0u64;
         // SAFETY: this request writes one u64, which lives across the call.
         checked(unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_ID as _, &raw mut id) }).map(|()| id)
     }
 
-    /// Lets only hits of its tracepoint through for which `filter` holds
+    /// Keeps only hits of its tracepoint for which `filter` holds
     /// (`prev_state & 2`). It can be set once.
     pub fn filter(&self, filter: &CStr) -> io::Result<()> {
         // SAFETY: this request reads a NUL-terminated string, which lives across the
@@ -256,8 +256,8 @@ fn attr(what: What, scope: Scope, sample_type: u64, watermark: u32) -> Attr {
     if let Scope::ThreadOnCpu(..) = scope {
         attr.flags |= INHERIT | EXCLUDE_HV;
         if !what.sees_kernel() {
-            // Without privilege only user-side events may be opened; the records of
-            // switches come all the same.
+            // Without privilege only user-side events may be opened; records of
+            // switches arrive anyway.
             attr.flags |= EXCLUDE_KERNEL;
         }
     }
@@ -277,6 +277,6 @@ fn open(attr: &Attr, scope: Scope) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call succeeded, so this is a new descriptor that nobody else owns.
+    // SAFETY: the call succeeded, so this is a new descriptor that has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }

@@ -13,18 +13,18 @@ pub fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     bytes.split_at_checked(size)
 }
 
-/// Kind and size of the record that `bytes` begin with, where they can be one's.
+/// Kind and size in the header that `bytes` begin with, if it can be a record's.
 pub fn header(bytes: &[u8]) -> Option<(u32, usize)> {
     let size = usize::from(u16::from_ne_bytes(*bytes.get(6..)?.first_chunk()?));
     (size >= 8).then_some((word(bytes, 0)?, size))
 }
 
-/// The 32 bits at an offset of a record.
+/// The 32-bit word at an offset in a record.
 pub fn word(record: &[u8], offset: usize) -> Option<u32> {
     record.get(offset..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
 }
 
-/// The 64 bits at an offset of a record.
+/// The 64-bit word at an offset in a record.
 pub fn long(record: &[u8], offset: usize) -> Option<u64> {
     record.get(offset..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
 }

@@ -49,14 +49,14 @@ impl Ring {
     }
 
     /// Appends everything that the kernel has finished writing to `into`, and
-    /// gives the room back. Returns how many bytes came.
+    /// frees its room in the ring. Returns the number of bytes.
     pub fn drain(&mut self, into: &mut Vec<u8>) -> usize {
         // Acquire: the bytes before `head` are read after it. Pairs with the
         // kernel's write barrier before its store of `data_head`.
         let head = self.word(DATA_HEAD).load(Ordering::Acquire);
         let filled = usize::try_from(head.wrapping_sub(self.tail)).unwrap_or(usize::MAX);
         // The kernel never lets the head run more than a ring ahead of the tail.
-        // Anything else is not its protocol: skip it rather than copy nonsense.
+        // Anything else is not its protocol: skip it rather than copy garbage.
         let taken = if filled <= self.size { filled } else { 0 };
         let start = (self.tail & (self.size as u64 - 1)) as usize;
         let first = taken.min(self.size - start);
@@ -65,7 +65,7 @@ impl Ring {
             // SAFETY: `from + count <= self.size`, so the source lies inside the
             // mapping's data pages. The kernel writes only outside of
             // `tail..head` until `tail` moves, which happens below, so these
-            // bytes do not change. `reserve` made room behind `len` for both
+            // bytes do not change. `reserve` made room after `len` for both
             // parts, and the new length covers only bytes just written.
             unsafe {
                 let source = self.base.as_ptr().add(self.page + from);

@@ -1,6 +1,6 @@
-//! What a recording of the kernel's records leaves on the disk: a stream for each
-//! ring, the thread that fills them, and what it counts. The recorders differ in
-//! what they open and in what they say about it.
+//! The files of a recording of the kernel's records: a stream for each ring, the
+//! thread that fills them, and its counters. The recorders differ in what they
+//! open and in what they report about it.
 
 use super::drain::{Counts, Drain, Lane, Reading};
 use super::tiers::CpuRing;
@@ -15,28 +15,28 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Of compression, the fastest of zstd's ordinary ones: it is done while the program runs.
+/// Compression level, the fastest of zstd's ordinary ones: it runs while the program does.
 const LEVEL: i32 = 1;
-/// Longest time that reading the rings once is waited for.
+/// Longest wait for one full read of the rings.
 const CATCH_UP: Duration = Duration::from_millis(500);
 
-/// Whose streams they are.
+/// Which recorder's streams these are.
 #[derive(Copy, Clone, Debug)]
 pub struct Kind {
     pub folder: &'static str,
-    /// What losses are said to be of.
+    /// The source that losses are attributed to.
     pub source: &'static str,
     pub thread: &'static str,
 }
 
 impl Kind {
-    /// Where the stream of a CPU is, as the manifest says it.
+    /// Path of a CPU's stream, as in the manifest.
     pub fn path(self, cpu: u16) -> String {
         format!("{}/cpu{cpu}.perf{IN_FRAMES}", self.folder)
     }
 }
 
-/// Streams that are being written; by default none. Ends with the value.
+/// Streams that are being written; by default none. Ends when dropped.
 #[derive(Debug, Default)]
 pub struct Streams {
     drain: Option<Worker<Counts>>,
@@ -44,8 +44,8 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Makes the files in `folder` (the capture's folder of that kind), switches
-    /// the events on, lets `begin` write what is to stand first, and starts the
+    /// Makes the files in `folder` (the capture's folder of that kind), enables
+    /// the events, lets `begin` write what comes first, and starts the
     /// thread. `reading` is what is done with records.
     pub fn start(
         kind: Kind,
@@ -69,24 +69,24 @@ impl Streams {
         Ok(streams)
     }
 
-    /// Threads that there are, the program's or not.
+    /// Passes existing threads, of the program or not, to the drain.
     pub fn know(&self, threads: Vec<ThreadName>) {
         self.drain.iter().for_each(|drain| drain.lock().threads.clone_from(&threads));
     }
 
-    /// The processes whose descendants [`Streams::family`] gives.
+    /// Sets the processes whose descendants [`Streams::family`] returns.
     pub fn follow(&self, pids: &[u32]) {
         self.drain.iter().for_each(|drain| drain.lock().forks.follow(pids));
     }
 
-    /// The followed processes and those that come of them, without those seen to have ended; `None`: nothing is
-    /// recorded that says so. `now`: up to this moment.
+    /// The followed processes and their descendants, without those whose end was seen; `None`: nothing that is
+    /// recorded shows them. `now`: including records up to this moment.
     pub fn family(&self, now: bool) -> Option<HashSet<u32>> {
         let drain = self.drain.as_ref().filter(|_| !self.stopped)?;
         if now {
             let before = drain.lock().rounds;
             let deadline = Instant::now() + CATCH_UP;
-            // One round may be half over.
+            // One round may already be half done.
             while drain.lock().rounds < before + 2 && Instant::now() < deadline {
                 drain.wake.ring();
                 std::thread::sleep(Duration::from_micros(200));
@@ -111,14 +111,14 @@ impl Streams {
         self.drain.as_ref().map_or(0, |drain| drain.written_bytes())
     }
 
-    /// What was lost on the way to the disk so far. What the kernel dropped is in
-    /// the streams themselves and comes out of the decoder, except for what no
-    /// record could tell of any more: that is added at the end.
+    /// Losses on the way to the disk so far. Records that the kernel dropped are
+    /// reported in the streams themselves and come from the decoder, except for those
+    /// that no later record could report: they are added at the end.
     pub fn losses(&self) -> Vec<Loss> {
         self.drain.as_ref().map_or(Vec::new(), |drain| drain.lock().losses.clone())
     }
 
-    /// What is not found in records, and why, so far.
+    /// What records do not contain so far, and why.
     pub fn missing(&self) -> Vec<String> {
         self.drain.as_ref().map_or(Vec::new(), |drain| drain.lock().missing.clone())
     }

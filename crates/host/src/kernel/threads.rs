@@ -1,11 +1,11 @@
-//! The names of all threads when the recording starts: a ring only tells of
-//! those that fork, exec or are switched to. Owns `sched/threads.json`; refuses
+//! The names of all threads when the recording starts: a ring reports only those
+//! that fork, exec or are switched to. Owns `sched/threads.json`; refuses
 //! to keep it up to date.
 
 use crate::system::procfs::Host;
 use rtscope_decode::sched::ThreadName;
 
-/// Every thread of a machine that can be seen, in no particular order.
+/// Every visible thread of a machine, in no particular order.
 pub fn list(host: &Host) -> Vec<ThreadName> {
     let thread = |pid: u32, tid: u32| {
         // A thread that ends meanwhile needs no name.

@@ -1,4 +1,4 @@
-//! The ways to see the kernel's scheduling, from the richest to the cheapest.
+//! The ways to record the kernel's scheduling, from the richest to the cheapest.
 //! Owns what each opens and the sentences about what each lacks; refuses to read
 //! what the rings then hold.
 
@@ -16,12 +16,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Whose threads are recorded where the tier cannot record everybody's.
+/// Whose threads are recorded if the tier cannot record all threads.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Target {
     /// A child that exists but has not called exec yet.
     Spawned(Pid),
-    /// A process that runs already.
+    /// A process that is already running.
     Attached(Pid),
 }
 
@@ -32,28 +32,28 @@ pub struct Options {
     pub target: Target,
     /// The richest tier to try; `None`: all.
     pub force_tier: Option<Tier>,
-    /// Stands in for names in `threads.json`. Names in the streams stay: they are
+    /// Replaces names in `threads.json`. Names in the streams stay: they are
     /// what the ring held.
     pub redactor: Option<Redactor>,
 }
 
 /// Tracepoints that are recorded. Forks, exits and names come as records of perf
-/// itself (`task`, `comm`), which tell a thread from a process and are
+/// itself (`task`, `comm`), which distinguish a thread from a process and are
 /// translated to the recorder's pid namespace.
 const TRACEPOINTS: [&str; 4] = ["sched_switch", "sched_waking", "sched_wakeup_new", "sched_migrate_task"];
 
 const SAMPLE_TYPE: u64 = perf::SAMPLE_TID | perf::SAMPLE_TIME | perf::SAMPLE_CPU;
 
-/// The smallest ring that is worth having.
+/// The smallest useful ring.
 pub const RING_BYTES_MIN: usize = 16 << 10;
-/// Without privilege: half of the kernel's default allowance per CPU, so that a
-/// second recorder of the same user finds room too.
+/// Ring size without privilege: half of the kernel's default allowance per CPU, so that a
+/// second recorder of this user finds room too.
 const RING_BYTES_OWN: usize = 256 << 10;
-/// With privilege: 80 ms of the busiest CPU that was measured (50 MB/s).
+/// Ring size with privilege: 80 ms of the busiest CPU that was measured (50 MB/s).
 const RING_BYTES_WIDE: usize = 4 << 20;
-/// All rings together, on machines with many CPUs.
+/// Total of all rings, on machines with many CPUs.
 const RINGS_BYTES_MAX: usize = 128 << 20;
-/// Times that a running process is searched for threads that are not watched yet.
+/// How often a running process is searched for threads that are not watched yet.
 const RESCANS: usize = 8;
 /// `/proc/self/ns/pid` of a process in the machine's first pid namespace
 /// (`PROC_PID_INIT_INO` of `include/linux/proc_ns.h`).
@@ -66,7 +66,7 @@ pub struct CpuRing {
     pub ring: Ring,
     /// The event that the ring was mapped for, and those redirected to it.
     pub events: Vec<Event>,
-    /// What each of them reports.
+    /// What each of `events` reports.
     pub whats: Vec<What>,
 }
 
@@ -81,7 +81,7 @@ pub struct Opened {
     pub missing: Vec<String>,
 }
 
-/// Opens the richest tier that is permitted, not above `most`.
+/// Opens the richest permitted tier, not above `most`.
 pub fn open(root: &Path, target: Target, most: Option<Tier>) -> Opened {
     let mut missing = Vec::new();
     let cpus = match online_cpus(root) {
@@ -105,11 +105,11 @@ pub fn open(root: &Path, target: Target, most: Option<Tier>) -> Opened {
     polling(missing)
 }
 
-/// Opens `tier` with rings of `ring_bytes`, or of the tier's own size, or says why not.
+/// Opens `tier` with rings of `ring_bytes`, or of the tier's own size. The error says why not.
 fn open_tier(root: &Path, tier: Tier, cpus: &[u16], target: Target, ring_bytes: Option<usize>) -> io::Result<Opened> {
     if tier != Tier::OwnSwitches && in_a_pid_namespace(root) {
-        // Processes outside have no pid in here: perf stamps them with 0, which
-        // is the idle task. Better not to name who took a CPU than to call it idle.
+        // Processes outside the namespace have no pid in it: perf stamps them with 0, which
+        // is the idle task. An unnamed thread on a CPU is better than one called idle.
         return Err(io::Error::new(
             io::ErrorKind::Unsupported,
             "the recorder runs in a pid namespace of its own, as in a container; record from the host",
@@ -123,8 +123,7 @@ fn open_tier(root: &Path, tier: Tier, cpus: &[u16], target: Target, ring_bytes: 
     }
 }
 
-/// Tries `tier` on one CPU without recording anything; the error says what is
-/// missing.
+/// Tries `tier` on one CPU without recording anything; the error says what is missing.
 pub fn probe(root: &Path, tier: Tier) -> io::Result<()> {
     let (own, cpus) = (Target::Spawned(Pid(std::process::id())), online_cpus(root)?);
     open_tier(root, tier, cpus.get(..1).unwrap_or_default(), own, Some(RING_BYTES_MIN)).map(drop)
@@ -177,7 +176,7 @@ fn open_own(root: &Path, cpus: &[u16], target: Target, ring_bytes: Option<usize>
     Ok(Opened { tier: Tier::OwnSwitches, rings, sample_type: SAMPLE_TYPE, missing, ..Opened::default() })
 }
 
-/// A ring per CPU with these events of the program's threads, and what they lack.
+/// A ring per CPU with these events of the program's threads, and sentences about what they lack.
 pub fn open_threads(
     root: &Path,
     cpus: &[u16],
@@ -190,7 +189,7 @@ pub fn open_threads(
         Target::Spawned(pid) => vec![pid.0],
         Target::Attached(pid) => tids_of(root, pid)?,
     };
-    // Not the last one: the recorder needs some for itself.
+    // Not down to the last descriptor: the recorder needs some for itself.
     if watched.len() > 1 && (watched.len() * cpus.len() * whats.len()) as u64 > open_files::room() {
         return Err(io::Error::from_raw_os_error(libc::EMFILE));
     }
@@ -211,8 +210,8 @@ pub fn open_threads(
     Ok((rings, missing))
 }
 
-/// Threads that were made while the others were being attached: those made by a
-/// thread that was watched already are inherited and come twice, which the
+/// Watches threads that were made while the others were being attached. Those made by
+/// a thread that was already watched are inherited and come twice, which the
 /// decoder folds.
 fn watch_new_threads(
     root: &Path,
@@ -240,7 +239,7 @@ fn watch_new_threads(
 }
 
 /// Opens all events of one CPU into one ring. `None`: the CPU went offline, or
-/// no thread of the scopes lives any more.
+/// no thread of the scopes is alive any more.
 fn open_ring(cpu: u16, whats: &[What], scopes: &[Scope], sample_type: u64, size: usize) -> io::Result<Option<CpuRing>> {
     let size = size.next_power_of_two().clamp(rustix::param::page_size(), 1 << 30);
     let mut opened: Option<CpuRing> = None;

@@ -1,5 +1,5 @@
-//! Where the kernel describes its tracepoints. Owns finding (or, for root,
-//! mounting for a moment, nowhere) tracefs and reading ids and formats from it; refuses
+//! The kernel's descriptions of its tracepoints. Owns finding tracefs (or, for root, mounting
+//! it for a moment, without a mount point) and reading ids and formats from it; refuses
 //! to interpret a format.
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -21,11 +21,11 @@ pub struct Description {
     pub format: String,
 }
 
-/// Reads the descriptions of `names`, tracepoints of the `sched` system, from
-/// the tracefs below `root`; mounts one without a name if there is none and the
-/// caller may. Names that this kernel does not have are left out.
+/// Reads the descriptions of `names`, tracepoints of the `sched` system, from the tracefs
+/// below `root`; if there is none and the caller may, mounts one without a mount point.
+/// Names that this kernel lacks are left out.
 pub fn describe(root: &Path, names: &[&str]) -> io::Result<Vec<Description>> {
-    // What is not mounted, or cannot be read, differs here from a tracepoint that this kernel lacks.
+    // A tracefs that is not mounted or not readable differs here from a tracepoint that this kernel lacks.
     let found = in_places(root, |place| read_all(&open_folder(CWD, place.join("events/sched"))?, names));
     let refusal = match found {
         Err(refusal) if root == Path::new("/") => refusal,
@@ -40,12 +40,12 @@ pub fn describe(root: &Path, names: &[&str]) -> io::Result<Vec<Description>> {
     }
 }
 
-/// Below `root`: the place where tracefs is mounted and readable.
+/// The place below `root` where tracefs is mounted and readable.
 pub fn readable_place(root: &Path) -> io::Result<PathBuf> {
     in_places(root, |place| fs::read(place.join("events/sched/sched_switch/id")).map(|_| place.to_owned()))
 }
 
-/// Reads from the first place that has it. Errors: why no place could be read.
+/// Reads from the first place that works. Errors: why no place could be read.
 fn in_places<T>(root: &Path, read: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
     let mut refusal = io::Error::new(io::ErrorKind::NotFound, "tracefs is not mounted");
     for place in PLACES {
@@ -78,9 +78,8 @@ fn open_folder(at: impl AsFd, path: impl rustix::path::Arg) -> io::Result<OwnedF
     Ok(openat(at, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// A tracefs that is mounted nowhere: there is a descriptor of it and no name, and it
-/// ends with the descriptor, however the recorder ends. Errors: a kernel before 5.2, or
-/// not permitted.
+/// A tracefs without a mount point: only this descriptor refers to it, and it ends with the
+/// descriptor, however the recorder ends. Errors: a kernel before 5.2, or not permitted.
 fn mount() -> io::Result<OwnedFd> {
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&context)?;
@@ -106,7 +105,7 @@ mod tests {
         let found = read_all(&open_folder(&mounted, "events/sched").unwrap(), &["sched_switch", "no_such"]).unwrap();
         assert_eq!((found.len(), found[0].name.as_str()), (1, "sched_switch"));
         assert!(found[0].id > 0 && found[0].format.contains("prev_comm"));
-        // Now as at any moment at which the recorder may be killed.
+        // The recorder may be killed at any moment, such as now.
         assert_eq!(mounts(), before);
     }
 }

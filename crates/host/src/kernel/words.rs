@@ -1,5 +1,5 @@
-//! The sentences about what a tier lacks: what cannot be seen, why, and what to
-//! run to change that. Owns the wording only.
+//! The sentences about what a tier lacks: what cannot be seen, why, and which
+//! command changes that. Owns the wording only.
 
 use rtscope_model::manifest::Tier;
 use std::io;
@@ -28,12 +28,12 @@ pub fn lacking(tier: Tier) -> &'static str {
 pub const WIDER: &str = "run rtscope as root, or let one group use it with the capability cap_perfmon (Linux 5.8 and later; \
     `rtscope doctor` shows the commands)";
 
-/// The commands that let one group see other processes and the kernel's own code. Whoever changes a file's group takes
-/// its capabilities away, so that comes first.
+/// The commands that let one group see other processes and the kernel's own code. Changing a file's group removes its
+/// capabilities, so that comes first.
 pub const GROUP_COMMANDS: &str = "P=\"$(command -v rtscope)\"; sudo groupadd -f rtscope && sudo chgrp rtscope \"$P\" && \
     sudo chmod 750 \"$P\" && sudo setcap cap_perfmon+ep \"$P\"; then sudo usermod -aG rtscope USER for each who may";
 
-/// How to get `tier`, which was refused with `error`: more rights do not help where there is too little of something.
+/// How to get `tier`, which was refused with `error`: more rights do not help if a resource is too small.
 pub fn remedy(tier: Tier, error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EMFILE) => {

@@ -1,14 +1,14 @@
 //! Sets of CPUs as the kernel writes them: lists (`0-3,8`) and masks
-//! (`ff,00000001`). Refuses what it cannot read whole, and numbers that no kernel
-//! has, so that `0-4294967295` costs nothing.
+//! (`ff,00000001`). Refuses what it cannot parse completely, and numbers that no
+//! kernel has, so that `0-4294967295` costs nothing.
 
-/// One more than the largest CPU number that is taken for one.
+/// One more than the largest accepted CPU number.
 pub const CPUS_MAX: u32 = 1 << 16;
 
-/// Numbers in one list, repetitions counted, before it is refused.
+/// Numbers accepted in one list, repetitions counted.
 const NUMBERS_MAX: usize = 4 * CPUS_MAX as usize;
 
-/// Why a text is no set of CPUs.
+/// Why a text is not a set of CPUs.
 #[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]
 pub enum BadList {
     /// A part that is neither a number nor a range.
@@ -68,7 +68,7 @@ pub fn parse_mask(text: &str) -> Result<Vec<u32>, BadList> {
     Ok(cpus)
 }
 
-/// `cpus`, which ascend, as the kernel would write them.
+/// Formats ascending `cpus` as the kernel would.
 pub fn show(cpus: &[u32]) -> String {
     let runs = cpus.chunk_by(|one, next| one.checked_add(1) == Some(*next));
     let parts: Vec<String> = runs
@@ -81,7 +81,7 @@ pub fn show(cpus: &[u32]) -> String {
     parts.join(",")
 }
 
-/// What a message quotes of a text that may be anything.
+/// The start of an arbitrary text, for a message.
 fn quoted(text: &str) -> String {
     text.chars().take(24).collect()
 }

@@ -1,5 +1,5 @@
-//! A small snapshot of the machine for the manifest. What it permits in detail
-//! is [`crate::machine::resources`]'.
+//! A small snapshot of the machine for the manifest. Its resources in detail
+//! are in [`crate::machine::resources`].
 
 pub mod cgroup;
 pub mod cpu_list;
@@ -11,7 +11,7 @@ pub mod taken;
 use crate::system::procfs::{self, Host, Process};
 use rtscope_model::manifest::Machine;
 
-/// What the machine looks like to process `pid`.
+/// The machine as process `pid` sees it.
 pub fn snapshot(host: &Host, pid: u32) -> Machine {
     let system = rustix::system::uname();
     let word = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();

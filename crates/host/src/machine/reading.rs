@@ -1,6 +1,6 @@
-//! Reading small files of the kernel so that each figure can be shown with what it
-//! came from: texts are handed out, and what was said where is remembered, as is
-//! what could not be read. Refuses to interpret them.
+//! Reads small kernel files so that each figure can be shown with its source:
+//! returns texts, and remembers which file gave which fact and which could not be
+//! read. Refuses to interpret them.
 
 use crate::system::procfs::Host;
 use rtscope_model::resources::Source;
@@ -10,7 +10,7 @@ use std::path::Path;
 /// Characters kept of a text.
 const TEXT_MAX: usize = 240;
 
-/// Notes kept; a tree of garbage has one for each of its files.
+/// Notes kept; a tree of garbage would give one for each of its files.
 const NOTES_MAX: usize = 40;
 
 /// What has been read so far.
@@ -27,8 +27,7 @@ impl<'h> Reading<'h> {
         Reading { host, sources: Vec::new(), notes: Vec::new(), notes_left_out: 0 }
     }
 
-    /// A file's text. One that is not there is nothing; one that cannot be read is
-    /// noted.
+    /// A file's text; `None` if it does not exist. One that cannot be read is also noted.
     pub fn text(&mut self, path: impl AsRef<Path>) -> Option<String> {
         let path = path.as_ref();
         match self.host.read(path) {
@@ -41,14 +40,14 @@ impl<'h> Reading<'h> {
         }
     }
 
-    /// A file's text, remembered as what said `what`.
+    /// A file's text, remembered as the source of `what`.
     pub fn source(&mut self, what: &str, path: impl AsRef<Path>) -> Option<String> {
         let text = self.text(&path)?;
         self.said(what, path, &text);
         Some(text)
     }
 
-    /// Remembers that `path` said `text`, once.
+    /// Remembers `path` with `text` as the source of `what`, once.
     pub fn said(&mut self, what: &str, path: impl AsRef<Path>, text: &str) {
         let text = text.trim();
         let mut kept: String = text.chars().take(TEXT_MAX).collect();
@@ -61,7 +60,7 @@ impl<'h> Reading<'h> {
         }
     }
 
-    /// Notes a sentence, once.
+    /// Adds a note, once.
     pub fn note(&mut self, note: String) {
         if self.notes.contains(&note) {
             return;
@@ -73,7 +72,7 @@ impl<'h> Reading<'h> {
         }
     }
 
-    /// What was read, and what is to be said about it.
+    /// The sources, and the notes.
     pub fn finish(mut self) -> (Vec<Source>, Vec<String>) {
         if self.notes_left_out > 0 {
             self.notes.push(format!("{} more things could not be read or do not fit together", self.notes_left_out));
@@ -82,7 +81,7 @@ impl<'h> Reading<'h> {
     }
 }
 
-/// What a message quotes of a file's text, which may be anything.
+/// The start of a file's text, which may be anything, for a message.
 pub fn quoted(text: &str) -> String {
     let text = text.trim();
     let short: String = text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();

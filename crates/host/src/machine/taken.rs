@@ -1,31 +1,31 @@
-//! How much of this machine's CPUs went to others while something ran. Owns reading
-//! the kernel's counters (10 ms steps); refuses to say whose the time was.
+//! How much of this machine's CPU time other programs used during an interval. Owns reading
+//! the kernel's counters (10 ms steps); refuses to say which programs used it.
 
 use crate::system::procfs::Host;
 use std::ops::{Add, Sub};
 
-/// Clock ticks of all CPUs together; every sum of them is one too.
+/// Clock ticks summed over all CPUs; differences are also `Ticks`.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ticks {
     /// All time, idle or not.
     pub all: u64,
-    /// Not idle, or taken by the host of this virtual machine.
+    /// Not idle, or stolen by the host of this virtual machine.
     pub busy: u64,
-    /// Of these, taken by that host.
+    /// Part of `busy`: stolen by that host.
     pub stolen: u64,
-    /// Of these, for interrupts, where this kernel does not charge them to processes.
+    /// Part of `busy`: for interrupts, if this kernel does not charge them to processes.
     pub interrupts: u64,
-    /// This process and those of its descendants that it (or its children) waited for.
+    /// Used by this process and those of its descendants that it (or its children) waited for.
     pub own: u64,
 }
 
 impl Ticks {
-    /// The counters now; `None` where this kernel does not show them.
+    /// Reads the counters; `None` if this kernel does not show them.
     pub fn now(host: &Host) -> Option<Ticks> {
         parse(&host.text("/proc/stat")?, &host.text("/proc/self/stat")?)
     }
 
-    /// The same of these CPUs only; `own` is what it is everywhere.
+    /// Like [`Ticks::now`], but for these CPUs only; `own` still covers all CPUs.
     pub fn on(host: &Host, cpus: &[u32]) -> Option<Ticks> {
         let text = host.text("/proc/stat")?;
         let own = own(&host.text("/proc/self/stat")?)?;
@@ -37,13 +37,13 @@ impl Ticks {
         (sum.all > 0).then_some(Ticks { own, ..sum })
     }
 
-    /// Share of all CPUs that others had, 0 to 1; `None` where no tick has passed.
+    /// Share of all CPU time that others used, 0 to 1; `None` if no tick has passed.
     pub fn others(&self) -> Option<f64> {
         // Running guests' time is counted as user time too.
         self.share(self.busy.saturating_sub(self.own))
     }
 
-    /// So many ticks as a share of all, 0 to 1; `None` where no tick has passed.
+    /// `ticks` as a share of all, 0 to 1; `None` if no tick has passed.
     pub fn share(&self, ticks: u64) -> Option<f64> {
         (self.all > 0).then(|| (ticks as f64 / self.all as f64).min(1.0))
     }
@@ -80,8 +80,8 @@ fn parse(cpus: &str, own_stat: &str) -> Option<Ticks> {
     Some(Ticks { own: own(own_stat)?, ..columns })
 }
 
-/// User, nice, system, idle, waiting for disks, interrupts (two kinds), stolen; then
-/// guests, whose time the first two hold already.
+/// Columns: user, nice, system, idle, waiting for disks, interrupts (two kinds), stolen; then
+/// guests, whose time the first two already include.
 fn columns_of(text: &str) -> Option<Ticks> {
     let columns: Vec<u64> = text.split_ascii_whitespace().map_while(|word| word.parse().ok()).take(8).collect();
     let sum = |columns: &[u64]| columns.iter().fold(0, |sum: u64, ticks| sum.saturating_add(*ticks));
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(before, Ticks { all: 1094, busy: 144, stolen: 7, interrupts: 7, own: 110 });
         let after = Ticks { all: 1294, busy: 264, stolen: 17, interrupts: 9, own: 210 };
         assert_eq!((after - before).others(), Some(0.1));
-        // More own time than busy time is a matter of rounding, no negative share.
+        // More own time than busy time is a rounding effect, not a negative share.
         assert_eq!((Ticks { own: 900, ..after } - before).others(), Some(0.0));
         assert_eq!((before - after).others(), None);
         assert_eq!(

@@ -1,5 +1,5 @@
-//! Giving up capabilities, by all threads together. Capabilities belong to threads, so each has
-//! to give up its own: a signal brings every one of them to it, as the C library does for user
+//! Drops capabilities in all threads together. Capabilities belong to threads, so each thread has
+//! to drop its own: a signal makes every one of them do so, as the C library does for user
 //! ids. Owns that no thread keeps more than the rest; refuses to say when.
 
 use rustix::io::Errno;
@@ -15,29 +15,29 @@ const ROUNDS_MAX: usize = 16;
 /// A thread that has not answered by then is in a system call that no signal ends.
 const ANSWER: Duration = Duration::from_secs(2);
 const CAPABILITY_MAX: u32 = 63;
-/// What threads of the recorder that keep to a schedule ask for later.
+/// What the recorder's scheduled threads ask for later.
 const NICE_LIMIT: u64 = 30;
 const REALTIME_LIMIT: u64 = 1;
 
-/// What threads keep while they answer, and how many have.
+/// Capabilities that threads keep while they answer, and how many have answered.
 static KEEP: AtomicU64 = AtomicU64::new(0);
 static ANSWERED: AtomicU32 = AtomicU32::new(0);
 static GIVING_UP: Mutex<()> = Mutex::new(());
 
-/// Whether there is anything to give up.
+/// Whether there is anything to drop.
 pub fn any() -> bool {
     rustix::thread::capabilities(None).is_ok_and(|sets| !(sets.permitted | sets.inheritable).is_empty())
 }
 
-/// Every thread of this process gives up all capabilities but those of `keep`, for good: no
-/// program that it starts gets them back. What may change how threads are scheduled stays
-/// where the limits for that cannot be raised instead (root without `CAP_SYS_RESOURCE`).
+/// Drops all capabilities but those of `keep` in every thread of this process, for good: no
+/// program that it starts gets them back. Those that allow changes to threads' scheduling are
+/// kept if the limits for it cannot be raised instead (root without `CAP_SYS_RESOURCE`).
 ///
 /// # Errors
-/// A thread kept more: what the recorder does then must not be done.
+/// A thread kept more: the recorder must not continue as planned.
 pub fn give_up(keep: CapabilitySet) -> io::Result<()> {
     let _one = GIVING_UP.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    // Threads that copy what is overwritten go before others still.
+    // Threads that copy data before it is overwritten must still be able to run before others.
     let mine = |limit| rustix::process::Rlimit { current: Some(limit), maximum: Some(limit) };
     let limits = [(Resource::Nice, NICE_LIMIT), (Resource::Rtprio, REALTIME_LIMIT)];
     let may = limits.map(|(what, limit)| rustix::process::setrlimit(what, mine(limit)).is_ok());
@@ -62,7 +62,7 @@ fn threads_with_more(keep: CapabilitySet) -> io::Result<Vec<libc::pid_t>> {
     let mut more = Vec::new();
     for entry in std::fs::read_dir("/proc/self/task")?.flatten() {
         let Some(tid) = entry.file_name().to_str().and_then(|name| name.parse::<libc::pid_t>().ok()) else { continue };
-        // One that has ended meanwhile has none.
+        // A thread that has ended meanwhile has none.
         let Ok(status) = std::fs::read_to_string(entry.path().join("status")) else { continue };
         let has = ["CapPrm:", "CapEff:", "CapInh:", "CapAmb:"].iter().any(|set| {
             let line = status.lines().find_map(|line| line.strip_prefix(set));
@@ -87,7 +87,7 @@ fn ask(tids: &[libc::pid_t], signal: libc::c_int) {
     }
 }
 
-/// The handler, as long as threads are asked.
+/// The signal handler, installed while threads are asked.
 struct Handler {
     signal: libc::c_int,
     before: libc::sigaction,
@@ -112,7 +112,7 @@ impl Handler {
 
 impl Drop for Handler {
     fn drop(&mut self) {
-        // SAFETY: puts back what was there.
+        // SAFETY: restores the previous handler.
         unsafe { libc::sigaction(self.signal, &raw const self.before, std::ptr::null_mut()) };
     }
 }
@@ -126,8 +126,8 @@ extern "C" fn on_signal(_signal: libc::c_int) {
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// What one thread does: system calls about itself only. What is refused was not there to be
-/// given up; [`threads_with_more`] looks at the outcome.
+/// Drops the capabilities of one thread, by system calls about itself only. A refused call means
+/// that there was nothing to drop; [`threads_with_more`] checks the result.
 pub fn give_up_here(keep: u64) {
     let keep = CapabilitySet::from_bits_retain(keep);
     for capability in 0..=CAPABILITY_MAX {

@@ -1,6 +1,6 @@
-//! What the recorder may do, and giving it up: as root it needs much to begin with, and
-//! nothing once its sources are open. Owns that all threads give up together. Refuses to
-//! change whose process it is: files of a capture belong to whoever recorded.
+//! The recorder's privileges, and dropping them: as root it needs many at the start, and
+//! none once its sources are open. Owns that all threads drop them together. Refuses to
+//! change the process's user: files of a capture belong to the user that recorded.
 
 pub(crate) mod drop;
 pub(crate) mod opener;
@@ -13,11 +13,11 @@ use crate::target::Process;
 use rustix::thread::CapabilitySet;
 use std::io;
 
-/// This machine. Whoever has privileges has an opener that keeps what opening takes. Call it before anything else is
-/// started or opened, so that the opener has nothing else open.
+/// This machine. A process with privileges gets an opener that keeps what opening needs. Call it before anything else
+/// is started or opened, so that the opener has nothing else open.
 ///
 /// # Errors
-/// No process or socket to be had.
+/// No process or socket could be made.
 pub fn host() -> Result<Host, NoOpener> {
     if any() { Ok(Host::with(server::start().map_err(NoOpener)?)) } else { Ok(Host::default()) }
 }
@@ -27,13 +27,13 @@ pub fn host() -> Result<Host, NoOpener> {
 #[error("cannot start the process that opens files for rtscope ({0})")]
 pub struct NoOpener(#[source] pub io::Error);
 
-/// Why privileges are kept.
+/// Why privileges were kept.
 #[derive(Debug, thiserror::Error)]
 #[error("privileges are kept: they could not be given up ({0})")]
 pub struct Kept(#[source] pub io::Error);
 
-/// All is open that takes privileges: from now on the opener has what may still be needed of process `pid` and its
-/// family, and the rest of this process has none.
+/// Drops this process's privileges after everything that needs them is open: from now on only the opener has what
+/// process `pid` and its family may still require.
 ///
 /// # Errors
 /// The process has ended; or see [`give_up`].

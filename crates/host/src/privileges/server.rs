@@ -1,8 +1,7 @@
-//! The one part of a recording that keeps what opening takes: a small process that is forked
-//! before anything hostile is looked at, and hands over descriptors that are checked as
-//! [`open_target`] checks them, never contents. Owns whom it opens something of: the program
-//! that is recorded, what that started, and what writes into the capture. Refuses everybody
-//! else's files, every write, and to outlive the recorder.
+//! The opener, the only part of a recording that keeps the privileges to open files: a small process that is
+//! forked before anything hostile is looked at, and passes descriptors that are checked as [`open_target`]
+//! checks them, never contents. Owns for which processes it opens files: the recorded program, what that
+//! started, and what writes into the capture. Refuses all other files, every write, and to outlive the recorder.
 
 use super::drop::give_up;
 use super::opener::{Answer, Ask, Identity, Opener, Question, Refused, Socket};
@@ -21,14 +20,14 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A file on a server that does not answer may hold the opener up so long.
+/// Longest delay by a file on a server that does not answer.
 const ANSWER_MAX: Duration = Duration::from_secs(4);
-/// Parents that are asked for on the way up to the program.
+/// Parents checked on the way up to the program.
 const GENERATIONS_MAX: usize = 64;
-/// Links of a process that are given at once.
+/// Links of a process in one answer.
 const LINKS_MAX: usize = 1000;
 
-/// What it keeps: reading processes of other users, their `map_files`, their files; the
+/// The kept capabilities: reading processes of other users, their `map_files`, their files; the
 /// kernel's events and the names of its functions; passing SIGTERM on to the program.
 pub fn kept() -> CapabilitySet {
     CapabilitySet::SYS_PTRACE
@@ -39,8 +38,8 @@ pub fn kept() -> CapabilitySet {
         | CapabilitySet::KILL
 }
 
-/// Forks it. Call this before there are other threads and before anything is looked at.
-/// Errors: no process or socket to be had.
+/// Forks the opener. Call this before there are other threads and before anything is looked at.
+/// Errors: no process or socket could be made.
 pub fn start() -> io::Result<Opener> {
     let (own, its) = messages::pair()?;
     let timeout = Some(ANSWER_MAX);
@@ -60,8 +59,8 @@ pub fn start() -> io::Result<Opener> {
     Ok(Opener::new(Socket::Own(own), Some(pid)))
 }
 
-/// Runs `work` in a sandbox that may ask for what `process` names, and have it stopped; without a
-/// process, for files by their names. Descriptors of `keep` are kept.
+/// Runs `work` in a sandbox that may request files that `process` refers to, and stop it; with
+/// `None`, files by name. Descriptors in `keep` stay open.
 pub(crate) fn in_sandbox<T: Serialize + DeserializeOwned>(
     limits: &Limits,
     process: Option<&Process>,
@@ -74,7 +73,7 @@ pub(crate) fn in_sandbox<T: Serialize + DeserializeOwned>(
     sandbox::run_served(limits, &keep, &mut serve, work)
 }
 
-/// The child: answers until the recorder is gone.
+/// The child's loop: answers until the recorder is gone.
 fn serve(socket: &OwnedFd, recorder: u32) -> io::Result<()> {
     sandbox::ignore_the_terminals_signals();
     sandbox::close_others(&[socket.as_raw_fd()])?;
@@ -88,19 +87,19 @@ fn serve(socket: &OwnedFd, recorder: u32) -> io::Result<()> {
     }
 }
 
-/// Whose things are opened.
+/// The processes that may be asked about.
 enum Whom {
-    /// Of processes that were named, of what they started, of what the recorder started, and of what
-    /// has a file of the capture open or mapped; and files of the capture.
+    /// Named processes, their descendants, the recorder's descendants, and processes that have
+    /// a file of the capture open or mapped; also files of the capture.
     Family { recorder: u32, capture: Option<(OwnedFd, PathBuf)> },
-    /// Of the one process that is known, which may be stopped; of none, files by their names.
+    /// The one known process, which may be stopped; if there is none, files by name.
     One,
 }
 
 struct Server {
     host: Host,
     whom: Whom,
-    /// By number: those that were asked about and may be.
+    /// Accepted processes by number.
     known: HashMap<u32, Process>,
     stop: Option<Stop>,
 }
@@ -127,7 +126,7 @@ impl Server {
         (bytes.unwrap_or_else(too_long), descriptor)
     }
 
-    /// The process that is asked about, if it is the recorder's business.
+    /// The process of a request, if the recorder may ask about it.
     fn process(&mut self, (pid, start_ticks): Identity, ask: &Ask) -> Result<Process, Refused> {
         let gone = || errno(libc::ESRCH);
         if let Some(known) = self.known.get(&pid).filter(|known| known.check().is_ok()) {
@@ -156,7 +155,7 @@ impl Server {
     }
 
     /// Whether a process has a file of the capture open or mapped: one that left its family, as
-    /// daemons do. Who asks for descriptors asks it of every process of the machine, and for those in the capture.
+    /// daemons do. A request for descriptors comes for every process of the machine, to find those.
     fn writes_into_capture(&self, process: &Process, ask: &Ask) -> bool {
         let Whom::Family { capture: Some((_, path)), .. } = &self.whom else { return false };
         let mapped = || {
@@ -167,7 +166,7 @@ impl Server {
             || (!matches!(ask, Ask::Descriptors) && mapped())
     }
 
-    /// What is of no process.
+    /// Opens something that belongs to no process.
     fn open_own(&mut self, ask: &Ask, along: Option<OwnedFd>) -> Result<Given, Refused> {
         let Whom::Family { capture, .. } = &mut self.whom else { return Err(forbidden()) };
         match (ask, along, &capture) {
@@ -203,7 +202,7 @@ impl Server {
             }
             Ask::Stop(most) if matches!(self.whom, Whom::One) => {
                 let stop = Stop::begin(&self.host, process.pid(), *most)?;
-                // Stopped by its number: what stands still now must be it.
+                // It was stopped by number: the stopped process must be the right one.
                 process.check()?;
                 self.stop = Some(stop);
                 DONE
@@ -214,10 +213,10 @@ impl Server {
     }
 }
 
-/// What an answer gives, with the descriptor that comes along.
+/// An answer's value, and the descriptor that comes with it.
 type Given = (Value, Option<OwnedFd>);
 
-/// It was done; no value goes with that.
+/// Success without a value.
 const DONE: Given = (Value::Null, None);
 
 fn opened(descriptor: impl Into<OwnedFd>) -> Given {
@@ -236,7 +235,7 @@ fn forbidden() -> Refused {
     errno(libc::EPERM)
 }
 
-/// Whether a name leads to a file of the kernel's in `/proc/PID` itself, for reading.
+/// Whether a name is that of a kernel file in `/proc/PID` itself, for reading.
 fn is_plain(name: &str) -> bool {
     let path = Path::new(name);
     let below = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));

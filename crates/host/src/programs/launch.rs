@@ -1,6 +1,6 @@
-//! Becoming another program so that nothing of this one stays: the mask that was
-//! asked for, the environment, and the signals and standard streams as they were
-//! before Rust's own start-up changed them. Refuses to decide what is set.
+//! Replaces this process by another program without a trace of this one: with the
+//! requested mask, the environment, and the signals and standard streams as they
+//! were before Rust's own start-up changed them. Refuses to decide what is set.
 
 use crate::programs::spawn::{Image, SpawnError, exec_error, find_program, is_binary, no_command};
 use rustix::process::{Pid, Signal};
@@ -8,8 +8,8 @@ use std::ffi::OsString;
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// What this process was started with, seen before Rust ignored SIGPIPE and opened
-/// /dev/null in the place of closed standard streams: [`IGNORED`], and a bit for each
+/// The state at this process's start, seen before Rust ignored SIGPIPE and opened
+/// /dev/null in place of closed standard streams: [`IGNORED`], and a bit for each
 /// closed stream.
 static BEFORE: AtomicU8 = AtomicU8::new(0);
 const IGNORED: u8 = 1 << 7;
@@ -20,7 +20,7 @@ static LOOK: extern "C" fn() = look;
 
 extern "C" fn look() {
     // SAFETY: runs once before main in the only thread; sigaction only reads into a
-    // structure of this frame, for which zero is valid, and fcntl only asks.
+    // structure of this frame, for which zero is valid, and fcntl only queries.
     let seen = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         let known = libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut action) == 0;
@@ -31,14 +31,14 @@ extern "C" fn look() {
     BEFORE.store(seen, Ordering::Relaxed);
 }
 
-/// Puts back what Rust's start-up changed.
+/// Restores what Rust's start-up changed.
 fn restore() {
     let before = BEFORE.load(Ordering::Relaxed);
     if before & IGNORED == 0 {
         crate::programs::signals::restore_default(libc::SIGPIPE);
     }
     for stream in (0..3).filter(|stream| before & 1 << stream != 0) {
-        // SAFETY: the number is that of a stream which Rust opened at its start and
+        // SAFETY: this is the number of a stream which Rust opened at its start and
         // which nothing here owns.
         unsafe { libc::close(stream) };
     }
@@ -61,17 +61,17 @@ impl Mask {
         Mask(mask)
     }
 
-    /// Confines the calling thread to it. Async-signal-safe: for use after fork.
+    /// Confines the calling thread to these CPUs. Async-signal-safe: for use after fork.
     pub(crate) fn apply(&self) -> io::Result<()> {
-        // SAFETY: the kernel reads so many bytes as the mask has; its layout is that of
+        // SAFETY: the kernel reads as many bytes as the mask has; its layout is that of
         // cpu_set_t on every 64-bit machine, whatever its length.
         let done = unsafe { libc::sched_setaffinity(0, self.0.len() * 8, self.0.as_ptr().cast()) };
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 }
 
-/// Makes a child die with the thread of `parent` that made it. For use between fork and exec: makes two system calls and
-/// does nothing else. Errors: `parent` is gone already.
+/// Makes a child die with the thread of `parent` that made it. For use between fork and exec: makes two system calls
+/// and does nothing else. Errors: `parent` is already gone.
 pub(crate) fn die_with(parent: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
@@ -82,7 +82,7 @@ pub fn confine(cpus: &[u32]) -> io::Result<()> {
     Mask::of(cpus).apply()
 }
 
-/// Whether this process may choose where its memory lies; where it may not, as in many
+/// Whether this process may set a NUMA policy; if not, as in many
 /// containers, a program with `--numa` does not start.
 pub fn may_use_numa() -> bool {
     let none = std::ptr::null_mut::<libc::c_void>();
@@ -90,7 +90,7 @@ pub fn may_use_numa() -> bool {
     unsafe { libc::syscall(libc::SYS_get_mempolicy, none, none, 0, none, 0) == 0 }
 }
 
-/// Becomes the program; returns only where that fails.
+/// Replaces this process by the program; returns only if that fails.
 pub fn become_program(argv: &[OsString], set: &[(&str, String)]) -> SpawnError {
     let Some(first) = argv.first() else {
         return no_command();
@@ -101,13 +101,13 @@ pub fn become_program(argv: &[OsString], set: &[(&str, String)]) -> SpawnError {
         return failed(&io::Error::new(io::ErrorKind::InvalidInput, "an argument or a variable holds a NUL"));
     };
     restore();
-    // What is no text would make nonsense of a shell.
+    // A shell would try to run a binary as a script.
     let error = if path.is_some_and(|path| is_binary(&path)) {
         image.exec().err().unwrap_or_else(|| io::Error::other("exec returned"))
     } else {
         image.exec_like_a_shell()
     };
-    // Undoes `restore` as far as words about a failed exec need it.
+    // Undoes `restore` as far as the message about a failed exec needs it.
     // SAFETY: signal(2) with SIG_IGN touches no memory of ours.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     failed(&error)
@@ -121,7 +121,7 @@ mod tests {
     fn a_thread_is_confined_and_never_to_nothing() {
         let allowed = crate::machine::resources::of(&crate::system::procfs::Host::default(), None).cpus_allowed;
         let last = *allowed.last().unwrap();
-        // The mask is the thread's: other tests keep theirs.
+        // The mask belongs to the thread: other tests keep theirs.
         std::thread::spawn(move || {
             confine(&[last]).unwrap();
             let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();

@@ -1,4 +1,4 @@
-//! Programs of the user's own: starting and holding them, asking them what they take, trials,
+//! The user's programs: starting and holding them, probing which flags they accept, trials,
 //! signals, the terminal. Refuses to record them.
 
 pub mod launch;

@@ -1,10 +1,9 @@
-//! Whether a program's runtime takes its flags: the program is started, watched until it has
-//! a second thread or is gone, and ended with everything that it started. Owns that nothing
-//! of it is left; refuses to know what its last words mean.
+//! Whether a program's runtime accepts its flags: the program is started, watched until it has
+//! a second thread or has ended, and killed with everything that it started. Owns that nothing
+//! of it is left; refuses to interpret its error output.
 //!
-//! GHC's runtime reads its flags first and makes threads then, its ticker's at the latest,
-//! before it calls `main`: a second thread says that the flags were taken, and comes within
-//! milliseconds.
+//! GHC's runtime first parses its flags and then makes threads, its ticker's at the latest, before it
+//! calls `main`: a second thread means that the flags were accepted, and comes within milliseconds.
 
 use crate::programs::spawn::{SpawnError, exec_error, no_command};
 use crate::{launch, signals};
@@ -17,35 +16,35 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Bytes of its last words, at most.
+/// Most bytes kept of its standard error.
 const WORDS_MAX: usize = 16 << 10;
-/// Short, so that little of the program itself runs: with 0.5 ms a quarter of all starts came as
-/// far as the first line of `main`, with this one in forty.
+/// Short, so that little of the program itself runs: with 0.5 ms a quarter of all starts reached
+/// the first line of `main`, with this one in forty.
 const POLL: Duration = Duration::from_micros(50);
 
-/// What to start. Its input is empty, what it says on standard output is dropped.
+/// What to start. Its standard input is empty, its standard output is dropped.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
     /// Program and arguments.
     pub argv: Vec<OsString>,
-    /// Variables to set in the place of its own of that name.
+    /// Variables to set; they replace inherited ones of these names.
     pub set: Vec<(String, String)>,
     /// CPUs to confine it to; `None`: those of this process.
     pub cpus: Option<Vec<u32>>,
-    /// How long it may run without a second thread: then it is taken to be well.
+    /// How long it may run without a second thread before it counts as running well.
     pub patience: Duration,
 }
 
-/// What was seen.
+/// The result of a probe.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub enum Seen {
-    /// It runs, or it has ended well.
+    /// It runs, or it has ended successfully.
     Runs,
     /// It ended, with an error or by a signal, before it had a second thread.
     Ended {
         /// `exit status 1`, `signal 6`.
         how: String,
-        /// What it said on standard error, at most 16 KiB.
+        /// Its standard error, at most 16 KiB.
         said: String,
     },
 }
@@ -55,7 +54,7 @@ pub enum Seen {
 /// # Errors
 /// It cannot be started, or not on these CPUs.
 pub fn probe(start: &Start) -> Result<Seen, SpawnError> {
-    // A thread of its own: the mask is inherited from it, and the program dies with it.
+    // A thread of its own: the program inherits its mask and dies with it.
     std::thread::scope(|scope| {
         let done = std::thread::Builder::new().name("probe".into()).spawn_scoped(scope, || watch(start))?;
         done.join().unwrap_or_else(|_| Err(SpawnError::Own(io::Error::other("the probing thread failed"))))
@@ -105,8 +104,8 @@ struct Running {
 }
 
 impl Running {
-    /// `Some`: it has ended, and how where that was not well. It is not reaped, so that its
-    /// number stays its group's.
+    /// `Some`: it has ended; the inner value says how, if not successfully. It is not reaped, so that
+    /// its number stays its group's.
     fn ended(&self) -> io::Result<Option<Option<String>>> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(Pid::from_child(&self.child)), options)?;
@@ -117,12 +116,12 @@ impl Running {
         std::fs::read_dir(format!("/proc/{}/task", self.child.id())).map_or(0, Iterator::count)
     }
 
-    /// What is in the pipe: who else holds it is not waited for.
+    /// What is in the pipe, without waiting for other processes that hold it open.
     fn words(&mut self) -> String {
         let Some(pipe) = self.child.stderr.take() else { return String::new() };
         let mut bytes = Vec::new();
         if rustix::fs::fcntl_setfl(pipe.as_fd(), OFlags::NONBLOCK).is_ok() {
-            // Ends with an error where others hold it; what came before is there.
+            // Ends with an error if others hold it open; what came before is there.
             let _ = pipe.take(WORDS_MAX as u64).read_to_end(&mut bytes);
         }
         String::from_utf8_lossy(&bytes).into_owned()
@@ -140,7 +139,7 @@ fn how(status: &WaitIdStatus) -> Option<String> {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Fails where all of them are gone.
+        // Fails if all of them are gone.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
     }
@@ -188,7 +187,7 @@ mod tests {
         gone(std::fs::read_to_string(note).unwrap().trim());
     }
 
-    /// Killed, and reaped by whoever takes orphans: until then it is a zombie.
+    /// It was killed, and reaped by the process that adopts orphans: until then it is a zombie.
     fn gone(pid: &str) {
         let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let over = || state().is_empty() || state().contains(") Z ");
@@ -212,7 +211,7 @@ mod tests {
         assert!(began.elapsed() < start.patience, "the second thread was not seen");
     }
 
-    /// For the test above; nothing where it is not asked for.
+    /// For the test above; does nothing unless it is asked for.
     #[test]
     fn sleeps() {
         if std::env::var_os("RTSCOPE_SLEEPS").is_some() {

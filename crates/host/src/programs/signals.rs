@@ -1,8 +1,8 @@
 //! The recorder's own signals. It must outlive the terminal's SIGINT and
 //! SIGQUIT (the terminal sends them to the program as well) and pass on
-//! SIGTERM and SIGHUP. Handlers, not "ignore": an ignored signal would stay
-//! ignored in the program after exec. A signal that was ignored when the
-//! recorder started stays so (`nohup`).
+//! SIGTERM and SIGHUP. It installs handlers instead of ignoring signals: an
+//! ignored signal would stay ignored in the program after exec. A signal that
+//! was ignored when the recorder started stays so (`nohup`).
 
 use crate::system::procfs::Host;
 use crate::target::Process;
@@ -15,12 +15,12 @@ static WAKE: AtomicI32 = AtomicI32::new(-1);
 
 const CAUGHT: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
-/// Installed handlers; dropping them restores what was there.
+/// Installed handlers; dropping them restores the previous ones.
 #[derive(Debug)]
 pub struct Signals {
     read: OwnedFd,
     _write: OwnedFd,
-    /// What a forked child has to set back before exec.
+    /// Signals that a forked child has to reset before exec.
     pub installed: Vec<i32>,
 }
 
@@ -47,17 +47,17 @@ impl Signals {
         Ok(Signals { read, _write: write, installed })
     }
 
-    /// Readable when a signal came.
+    /// Becomes readable when a signal has arrived.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.read.as_fd()
     }
 
-    /// Whether one came that was not taken yet.
+    /// Whether a signal is waiting to be taken.
     pub fn came(&self) -> bool {
         crate::system::ready::is_ready(&self.read)
     }
 
-    /// Signals that came since the last call.
+    /// Signals that arrived since the last call.
     pub fn take(&self) -> Vec<i32> {
         let mut buffer = [0; 64];
         match rustix::io::read(&self.read, &mut buffer) {
@@ -91,8 +91,7 @@ fn catch(signal: i32) -> bool {
     }
 }
 
-/// Passes a signal on to a program that was started: those that the terminal does not send it by
-/// itself.
+/// Passes a signal on to a started program, if the terminal does not send it there itself.
 pub fn pass_on(host: &Host, pid: u32, signal: i32) {
     use rustix::process::{Pid, Signal, kill_process};
     if !matches!(signal, libc::SIGTERM | libc::SIGHUP) {
@@ -108,7 +107,7 @@ pub fn pass_on(host: &Host, pid: u32, signal: i32) {
     }
 }
 
-/// Sets a signal back to its default. Async-signal-safe: for use after fork.
+/// Resets a signal to its default. Async-signal-safe: for use after fork.
 pub fn restore_default(signal: i32) {
     // SAFETY: signal(2) with SIG_DFL touches no memory of ours.
     unsafe {

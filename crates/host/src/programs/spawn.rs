@@ -1,5 +1,5 @@
-//! Starting the program so that nothing of it is missed: it is forked, held
-//! before exec until every source is attached, then released. Owns the words
+//! Starts the program so that nothing of it is missed: it is forked, held
+//! before exec until every source is attached, then released. Owns the messages
 //! for a failed exec. The program keeps the recorder's standard streams, gets
 //! no parent-death signal, no tracer, no pipe: when the recorder dies it runs on.
 
@@ -28,7 +28,7 @@ pub enum SpawnError {
         /// Exit status that a shell would give: 127 not found, 126 otherwise.
         status: u8,
     },
-    /// The recorder itself failed before.
+    /// The recorder itself failed before that.
     #[error("no process could be started: {0}")]
     Own(#[from] io::Error),
 }
@@ -38,13 +38,13 @@ pub enum SpawnError {
 pub struct Start {
     /// Program and arguments.
     pub argv: Vec<OsString>,
-    /// Where the program is, if it was found.
+    /// The program's path, if it was found.
     pub path: Option<PathBuf>,
-    /// Variables to set in the place of its own of that name.
+    /// Variables to set; they replace inherited ones of these names.
     pub set: Vec<(&'static str, OsString)>,
-    /// Descriptors that the program shall inherit.
+    /// Descriptors that the program inherits.
     pub inherit: Vec<RawFd>,
-    /// Signals to set back to their default in the program.
+    /// Signals to reset to their default in the program.
     pub default_signals: Vec<i32>,
 }
 
@@ -58,7 +58,7 @@ pub struct Held {
     spawner: JoinHandle<io::Result<Child>>,
 }
 
-/// Forks; the child waits until [`Held::release`], or runs on at once when the
+/// Forks; the child waits until [`Held::release`], or continues at once if the
 /// recorder dies.
 pub fn hold(start: Start) -> Result<Held, SpawnError> {
     let (program, arguments) = start.argv.split_first().ok_or_else(no_command)?;
@@ -86,12 +86,12 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
             }
         }
         if let Some(files) = files {
-            // Refused only where the limit is that already.
+            // Fails only if the limit already has this value.
             let _ = setrlimit(Resource::Nofile, files);
         }
         pid_write.write_all(&std::process::id().to_ne_bytes())?;
         let mut go = [0];
-        // The recorder's death closes the pipe: then go on without it.
+        // The recorder's death closes the pipe: then continue without it.
         let _ = go_read.read(&mut go);
         image.as_ref().map_or(Ok(()), Image::exec)
     };
@@ -123,8 +123,8 @@ pub fn find_program(name: &OsStr) -> Option<PathBuf> {
     })
 }
 
-/// Whether a file is no script. What the kernel does not know how to run is else
-/// given to a shell, which makes nonsense of a binary for another machine.
+/// Whether a file is not a script. Otherwise a file that the kernel cannot run is given
+/// to a shell, which would run a binary for another machine as a script.
 pub(crate) fn is_binary(path: &Path) -> bool {
     let mut head = [0; 256];
     let count = File::open(path).and_then(|mut file| file.read(&mut head)).unwrap_or(0);
@@ -135,7 +135,7 @@ pub(crate) fn is_binary(path: &Path) -> bool {
 /// The arguments of `execve`, made before the fork.
 pub(crate) struct Image {
     path: CString,
-    /// Keep alive what the pointers lead to.
+    /// Keeps the targets of the pointers alive.
     _words: Vec<CString>,
     argv: Vec<*const libc::c_char>,
     envp: Vec<*const libc::c_char>,
@@ -148,8 +148,8 @@ unsafe impl Send for Image {}
 unsafe impl Sync for Image {}
 
 impl Image {
-    /// The own environment with the variables of `set` in the place of its own of that name.
-    /// `None` where a word holds a NUL: then the usual way gives the error.
+    /// Own environment, with the variables of `set` replacing those of these names.
+    /// `None` if a word contains a NUL: then the usual way gives the error.
     pub(crate) fn new(path: &Path, argv: &[OsString], set: &[(&str, impl AsRef<OsStr>)]) -> Option<Image> {
         let text = |word: &OsStr| CString::new(word.as_bytes()).ok();
         let arguments = argv.iter().map(|word| text(word)).collect::<Option<Vec<_>>>()?;
@@ -164,7 +164,7 @@ impl Image {
         Some(Image { path: text(path.as_os_str())?, _words: words, argv, envp })
     }
 
-    /// Becomes the program, or says why not.
+    /// Becomes the program, or returns the error.
     pub(crate) fn exec(&self) -> io::Result<()> {
         // SAFETY: the path is a C string, both lists end with a null pointer and
         // all their words live in `self`.
@@ -172,8 +172,8 @@ impl Image {
         Err(io::Error::last_os_error())
     }
 
-    /// The same through PATH, and a file that the kernel cannot run through a shell:
-    /// what shells and `env` do.
+    /// Like [`Image::exec`], but through PATH, and with a shell for a file that the kernel cannot
+    /// run: what shells and `env` do.
     pub(crate) fn exec_like_a_shell(&self) -> io::Error {
         // SAFETY: as above.
         unsafe { libc::execvpe(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr()) };

@@ -1,6 +1,6 @@
-//! Logs in a capture that programs go on writing after there is no more room for them. Owns what becomes of them: what
-//! came until then is kept, and what comes later is given back to the disk (a hole is punched), so that a program finds
-//! its file as it left it, sees no error, and fills no disk. Refuses files outside the capture.
+//! Logs in a capture that programs continue to write after its room is used up. Owns their truncation: what
+//! was written until then is kept, and what comes later is given back to the disk (a hole is punched), so that a
+//! program finds its file as it left it, sees no error, and fills no disk. Refuses files outside the capture.
 
 use crate::capture::folder::Folder;
 use crate::system::worker::{Shared, Worker};
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What may come of all logs between two looks.
+/// Growth of all logs allowed between two checks.
 const GROWTH: u64 = 1 << 20;
 /// At least a block of any file system.
 const BLOCK: u64 = 1 << 16;
@@ -22,7 +22,7 @@ struct Log {
     folder: Folder,
     name: String,
     file: File,
-    /// Its bytes until then.
+    /// Its size when it was cut.
     kept: u64,
     size: u64,
 }
@@ -35,7 +35,7 @@ pub(super) struct Logs {
 }
 
 impl Logs {
-    /// Gives back what came since the last time, and says after which time to come back.
+    /// Gives back what was written since the last call, and returns the time until the next.
     fn punch(&mut self) -> u64 {
         let mut grown = 0;
         for log in &mut self.logs {
@@ -44,7 +44,7 @@ impl Logs {
                 continue;
             }
             grown += size - log.size;
-            // From the start of a block: one that is punched in two parts stays.
+            // From the start of a block: a block that is punched in two parts stays allocated.
             let from = (log.size / BLOCK * BLOCK).max(log.kept);
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             match fallocate(&log.file, flags, from, size - from) {
@@ -58,11 +58,11 @@ impl Logs {
     }
 }
 
-/// Cuts logs on a thread of its own: the end of a recording takes its time.
+/// Cuts logs on a thread of its own: the end of a recording takes a while.
 pub(super) type Cut = Worker<Logs>;
 
 impl Cut {
-    /// None yet. Errors: no thread to be had.
+    /// Starts without logs. Errors: no thread could be made.
     pub(super) fn start() -> io::Result<Cut> {
         let shared = Shared::new(Logs::default())?;
         let work = |logs: &Shared<Logs>| {
@@ -74,8 +74,8 @@ impl Cut {
         Worker::run(shared, "cut", || {}, work)
     }
 
-    /// Cuts the log `path` of the capture `folder` at its present end, or (`whole`) at its start. False: it is none of
-    /// the capture's, or is cut already.
+    /// Cuts the log `path` of the capture `folder` at its present end, or (`whole`) at its start. False: it is not in
+    /// the capture, or is already cut.
     pub(super) fn add(&self, folder: &Folder, path: &Path, whole: bool) -> bool {
         let mut cut = self.lock();
         if cut.logs.iter().any(|log| log.path == path) {
@@ -92,12 +92,12 @@ impl Cut {
         self.lock().logs.is_empty()
     }
 
-    /// Why nothing can be given back, if that is so.
+    /// Why nothing could be given back, if that failed.
     pub(super) fn failed(&self) -> Option<io::Error> {
         self.lock().failed.take()
     }
 
-    /// The programs have ended: the files are what was kept of them.
+    /// Truncates the files to what was kept, after the programs have ended.
     pub(super) fn finish(mut self) {
         self.end();
         let mut cut = self.lock();
@@ -111,7 +111,7 @@ impl Cut {
     }
 }
 
-/// A log of the capture, open to write, and the folder in which it has a name.
+/// A log of the capture, open for writing, and the folder that has its name.
 fn own_log(capture: &Folder, path: &Path) -> Option<(Folder, String, File)> {
     let inside = path.strip_prefix(capture.path()).ok()?;
     let folder = match inside.parent()?.to_str()? {

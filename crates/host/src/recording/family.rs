@@ -1,6 +1,6 @@
-//! The program and everything that it started and that still runs, whoever their parent is by now: perf's records say
-//! who was forked, lists of children who is there. Owns that list. No process is made the parent of another's for it:
-//! `getppid` of a daemon is what it is without a recorder.
+//! The program and all its descendants that still run, whatever their parent is now: perf's records show which
+//! processes were forked, lists of children which exist. Owns that list. No process is made the parent of another's
+//! for it: `getppid` of a daemon is what it is without a recorder.
 
 use crate::kernel::streams::Streams;
 use crate::system::procfs::Host;
@@ -9,8 +9,8 @@ use std::collections::HashSet;
 /// Processes whose children are looked up.
 const PARENTS_MAX: usize = 1000;
 
-/// The program `pid`, even where it has ended, and what runs of its descendants. `known`: those that were found
-/// before. `now`: whoever was forked up to this moment.
+/// The program `pid`, even if it has ended, and its running descendants. `known`: those that were found
+/// before. `now`: including processes forked up to this moment.
 pub(super) fn look(host: &Host, pid: u32, known: &[u32], streams: &[&Streams], now: bool) -> Vec<u32> {
     let mut found = vec![pid];
     let mut seen = HashSet::from([pid]);

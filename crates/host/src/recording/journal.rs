@@ -1,5 +1,5 @@
-//! What is written down between two manifests: see `rtscope_decode::capture::journal`. With it a manifest of many logs
-//! need not be written anew for each of them. Owns the file, and how often a manifest of some size is written.
+//! The journal between two manifests: see `rtscope_decode::capture::journal`. With it a manifest of many logs
+//! need not be rewritten for each of them. Owns the file, and how often a manifest of some size is written.
 
 use crate::capture::store::Store;
 use rtscope_decode::capture::journal::{Line, NAME, write_line};
@@ -8,9 +8,9 @@ use rtscope_model::manifest::Log;
 use std::fs::File;
 use std::io::{self, Write};
 
-/// What a killed recorder leaves may be so old; the streams and the journal are newer.
+/// Longest time between manifests: what a killed recorder leaves may be this old; streams and journal are newer.
 const MANIFEST_PERIOD_NS: u64 = 2_000_000_000;
-/// Nanoseconds for each byte: manifests take a megabyte a second at the most.
+/// Nanoseconds per byte: manifests take at most a megabyte a second.
 const NS_PER_BYTE: u64 = 1_000;
 
 /// Time from a manifest of `bytes` to the next one.
@@ -21,17 +21,17 @@ pub(super) fn period_ns(bytes: u64) -> u64 {
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     file: Option<File>,
-    /// Losses that were written.
+    /// Number of losses already written.
     losses: usize,
 }
 
 impl Journal {
-    /// Makes its file. Where that cannot be, a killed recorder leaves less.
+    /// Makes its file. If that fails, a killed recorder leaves less.
     pub(super) fn create(store: &Store) -> Journal {
         Journal { file: store.folder().create_to_append(NAME).ok(), losses: 0 }
     }
 
-    /// Writes what is new of logs and losses. Gives the bytes. Errors: the disk.
+    /// Writes new logs and losses; returns the bytes written. Errors: the disk.
     pub(super) fn write(&mut self, logs: &[Log], losses: &[Loss]) -> io::Result<u64> {
         let fresh = losses.iter().enumerate().skip(self.losses);
         let lines = logs.iter().cloned().map(Line::Log);
@@ -46,7 +46,7 @@ impl Journal {
         }
     }
 
-    /// The manifest says all now.
+    /// Removes the journal: the manifest now contains everything.
     pub(super) fn remove(&mut self, store: &Store) {
         self.file = None;
         let _ = store.folder().remove(NAME);

@@ -3,7 +3,7 @@
 //!
 //! Rules: the program comes first (whatever fails here, it runs on and its
 //! status is passed on); what is on disk is readable at every moment; every
-//! loss is written down.
+//! loss is recorded.
 
 mod cut;
 mod family;
@@ -35,18 +35,18 @@ pub use start::record;
 pub enum Target {
     /// Start this command.
     Command(Vec<OsString>),
-    /// A process that runs already.
+    /// A process that is already running.
     Attach(u32),
 }
 
 /// How to record.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What.
+    /// The program to start or attach to.
     pub target: Target,
-    /// Capture folder; `None`: `PROGRAM.rtscope` in the working directory, `PROGRAM.1.rtscope` where that exists.
+    /// Capture folder; `None`: `PROGRAM.rtscope` in the working directory, or `PROGRAM.1.rtscope` if that exists.
     pub output: Option<PathBuf>,
-    /// Take a folder that others may write to, if it is empty and this user's.
+    /// Accept a folder that others may write to, if it is empty and this user's.
     pub force: bool,
     /// How much the runtime logs.
     pub detail: Detail,
@@ -55,15 +55,15 @@ pub struct Options {
     /// Words in a ring of an OCaml program as a power of two; `None`: as many as there
     /// is room for.
     pub ring_size: Option<u32>,
-    /// The richest way to record the kernel's scheduling; `None`: not at all.
+    /// The richest tier for the kernel's scheduling; `None`: do not record it.
     pub kernel: Option<Tier>,
-    /// CPU time of a thread between two looks at where its code is; `None`: no looks.
+    /// CPU time of a thread between two samples of its code; `None`: no samples.
     pub code_period: Option<Duration>,
-    /// Period of RSS and throttle counters.
+    /// Period of sampling RSS and throttle counters.
     pub sample_period: Duration,
-    /// Whether to look at what the program's threads wait for.
+    /// Whether to sample what the program's threads wait for.
     pub waits: bool,
-    /// When to keep a snapshot of the heap.
+    /// When to take a snapshot of the heap.
     pub heap: When,
     /// Period of copying unwritten buffers.
     pub flush_period: Duration,
@@ -71,20 +71,20 @@ pub struct Options {
     pub limit: Option<Duration>,
     /// How much room the capture may take.
     pub bounds: Bounds,
-    /// Take names of places out of the manifest.
+    /// Remove names of places from the manifest.
     pub redact: bool,
-    /// Version for the manifest.
+    /// Version of rtscope for the manifest.
     pub version: String,
 }
 
-/// How it went.
+/// The result of a recording.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// The capture folder.
     pub capture: PathBuf,
-    /// How the program ended; `None` when it still runs.
+    /// How the program ended; `None` if it still runs.
     pub exit: Option<Exit>,
-    /// What the capture takes on the disk.
+    /// Size of the capture on the disk, bytes.
     pub bytes: u64,
 }
 
@@ -100,25 +100,25 @@ impl Outcome {
 /// Why nothing was recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// No capture folder.
+    /// The capture folder could not be made.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The program did not start.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// Nothing to attach to.
+    /// There is no such process to attach to.
     #[error("there is no process {0}; look for it with `pgrep -a NAME`")]
     NoProcess(u32),
     /// There is no room for a capture.
     #[error("{0}")]
     NoRoom(String),
-    /// The recorder itself failed, at this.
+    /// The recorder itself failed, at this step.
     #[error("the recording could not be set up ({0}): {1}")]
     Own(&'static str, io::Error),
 }
 
 impl RecordError {
-    /// The exit status for it: 127 not found, 126 not runnable, 125 own failure.
+    /// Its exit status: 127 not found, 126 not runnable, 125 own failure.
     pub fn status(&self) -> u8 {
         match self {
             RecordError::Spawn(SpawnError::Exec { status, .. }) => *status,

@@ -1,30 +1,30 @@
-//! How much room a capture may take: a size of its own, and a share of the disk that stays free. Owns when it is
-//! looked at and what is said when it is used up; refuses to delete anything.
+//! How much room a capture may take: a maximum size, and a share of the disk that stays free. Owns when this is
+//! checked and what is reported when the room is used up; refuses to delete anything.
 
 use crate::capture::folder::Folder;
 use rtscope_model::{Time, units};
 use rustix::fs::FileType;
 
-/// The share of the disk that stays free where nothing else was asked for, in per cent.
+/// Default share of the disk that stays free, in per cent.
 const KEEP_PERCENT: u8 = 5;
-/// Written after the end: names of code, what the rings hold, the last manifest.
+/// Bytes written after the end: names of code, the rings' contents, the last manifest.
 const LAST_BYTES: u64 = 1 << 20;
-/// Looks are this far apart, in nanoseconds, and never more often than their cost allows.
+/// Time between two checks, in nanoseconds; never shorter than their cost allows.
 const LOOK_MIN_NS: u64 = 10_000_000;
 const LOOK_MAX_NS: u64 = 500_000_000;
 const LOOK_REST: u64 = 50;
-/// The recorder may come to look so much later than it should where CPUs are busy: what the capture grows by meanwhile
-/// is not taken for room.
+/// How late a check may be when CPUs are busy: the capture's growth in that time does not count
+/// as room.
 const LATE_NS: u64 = 50_000_000;
-/// A log that has not grown yet may grow so fast all at once: a runtime writes buffers of megabytes.
+/// How fast a log that has not grown yet may suddenly grow: a runtime writes buffers of megabytes.
 const BYTES_PER_SECOND: u64 = 256 << 20;
 
-/// What bounds a capture.
+/// The bounds of a capture.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Bounds {
-    /// Its size in bytes.
+    /// Maximum size in bytes.
     pub max_bytes: Option<u64>,
-    /// Per cent of the disk that stay free; `None`: five, or half of what is free where that is less.
+    /// Per cent of the disk that stay free; `None`: five, or half of what is free if that is less.
     pub keep_percent: Option<u8>,
 }
 
@@ -33,18 +33,18 @@ pub(super) struct Room {
     folder: Folder,
     max_bytes: Option<u64>,
     keep_bytes: u64,
-    /// When it is looked at next.
+    /// Time of the next check.
     pub next: Time,
     last: Option<(Time, u64)>,
 }
 
-/// Why there is none.
+/// Why there is no room.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub(super) struct Full(pub String);
 
 impl Room {
-    /// The room of the capture `folder`, with a sentence if less is kept free than asked for. Errors: there is none at
-    /// all.
+    /// The room of the capture `folder`, with a sentence if less
+    /// stays free than requested. Errors: there is no room at all.
     pub(super) fn of(folder: &Folder, bounds: Bounds) -> Result<(Room, Option<String>), Full> {
         let (total, free) = folder.disk().unwrap_or((0, u64::MAX));
         let keep = |percent: u8| total / 100 * u64::from(percent);
@@ -73,7 +73,7 @@ impl Room {
         Ok((Room { folder, max_bytes, keep_bytes, next: Time(0), last: None }, note))
     }
 
-    /// Looks at it, and decides when to look again: before as much can have been written as is left.
+    /// Checks the room, and schedules the next check before the rest can be used up.
     pub(super) fn look(&mut self, now: Time) -> Result<(), Full> {
         let before = crate::system::clock::monotonic();
         let free = self.folder.disk().map_or(u64::MAX, |(_, free)| free).saturating_sub(self.keep_bytes);
@@ -100,7 +100,7 @@ impl Room {
         self.last.map_or(u64::MAX, |(_, left)| left)
     }
 
-    /// Bytes by which it grows while a look is late, if it goes on as since the last one.
+    /// Bytes by which the capture grows while a check is late, at the rate since the last one.
     fn ahead(&self, now: Time, left: u64) -> u64 {
         let Some((before, had)) = self.last else { return 0 };
         let passed = now.since(before).max(LOOK_MIN_NS);
@@ -111,19 +111,19 @@ impl Room {
     fn pause_ns(&self, now: Time, left: u64) -> u64 {
         let Some((before, had)) = self.last else { return LOOK_MIN_NS };
         let used = u128::from(had.saturating_sub(left)).max(1);
-        // Twice as fast as until now, half of what is left would be used.
+        // At twice the rate so far, half of what is left would be used.
         let pause = u128::from(now.since(before)) * u128::from(left) / used / 4;
         let pause = pause.min(u128::from(left) * 1_000_000_000 / u128::from(BYTES_PER_SECOND));
         u64::try_from(pause).unwrap_or(u64::MAX).clamp(LOOK_MIN_NS, LOOK_MAX_NS)
     }
 }
 
-/// What the files of a capture take on the disk.
+/// The disk space that a capture's files take.
 pub(super) fn size(capture: &Folder) -> u64 {
     size_below(capture, 2)
 }
 
-/// What the files of a folder take on the disk, so many folders deep.
+/// The disk space that the files of a folder take, down to `deep` levels of sub-folders.
 fn size_below(folder: &Folder, deep: u8) -> u64 {
     let entry = |name: std::ffi::OsString| -> Option<u64> {
         let found = folder.look_at(&name).ok()?;
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(room.look(Time(2_000_000_001)), Err(Full("the capture has reached 8.0 MiB (--max-size)".into())));
     }
 
-    /// 2 MiB in 20 ms are 5 MiB in 50 ms: the 4 that are left may be gone before the next look.
+    /// 2 MiB in 20 ms are 5 MiB in 50 ms: the 4 that are left may be gone before the next check.
     #[test]
     fn what_grows_fast_ends_before_its_room_does() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,11 +1,9 @@
-//! Counters that neither the runtime nor the kernel's trace records: resident memory, throttle counters of
-//! every covering group, threads' context switches and faults, steal, pressure;
-//! and counts of transactions, which `stm` reads.
-//! One thread, absolute deadlines, files kept open and read with pread; a late
-//! wake-up is written down, not made up for. The format of its lines is
-//! `decode::capture::samples`. Threads are looked at every 100 ms, or less
-//! often where there are so many that it would cost more than its share. A
-//! wake-up alone is most of the cost at 10 ms, so everything shares one.
+//! Samples counters that neither the runtime nor the kernel's trace records: resident memory, throttle
+//! counters of every covering group, threads' context switches and faults, steal, pressure; and counts of
+//! transactions, which `stm` reads. One thread, absolute deadlines, files kept open and read with pread;
+//! a late wake-up is recorded, not made up for. The format of its lines is `decode::capture::samples`.
+//! Threads are sampled every 100 ms, or less often if there are so many that it would cost more than its
+//! share. At 10 ms a wake-up alone is most of the cost, so everything shares one.
 
 use crate::capture::folder::Folder;
 use crate::capture::store::is_disk_full;
@@ -25,19 +23,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard};
 
 const SAMPLES: &str = "samples.jsonl";
-/// Period of threads, limited memory and of steal while there is some.
+/// Period of threads, of limited memory, and of steal while there is some.
 const SLOW_PERIOD_NS: u64 = 100_000_000;
-/// Period of what is background to a pause, not its cause (pressure, groups
-/// without limits), of looking for new threads, for first signs of steal, and of
+/// Period of the background to a pause, not its cause (pressure, groups without
+/// limits), of the search for new threads, of the check for steal, and of
 /// writing: a write costs as much as two wake-ups.
 const RARE_PERIOD_NS: u64 = 500_000_000;
-/// For so long the rare things are looked at as often as the slow ones.
+/// For this long after the start, rare samples come at the slow period.
 const STARTING_NS: u64 = 300_000_000;
-/// A look at the threads may cost one part in this many.
+/// Sampling the threads may cost one part in this many.
 const THREAD_SCAN_SHARE: u64 = 2_000;
 /// A gap this long is a loss, not jitter.
 const GAP_NS: u64 = 100_000_000;
-/// Gaps that are listed one by one; the last entry swallows the rest.
+/// Gaps that are listed individually; the last entry absorbs the rest.
 const GAPS_MAX: usize = 64;
 /// Threads whose file is kept open.
 const THREAD_FILES_MAX: usize = 256;
@@ -45,16 +43,16 @@ const THREAD_FILES_MAX: usize = 256;
 /// What to sample.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// Where `/proc` is.
+    /// The host whose `/proc` is read.
     pub host: Host,
     /// The program.
     pub pid: u32,
-    /// Groups that cover it, in the order of the manifest.
+    /// Groups that cover it, in the manifest's order.
     pub levels: Vec<Level>,
-    /// Period of RSS and throttle counters.
+    /// Period of RSS and throttle counters, nanoseconds.
     pub period_ns: u64,
-    /// How counts of transactions are kept (who takes the lines by hand needs no folder); `None`:
-    /// nobody looks at them.
+    /// How counts of transactions are stored (a caller that takes the lines by hand needs no folder); `None`:
+    /// they are not sampled.
     pub transactions: Option<stm::Kept>,
 }
 
@@ -67,11 +65,11 @@ pub(crate) struct Mailbox {
     gaps: Vec<(Time, Time)>,
 }
 
-/// A running sampler. It stops writing where the disk is full.
+/// A running sampler. It stops writing when the disk is full.
 pub(crate) type Sampler = Worker<Mailbox>;
 
 impl Sampler {
-    /// Starts it; `samples.jsonl` goes into `capture`. Errors: the file cannot be made, no thread to be had.
+    /// Starts it; `samples.jsonl` goes into `capture`. Errors: the file or the thread cannot be made.
     pub fn start(capture: &Folder, config: Config) -> io::Result<Sampler> {
         let shared = Shared::new(Mailbox { targets: vec![config.pid], ..Mailbox::default() })?;
         let output = capture.create(SAMPLES)?;
@@ -79,7 +77,7 @@ impl Sampler {
         Worker::run(shared, "sampler", use_batch_priority, move |_| state.run())
     }
 
-    /// The processes whose memory and threads are the program's.
+    /// Sets the processes whose memory and threads are the program's.
     pub fn set_targets(&self, pids: Vec<u32>) {
         let mut mailbox = self.lock();
         if mailbox.targets != pids {
@@ -87,14 +85,13 @@ impl Sampler {
         }
     }
 
-    /// A group that was found later (the program moved itself into it).
+    /// Adds a group that was found later (the program moved itself into it).
     pub fn add_level(&self, group: GroupId, level: Level) {
         self.lock().more_levels.push((group, level));
     }
 
-    /// Stops it; everything sampled is in the file when this returns. Gives the
-    /// bytes written, the gaps of 100 ms or more in which it did not get to run, and whether it has ended: one that is
-    /// held up is left behind.
+    /// Stops it; everything sampled is in the file when this returns. Returns the bytes written, the gaps of 100
+    /// ms or more in which it did not run, and whether its thread has ended: one that is held up is abandoned.
     pub fn finish(mut self) -> (u64, Vec<(Time, Time)>, bool) {
         let ended = self.end();
         let gaps = std::mem::take(&mut self.lock().gaps);
@@ -102,36 +99,36 @@ impl Sampler {
     }
 }
 
-/// A sampler without a thread and a file: whoever has it says when to look, and takes the
-/// lines. Threads and what is background are looked at as often as otherwise, at the most.
+/// A sampler without a thread and a file: its owner decides when to sample, and takes the
+/// lines. Threads and background figures are sampled at most as often as otherwise.
 #[derive(Debug)]
 pub struct ByHand {
     state: State,
 }
 
 impl ByHand {
-    /// One that has not looked yet.
+    /// One that has not sampled yet.
     pub fn new(config: Config) -> ByHand {
         ByHand { state: State::new(config, None) }
     }
 
-    /// Looks at what is due.
+    /// Samples what is due.
     pub fn look(&mut self) {
         self.state.sample(clock::monotonic());
     }
 
-    /// The lines since the last call, of the form of `samples.jsonl`.
+    /// The lines since the last call, in the format of `samples.jsonl`.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.state.lines)
     }
 
-    /// The same of counts of transactions, of the form of `stm.jsonl`.
+    /// The lines with counts of transactions since the last call, in the format of `stm.jsonl`.
     pub fn take_transactions(&mut self) -> Vec<u8> {
         self.state.transactions.as_mut().map_or(Vec::new(), Watcher::take)
     }
 }
 
-/// A small file that is read again and again.
+/// A small file that is read repeatedly.
 #[derive(Debug)]
 struct Reread(File);
 
@@ -156,14 +153,14 @@ struct Thread {
 #[derive(Debug, Default)]
 struct Process {
     statm: Option<Reread>,
-    /// To ask for its counts of calls; `None`: it has ended.
+    /// The process, for its counts of calls; `None`: it has ended.
     held: Option<target::Process>,
     /// Calls that read, their bytes, calls that write, their bytes.
     last_calls: [u64; 4],
     threads: HashMap<u32, Thread>,
 }
 
-/// The file of a running sampler's lines, and the state that it shares with the recorder.
+/// The file for a running sampler's lines, and the state that it shares with the recorder.
 #[derive(Debug)]
 struct Output {
     file: File,
@@ -173,16 +170,16 @@ struct Output {
 #[derive(Debug, Default)]
 struct State {
     config: Config,
-    /// Where lines go; without it they are taken.
+    /// The destination of lines; without it the owner takes them.
     output: Option<Output>,
     lines: Vec<u8>,
     buffer: Vec<u8>,
     page_bytes: u64,
     tick_ns: u64,
     processes: HashMap<u32, Process>,
-    /// Of groups without a quota (it may be set later), read rarely; then of those with one, at every wake-up.
+    /// First those of groups without a quota (it may be set later), read rarely; then with one, read at every wake-up.
     quota_files: [Vec<(GroupId, Reread)>; 2],
-    /// The same of limits of memory; those with one are read with the slow ones.
+    /// Likewise for memory limits; those with one are read at the slow period.
     memory_files: [Vec<(GroupId, Reread)>; 2],
     pressure_files: Vec<(u8, Reread)>,
     machine_stat: Option<Reread>,
@@ -190,7 +187,7 @@ struct State {
     last_quota: HashMap<u16, [u64; 3]>,
     last_memory: HashMap<u16, u64>,
     last_stolen: HashMap<u16, (u64, u64)>,
-    /// The hypervisor took time of a CPU between the last two looks.
+    /// The hypervisor took time of a CPU between the last two samples.
     stealing: bool,
     last_pressure: HashMap<u8, u64>,
     last_rss: u64,
@@ -275,7 +272,7 @@ impl State {
     fn sample(&mut self, now: Time) {
         self.sample_rss(now);
         self.sample_quota(now, true);
-        // The memory that they are read from is gone with the program: what was seen last is kept.
+        // They are read from memory that disappears with the program: the last values seen are stored.
         self.transactions.iter_mut().for_each(|transactions| transactions.look(now));
         if now >= self.next_slow {
             self.next_slow = now.plus(SLOW_PERIOD_NS);
@@ -312,7 +309,7 @@ impl State {
             self.sample_stolen(now);
         }
         if now >= self.next_threads {
-            // By CPU time: on a busy machine a look takes long because it waits, which costs nobody.
+            // By CPU time: on a busy machine sampling takes long because it waits, which costs the program nothing.
             let before = clock::thread_cpu_ns();
             self.sample_threads(now);
             let cost = clock::thread_cpu_ns().saturating_sub(before);
@@ -320,7 +317,7 @@ impl State {
         }
     }
 
-    /// Writes what was collected; on a full disk sampling ends, the rest goes on.
+    /// Writes what was collected; on a full disk sampling ends, the rest of the recording continues.
     fn write(&mut self) {
         let Some(Output { file, shared }) = &mut self.output else { return };
         let counts = self.transactions.as_mut().map_or(Ok(0), Watcher::write);
@@ -454,7 +451,7 @@ impl State {
         self.processes = processes;
     }
 
-    /// Most threads sleep: only one whose scheduler figures moved is looked at closer.
+    /// Most threads sleep: only one whose scheduler figures changed is examined further.
     fn sample_thread(&mut self, now: Time, pid: u32, tid: u32, thread: &mut Thread) {
         let path = |name: &str| self.config.host.process(pid, &format!("task/{tid}/{name}"));
         let text = thread.schedstat.as_ref().and_then(|file| file.read(&mut self.buffer));
@@ -546,13 +543,13 @@ mod tests {
         })
     }
 
-    /// `/proc` writes kB and means KiB: what is taken for 1,000 bytes is 2.4 % too little.
+    /// `/proc` writes kB and means KiB: taking them for 1,000 bytes gives 2.4 % too little.
     #[test]
     fn resident_memory_is_what_the_kernel_says_in_units_of_1024_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("samples.jsonl");
         let pid = std::process::id();
-        // Large beside what other tests take and give back meanwhile.
+        // Large compared with what other tests allocate and free meanwhile.
         let held = vec![1u8; 256 << 20];
         let config =
             Config { host: Host::default(), pid, levels: Vec::new(), period_ns: 2_000_000, transactions: None };

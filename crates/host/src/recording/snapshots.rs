@@ -1,8 +1,7 @@
-//! Snapshots of heaps during a recording: one thread beside the loop that reads the
-//! heap of each process when it is time, or when it has grown, and writes it whole as
-//! `heap/N.json`. Owns when that is, what it may cost and what is said where it cannot be
-//! done. Refuses to stop the program: what it reads is what can be read of a process that
-//! runs.
+//! Snapshots of heaps during a recording: a thread that runs in parallel with the loop,
+//! reads the heap of each process periodically, or when it has grown, and writes it whole as
+//! `heap/N.json`. Owns when that happens, what it may cost and what is reported if it cannot
+//! be done. Refuses to stop the program: it reads what can be read of a running process.
 
 use crate::capture::folder::Folder;
 use crate::capture::store::is_disk_full;
@@ -17,39 +16,39 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a snapshot took of the CPU, so many times, is the time until the next one.
+/// The next snapshot waits this many times the CPU time of the last one.
 const REST: u64 = 10;
-/// Period of looks at the resident memory.
+/// Period of checking the resident memory.
 const LOOK_NS: u64 = 20_000_000;
-/// Longest wait without a look at which processes there are.
+/// Longest wait between checks for new processes.
 const PAUSE_MAX_NS: u64 = 500_000_000;
-/// How often a snapshot is tried that a growing memory asks for.
+/// Attempts at a snapshot that growing memory asks for.
 const TRIES_MAX: u32 = 3;
-/// Processes whose resident memory is looked at.
+/// Processes whose resident memory is checked.
 const PROCESSES_MAX: usize = 64;
-/// Entries of census and holders that are kept.
+/// Entries of census and holders in a snapshot.
 const ENTRIES_MAX: usize = 200;
-/// A level counts again when the memory was this far below it, in hundredths of it.
+/// A level is armed again when the memory falls to this many hundredths of it.
 const BELOW: u64 = 90;
 
 /// When snapshots are taken.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct When {
-    /// Again and again.
+    /// Period of snapshots.
     pub every: Option<Duration>,
-    /// When the resident memory of a process goes over so many bytes, or over twice, four
+    /// When the resident memory of a process exceeds this many bytes, or twice, four
     /// times… as many; each again after it has been a tenth below.
     pub rss_over: Vec<u64>,
 }
 
 impl When {
-    /// Whether any is asked for.
+    /// Whether any snapshots are requested.
     pub fn any(&self) -> bool {
         self.every.is_some() || !self.rss_over.is_empty()
     }
 }
 
-/// What whoever has the thread tells it, and it them.
+/// Messages between the thread and its owner.
 #[derive(Debug, Default)]
 pub(super) struct Mailbox {
     targets: Vec<u32>,
@@ -57,21 +56,21 @@ pub(super) struct Mailbox {
     notes: Vec<String>,
 }
 
-/// What became of it so far.
+/// Totals so far.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub(super) struct Cost {
-    /// Snapshots that were written.
+    /// Snapshots written.
     pub taken: u64,
     pub written_bytes: u64,
-    /// CPU time of all tries.
+    /// CPU time of all attempts.
     pub cpu_ns: u64,
 }
 
-/// The running thread. It ends where the disk is full; when it is stopped, no further snapshot is begun.
+/// The running thread. It ends when the disk is full; once it is stopped, no further snapshot begins.
 pub(super) type Snapshots = Worker<Mailbox>;
 
 impl Snapshots {
-    /// Starts it for the process `pid`, writing into `folder`. Errors: no thread to be had.
+    /// Starts it for the process `pid`, writing into `folder`. Errors: the thread cannot be made.
     pub(super) fn start(host: Host, pid: u32, when: When, folder: Folder, read: ReadHeap) -> io::Result<Snapshots> {
         let shared = Shared::new(Mailbox { targets: vec![pid], ..Mailbox::default() })?;
         let mut taker = Taker::new(host, when, folder, read, Arc::clone(&shared));
@@ -82,7 +81,7 @@ impl Snapshots {
         self.lock().targets = pids;
     }
 
-    /// What is to be said since the last call, for the user and the manifest.
+    /// New notes since the last call, for the user and the manifest.
     pub(super) fn notes(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().notes)
     }
@@ -91,8 +90,7 @@ impl Snapshots {
         self.lock().cost
     }
 
-    /// Ends it, behind a snapshot that is being taken. Gives what it has cost and what is
-    /// still to be said.
+    /// Ends it, after a snapshot that is being taken. Returns its cost and the remaining notes.
     pub(super) fn finish(mut self) -> (Cost, Vec<String>) {
         if self.end() {
             return (self.cost(), self.notes());
@@ -106,9 +104,9 @@ impl Snapshots {
 struct Watched {
     /// When the clock asks for its next snapshot.
     next: Option<Time>,
-    /// How many levels of each limit its memory is over.
+    /// How many levels of each limit its memory exceeds.
     over: Vec<u32>,
-    /// It has grown over a level: so often its snapshot is still to be tried.
+    /// Attempts left for the snapshot that is due because the memory exceeded a level.
     tries: u32,
 }
 
@@ -118,8 +116,8 @@ impl Watched {
     }
 }
 
-/// How many levels of `limit` (once, twice, four times… as much) `rss` is over, where it
-/// was over `before` of them.
+/// How many levels of `limit` (once, twice, four times… as much) `rss` exceeds, if it
+/// exceeded `before` of them.
 fn levels(limit: u64, before: u32, rss: u64) -> u32 {
     let level = |number: u32| limit.saturating_mul(1_u64.checked_shl(number).unwrap_or(u64::MAX));
     let mut over = before;
@@ -141,13 +139,13 @@ struct Taker {
     shared: Arc<Shared<Mailbox>>,
     page_bytes: u64,
     processes: BTreeMap<u32, Watched>,
-    /// Nothing is begun before.
+    /// No snapshot begins before this.
     rests_until: Time,
     /// Processes that are not tried again.
     refused: BTreeSet<u32>,
-    /// Reasons that were noted.
+    /// Reasons already noted.
     noted: BTreeSet<String>,
-    /// Why the last try came to nothing.
+    /// Why the last attempt failed.
     last: Option<String>,
 }
 
@@ -228,7 +226,7 @@ impl Taker {
         }
     }
 
-    /// Of several, the one that waits longest.
+    /// The due process that has waited longest.
     fn next_due(&self, now: Time) -> Option<u32> {
         let due = self.processes.iter().filter(|(_, process)| process.due(now));
         due.min_by_key(|(_, process)| process.next).map(|(pid, _)| *pid)
@@ -241,9 +239,9 @@ impl Taker {
         until.clamp(1_000_000, PAUSE_MAX_NS)
     }
 
-    /// Takes one of `pid`, and rests. By CPU time: on a busy machine reading takes long
-    /// because it waits, which costs nobody. This thread alone reads: it stands back where
-    /// the program wants the CPU, others of its own would not.
+    /// Takes a snapshot of `pid`, then rests. By CPU time: on a busy machine reading takes long
+    /// because it waits, which costs the program nothing. Only this thread reads: it gives way when
+    /// the program wants the CPU, child threads of its own would not.
     fn look_at(&mut self, pid: u32) {
         let before = clock::thread_cpu_ns();
         let mut child_ns = 0;
@@ -280,7 +278,7 @@ impl Taker {
                 self.tell(format!("heap snapshots are not taken: {why}{next}"));
             }
         }
-        // That it has ended is no reason where there was another one before.
+        // Its end does not replace an earlier reason.
         if self.last.is_none() || then != Then::Gone {
             self.last = Some(why);
         }
@@ -314,7 +312,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// At which of these sizes a snapshot is asked for.
+    /// The sizes in `sizes` at which a snapshot is requested.
     fn asked(limit: u64, sizes: &[u64]) -> Vec<u64> {
         let mut over = 0;
         let mut asked = |rss: u64| {

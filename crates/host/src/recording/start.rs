@@ -1,5 +1,5 @@
 //! How a recording begins: what the program is, where the capture goes, how its
-//! log is switched on, and holding it until every source is attached.
+//! log is enabled, and holding the program until every source is attached.
 
 use super::room::{Full, Room};
 use super::session::Session;
@@ -20,11 +20,11 @@ use rtscope_model::{Pid, text};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Environment names that go into the manifest, after those of runtimes.
+/// Environment variables that go into the manifest, after those of runtimes.
 const ENVIRONMENT: [&str; 5] = ["LANG", "LC_ALL", "TZ", "MALLOC_ARENA_MAX", "LD_PRELOAD"];
 
-/// Records; returns when the program has ended, or, for a process that was
-/// attached to, when the limit is over, it ended, or a signal came. `say` gets
+/// Records; returns when the program has ended, or, for an attached process,
+/// when the limit is over, it has ended, or a signal has arrived. `say` gets
 /// sentences for the user as they become known.
 pub fn record(options: Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, RecordError> {
     let own = |what| move |error| RecordError::Own(what, error);
@@ -44,7 +44,7 @@ fn record_command(
     signals: &Signals,
     say: &mut dyn FnMut(&str),
 ) -> Result<Outcome, RecordError> {
-    // Decisions are made on text; what is not text reaches the program as it is.
+    // Decisions are based on text; arguments that are not text reach the program unchanged.
     let words: Vec<String> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let name = words.first().map_or("program", String::as_str);
     let store = store(&options, name)?;
@@ -111,16 +111,16 @@ fn room(options: &Options, store: &Store) -> Result<(Room, Option<String>), Reco
     })
 }
 
-/// Captures of one program in one folder whose names are tried.
+/// Capture names tried for one program in one folder.
 const NUMBERS: std::ops::Range<u32> = 1..100_000;
 
-/// The capture folder: where `-o` says, else the first of `PROGRAM.rtscope`, `PROGRAM.1.rtscope`, `PROGRAM.2.rtscope`... here
-/// that does not exist yet.
+/// Makes the capture folder: where `-o` says, else the first of `PROGRAM.rtscope`, `PROGRAM.1.rtscope`,
+/// `PROGRAM.2.rtscope`... in the working directory that does not exist yet.
 fn store(options: &Options, program: &str) -> Result<Store, StoreError> {
     if let Some(path) = &options.output {
         return Store::create(path, options.force);
     }
-    // A program calls itself what it likes.
+    // A program may have any name.
     let name = Path::new(program).file_name().map_or("program".into(), |name| name.to_string_lossy());
     let name = text::name(&name);
     let first = PathBuf::from(format!("{name}.rtscope"));
@@ -129,8 +129,8 @@ fn store(options: &Options, program: &str) -> Result<Store, StoreError> {
     made.unwrap_or(Err(StoreError::Occupied(first)))
 }
 
-/// What the command's program accepts. For a wrapper: the first program of GHC
-/// or OCaml that its arguments name, if they name one.
+/// What the command's program accepts. For a wrapper: the first GHC or OCaml
+/// program among its arguments, if there is one.
 fn inspect_command(argv: &[OsString], words: &[String]) -> Inspected {
     let Some(first) = argv.first() else { return Inspected::default() };
     let Some(path) = find_program(first) else { return Inspected::default() };
@@ -150,7 +150,7 @@ fn inspect_command(argv: &[OsString], words: &[String]) -> Inspected {
     inner.into_iter().next().unwrap_or(outer)
 }
 
-/// Decides how the program is made to log, and where to.
+/// Decides how the program is made to log, and where.
 fn prepare_logs(
     options: &Options,
     argv: &[String],
@@ -179,7 +179,7 @@ fn prepare_logs(
         ));
     }
     let directory = std::env::current_dir().unwrap_or_default();
-    // Of what a wrapper starts nothing may be known: then it is prepared for any.
+    // Nothing may be known about the programs that a wrapper starts: then prepare for any.
     let command = Command {
         capture: store.folder(),
         inspected,

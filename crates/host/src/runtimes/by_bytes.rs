@@ -1,5 +1,5 @@
-//! The readers of what other users wrote, over bytes and text in memory: what fuzzers and the
-//! tests that replay their inputs call. Owns nothing; refuses to touch the machine.
+//! The readers of other users' data, over bytes and text in memory: entry points for fuzzers and for the
+//! tests that replay their inputs. Owns nothing; refuses to touch the machine.
 
 use super::link;
 use super::ocaml::{files as ocaml, rings};
@@ -18,7 +18,7 @@ pub use super::waiting;
 pub use crate::kernel::callers::{Unwound, of_bytes as unwound};
 pub use crate::machine::cgroup::named as group;
 
-/// What an ELF file says, and what it says of the program's start.
+/// The facts in an ELF file, and how its program starts.
 pub fn inspect(image: &[u8]) -> (Inspected, link::Link) {
     let path = Path::new("/program");
     (binary::inspect_image(image, path), link::read_image(image, path))
@@ -30,15 +30,15 @@ pub fn bytecode_runtime(bytes: &[u8]) -> Option<&Path> {
     ocaml::runtime_named(head, bytes.get(bytes.len().checked_sub(12)?..)?)
 }
 
-/// Names of places in an ELF file, asked for by offset in order.
+/// Names of places in an ELF file, for ascending offsets.
 ///
 /// # Errors
-/// Why nothing in it can have a name.
+/// Why nothing in the file can have a name.
 pub fn names(image: &[u8], asked: &[(u64, u64)]) -> Result<Vec<Named>, String> {
     elf::look_up_image(image, "program", asked).map(|found| found.names)
 }
 
-/// What lines of `maps` say to those that look for rings and for code.
+/// Counts the lines of `maps` with code, and those with rings.
 pub fn mapped_lines(text: &str) -> usize {
     let code = mappings::parse(text).iter().filter(|mapping| mapping.executable).count();
     code + text.lines().filter(|line| rings::is_mapped(line)).count()

@@ -1,6 +1,6 @@
-//! Stacks of C code: return addresses are words on one that point to just after a call instruction, the nearest first, and
-//! at its end lies what the C library keeps of the thread. Owns how much of a stack is looked at, what a call looks
-//! like, and how to read a thread's number from there; refuses to unwind, and to name places.
+//! Stacks of C code: return addresses are words on the stack that point just after a call instruction, the innermost
+//! first, and at the stack's end the C library keeps its data of the thread. Owns how much of a stack is read, what a
+//! call looks like, and how to read a thread's number there; refuses to unwind, and to name places.
 
 use crate::kernel::asleep::Asleep;
 use crate::target::Process;
@@ -10,18 +10,18 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 
-/// Bytes of a stack that are looked at, those of a page, and places that are kept of it.
+/// Bytes of a stack that are read, bytes of a page, and places kept of a stack.
 const BYTES: u64 = 8 * 256;
 const PAGE: u64 = 4096;
 pub const KEPT_MAX: usize = 16;
-/// Looks after which mappings are read again, at the latest: libraries come.
+/// Most samples between two reads of the mappings: libraries get loaded.
 const MAPPINGS_EVERY: u32 = 16;
-/// What the C library keeps of a thread (`struct pthread`) lies at most so many bytes below the end of its stack. It has its
-/// own address twice, and the system's number of the thread (`_thread_db_pthread_tid` says where, for debuggers).
+/// The C library's data of a thread (`struct pthread`) begins at most this many bytes below the end of its stack. It
+/// has its own address twice, and the system's number of the thread (debuggers find it by `_thread_db_pthread_tid`).
 pub const HEAD_WITHIN: u64 = 16 << 10;
 const SELF: u64 = 16;
 const NUMBER: u64 = 720;
-/// Places of which it is remembered whether they come after a call.
+/// Places remembered with whether they come after a call.
 const CALLS_MAX: usize = 1 << 16;
 
 /// Stacks of the threads of one process.
@@ -29,7 +29,7 @@ const CALLS_MAX: usize = 1 << 16;
 pub struct Stacks {
     pub mappings: Vec<Mapping>,
     looks: u32,
-    /// Whether a place comes after a call.
+    /// Whether a place comes after a call instruction.
     calls: HashMap<u64, bool>,
 }
 
@@ -38,7 +38,7 @@ impl Stacks {
         Stacks { mappings, ..Stacks::default() }
     }
 
-    /// Begins a look at threads of which the kernel says this. Errors: its mappings may not be read, or it has ended.
+    /// Begins a sample of threads in these states. Errors: the mappings may not be read, or the process has ended.
     pub fn begin<'a>(&mut self, process: &Process, asleep: impl IntoIterator<Item = &'a Asleep>) -> io::Result<()> {
         let is_new = |asleep: &Asleep| matches!(asleep, Asleep::Call(_, _, stack, _) if !self.mapping(*stack).is_some_and(|known| known.writable));
         if self.looks.is_multiple_of(MAPPINGS_EVERY) || asleep.into_iter().any(is_new) {
@@ -52,14 +52,14 @@ impl Stacks {
         self.mappings.iter().find(|mapping| mapping.range.contains(&address))
     }
 
-    /// A stack from its pointer on, as far as it is mapped.
+    /// The words of a stack from its pointer on, as far as it is mapped.
     pub fn words(&self, memory: &impl Memory, stack: u64) -> Vec<u64> {
         let Some(mapping) = self.mapping(stack) else { return Vec::new() };
         self.readable(memory, stack..mapping.range.end.min(stack.saturating_add(BYTES)))
     }
 
-    /// Words of a piece of a stack. After a stack comes a guard page, which the kernel may show as a part of the same mapping:
-    /// there it ends.
+    /// Words of a piece of a stack. A guard page follows a stack, and the kernel may show it as a part of the same
+    /// mapping: the words end there.
     pub fn readable(&self, memory: &impl Memory, range: Range<u64>) -> Vec<u64> {
         let mut found = Vec::new();
         let mut at = range.start;
@@ -77,7 +77,7 @@ impl Stacks {
         found
     }
 
-    /// Where the C library keeps what it knows of a thread, within `range`, and the thread's number.
+    /// Where the C library's data of a thread begins within `range`, and the thread's number.
     pub fn head(&self, memory: &impl Memory, range: Range<u64>) -> Option<(u64, u32)> {
         let words = self.readable(memory, range.clone());
         let is_own = |(at, word): &(u64, &u64)| at == *word;
@@ -85,7 +85,7 @@ impl Stacks {
         heads.find_map(|(head, _)| Some((head, number(memory, head)?)))
     }
 
-    /// Whether a word is an address of code just after a call instruction.
+    /// Whether a word is a code address just after a call instruction.
     pub fn comes_after_a_call(&mut self, memory: &impl Memory, word: u64) -> bool {
         if let Some(known) = self.calls.get(&word) {
             return *known;
@@ -108,13 +108,13 @@ impl Stacks {
     }
 }
 
-/// The system's number of the thread of which the C library keeps this at `head`; `None`: it keeps none there.
+/// The system's number of the thread whose C library data begins at `head`; `None`: no such data is there.
 pub fn number(memory: &impl Memory, head: u64) -> Option<u32> {
     let is_own = [0, SELF].iter().all(|at| head.checked_add(*at).and_then(|at| memory.read_u64(at).ok()) == Some(head));
     memory.read_u32(head.checked_add(NUMBER).filter(|_| is_own)?).ok()
 }
 
-/// Whether these bytes of code end in a call: near, or through a register or memory.
+/// Whether these code bytes end in a call: near, or through a register or memory.
 #[cfg(target_arch = "x86_64")]
 fn ends_in_call(bytes: &[u8; 7]) -> bool {
     let [.., a6, a5, _, a3, a2, a1] = *bytes;
@@ -122,7 +122,7 @@ fn ends_in_call(bytes: &[u8; 7]) -> bool {
     a5 == 0xe8 || (a2 == 0xff && through(a1)) || (a3 == 0xff && through(a2)) || (a6 == 0xff && through(a5))
 }
 
-/// Calls of this processor are not known: no place is one.
+/// Calls on this processor are not known: no place comes after one.
 #[cfg(not(target_arch = "x86_64"))]
 fn ends_in_call(_: &[u8; 7]) -> bool {
     false

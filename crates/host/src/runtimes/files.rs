@@ -1,4 +1,4 @@
-//! What shows a runtime in a file of a program. Owns what the recorder asks of each runtime about
+//! How a program's file shows its runtime. Owns what the recorder asks each runtime about
 //! files; refuses to know one.
 
 use crate::binary::{FileSays, Inspected};
@@ -8,22 +8,22 @@ use std::fmt;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// A runtime, as far as files tell it.
+/// A runtime, as far as files show it.
 pub trait RuntimeFiles: Names + fmt::Debug + Sync {
     fn info(&self) -> &'static RuntimeInfo;
 
-    /// Symbols whose addresses it wants to know, without what compilers add behind a dot: words with a space between.
+    /// Symbols whose addresses it needs, without the suffix that compilers add after a dot: words separated by a space.
     fn wanted(&self) -> &'static str;
 
-    /// Whether it is linked into a file; fills what the file says of it.
+    /// Whether it is linked into a file; fills `found` with what the file shows about it.
     fn detect(&self, file: &FileSays<'_, '_>, found: &mut Inspected) -> bool;
 
-    /// The file of the runtime that runs a program of its bytecode.
+    /// The file of the runtime that runs a bytecode program.
     fn interpreter(&self, _program: &File) -> Option<PathBuf> {
         None
     }
 
-    /// The version that such a file names.
+    /// The version named in such a file.
     fn interpreter_version(&self, _interpreter: File) -> Option<String> {
         None
     }

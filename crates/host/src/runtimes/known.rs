@@ -1,5 +1,5 @@
-//! The runtimes that are told by files of programs. Owns the list and its order: a program is of the
-//! first that detects it.
+//! The runtimes that can be recognised in program files. Owns the list and its order: a program belongs to the
+//! first runtime that detects it.
 
 use super::files::RuntimeFiles;
 use super::ghc::Ghc;
@@ -10,8 +10,8 @@ pub(crate) fn all() -> impl DoubleEndedIterator<Item = &'static dyn RuntimeFiles
     [&Ghc as &dyn RuntimeFiles, &Ocaml].into_iter()
 }
 
-/// How code is named in a file with these functions, and whether one of them proves it. From the end of
-/// the list: what proves GHC are names of a form that a program's C may have, too.
+/// How code is named in a file with these functions, and whether one of them proves it. Searched from the end of
+/// the list: names that prove GHC have a form that a program's C may have too.
 pub(crate) fn names_of<'n>(names: impl Iterator<Item = &'n str> + Clone) -> (&'static dyn Names, bool) {
     match all().rev().find(|known| names.clone().any(|name| known.proves(name))) {
         Some(known) => (known, true),

@@ -1,6 +1,6 @@
 //! What a program's start depends on, from a few small reads of its file: the
-//! sections in which GHC says what it linked, and the names of dynamic symbols.
-//! Symbol tables stay unread, so that a program of a hundred megabytes costs no
+//! sections in which GHC records what it linked, and the names of dynamic symbols.
+//! Symbol tables are not read, so that a program of a hundred megabytes costs no
 //! more than a small one. Refuses to run it, and to judge what was found.
 
 use super::ghc::files::{LINK_INFO, LinkInfo, SECTION_MAX, ghc_version};
@@ -19,23 +19,23 @@ use std::path::Path;
 /// Larger tables of names are not searched.
 const NAMES_MAX: u64 = 8 << 20;
 
-/// What a program is, as far as its start goes.
+/// The kind of a program, as far as it matters for its start.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub enum Link {
     /// A GHC program.
     Ghc(GhcLink),
     /// An OCaml program.
     Ocaml(OcamlRelease),
-    /// Neither, or it cannot be told: a sentence says why.
+    /// Neither, or undecidable; the sentence says why.
     Unknown(String),
 }
 
-/// What the link of a GHC program says.
+/// Facts from the link of a GHC program.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct GhcLink {
-    /// The compiler.
+    /// Version of the compiler.
     pub version: Option<Version>,
-    /// The options of the link; `None`: `strip` took them away.
+    /// The options of the link; `None`: `strip` removed them.
     pub options: Option<GhcOptions>,
     /// Whether its runtime is built with NUMA; `None`: the runtime is a shared library.
     pub numa: Option<bool>,
@@ -46,27 +46,27 @@ pub struct GhcLink {
 pub struct GhcOptions {
     /// Linked with `-threaded`; `None`: the runtime's library is not named.
     pub threaded: Option<bool>,
-    /// Which options it takes from outside.
+    /// Which options it accepts from outside.
     pub rtsopts: Rtsopts,
     /// Its `-with-rtsopts`.
     pub with_rtsopts: String,
 }
 
-/// Reads what the file at `path` says.
+/// Reads the file at `path`.
 pub fn read(path: &Path) -> Link {
     // The user's own program, and where it is started there may be no /proc.
     read_opened(File::open(path).map_err(Refused::from), path)
 }
 
-/// What a file says that was opened already, or was not, and that words call `path`.
+/// Like [`read`], for a file that the caller opened, or failed to open; messages call it `path`.
 pub fn read_opened(file: Result<File, Refused>, path: &Path) -> Link {
     let file = file.map_err(|why| unknown(path, &format!("cannot be read ({why})")));
-    // Opening a folder works, reading one does not: the kernel's words say it best.
+    // Opening a folder works, reading one does not: the kernel's message says it best.
     let program = file.and_then(|file| is_program(&file, path).map(|()| file));
     program.and_then(|file| parse(&Bounded::new(file), path)).unwrap_or_else(Link::Unknown)
 }
 
-/// Reads what an image in memory says.
+/// Like [`read`], for an image in memory.
 pub fn read_image(image: &[u8], path: &Path) -> Link {
     parse(&Bounded::new(Cursor::new(image)), path).unwrap_or_else(Link::Unknown)
 }
@@ -87,7 +87,7 @@ fn parse<'d, R: ReadRef<'d>>(data: R, path: &Path) -> Result<Link, String> {
     of_sections(section, path)
 }
 
-/// Errors: it is a script, an empty file, something else that is no program.
+/// Errors: it is a script, an empty file, or another non-program.
 fn is_program(mut file: &File, path: &Path) -> Result<(), String> {
     let mut head = [0; 4];
     match file.read(&mut head) {
@@ -114,7 +114,7 @@ fn of_sections<'d>(section: impl Fn(&str, u64) -> Option<&'d [u8]>, path: &Path)
         let version = version.or_else(|| info.as_ref()?.version_from_base());
         return Ok(Link::Ghc(GhcLink { version, options: info.map(options), numa: numa(names) }));
     }
-    // Programs that are linked statically keep their names in the other table.
+    // Statically linked programs have their names in the other table.
     let release = ocaml(names).or_else(|| ocaml(section(".strtab", NAMES_MAX).unwrap_or_default()));
     release.map(Link::Ocaml).ok_or_else(|| {
         format!(

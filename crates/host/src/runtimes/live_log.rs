@@ -1,5 +1,5 @@
-//! The log of a program that runs, without a recording: where its bytes are, and how the next
-//! ones are taken from its memory. Owns finding it, and the words for why there is none. Refuses
+//! The log of a running program, without a recording: where its bytes are, and how the next
+//! ones are taken from its memory. Owns finding it, and the message if there is none. Refuses
 //! to decode: bytes go to a [`GrowingLog`].
 
 use crate::binary::{Inspected, RuntimeSymbols};
@@ -16,44 +16,44 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-/// The shortest time between two looks at rings, which may be overwritten.
+/// The shortest time between two reads of rings, which may be overwritten.
 const RINGS_MIN_NS: u64 = 2_000_000;
 
 /// A log that was found.
 pub struct LiveLog {
-    /// What makes events of it.
+    /// The decoder that makes events of it.
     pub log: Box<dyn GrowingLog>,
-    /// On which clock it is.
+    /// Its clock, mapped to the monotonic clock.
     pub clock: ClockMap,
-    /// Where its bytes come from.
+    /// The source of its bytes.
     pub tap: Box<dyn Tap>,
 }
 
-/// What a look at a log came to.
+/// The result of one read of a log.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Looked {
-    /// A part was left out: it grows faster than it is read.
+    /// A part was skipped: the log grows faster than it is read.
     pub left_out: bool,
-    /// When the next look should come at the latest, nanoseconds from now; `None`: whenever.
+    /// When the next read should come at the latest, nanoseconds from now; `None`: at any time.
     pub due_ns: Option<u64>,
 }
 
-/// Where a log's bytes come from.
+/// A source of a log's bytes.
 pub trait Tap {
-    /// Hands what is new to `log`, about `most` bytes of a file.
+    /// Passes what is new to `log`, about `most` bytes of a file.
     ///
     /// # Errors
     /// There is no more to come, and why.
     fn look(&mut self, log: &mut dyn GrowingLog, most: usize, now: Time) -> Result<Looked, &'static str>;
 
-    /// Whether what was in memory's last bytes at a look is given at the next only.
+    /// Whether the last bytes in memory at one read are delivered only at the next.
     fn gives_late(&self) -> bool;
 }
 
 /// The log that a process writes.
 ///
 /// # Errors
-/// There is none, or none that can be read, and what would help: a sentence.
+/// There is no readable log, and what would help: a sentence.
 pub fn find(host: &Host, process: &Process, inspected: &Inspected, now: Time) -> Result<LiveLog, String> {
     let pid = process.held.pid();
     if process.program.is_none() {
@@ -96,7 +96,7 @@ fn no_log(host: &Host, process: &Process, inspected: &Inspected, located: Option
     }
 }
 
-/// What it is not, and which of those that it started would be.
+/// A sentence that the process has no known runtime, and which of its children have one.
 fn not_a_runtime(host: &Host, pid: u32) -> String {
     const WHAT: &str = "No pauses: by its file it is not a program of GHC or OCaml 5";
     let is_one = |child: &u32| Process::open(host, *child).is_some_and(|child| child.inspect().runtime().is_known());
@@ -130,7 +130,7 @@ struct EventlogTap {
 
 impl Tap for EventlogTap {
     fn look(&mut self, log: &mut dyn GrowingLog, most: usize, _now: Time) -> Result<Looked, &'static str> {
-        // In this order: a block that is written out meanwhile is not in memory any more.
+        // In this order: a block that is written out meanwhile is no longer in memory.
         let mut pieces = Pieces { log, taken: Vec::new() };
         let _ = self.buffers.copy(&mut pieces);
         let Pieces { log, taken } = pieces;
@@ -146,7 +146,7 @@ impl Tap for EventlogTap {
     }
 }
 
-/// Takes copies of buffers. What they belong to is decided when the log's file was read.
+/// Takes copies of buffers. Their place is decided after the log's file was read.
 struct Pieces<'a> {
     log: &'a mut dyn GrowingLog,
     taken: Vec<(Block, u64, Vec<u8>)>,

@@ -1,4 +1,4 @@
-//! The runtimes whose programs are recorded. Owns the list; what one of them is lies in its own folder.
+//! The runtimes whose programs are recorded. Owns the list; the details of each are in its own folder.
 
 pub mod by_bytes;
 mod c_stack;
@@ -23,7 +23,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static dyn HostRuntime> {
     [&Ghc as &dyn HostRuntime, &Ocaml].into_iter()
 }
 
-/// Those that a program may be of: one, where its file tells, else all.
+/// The runtimes that a program may use: one if its file shows it, else all.
 pub(crate) fn possible(told: &RuntimeInfo) -> impl Iterator<Item = &'static dyn HostRuntime> {
     all().filter(move |runtime| !told.is_known() || runtime.info() == told)
 }

@@ -1,6 +1,6 @@
-//! What the sequence of a recording knows of a runtime: how its programs are made to log, that
-//! logs are opened while it goes on, by processes that have to be found out, and that each ends in
-//! the manifest. Each runtime is a folder that says the rest.
+//! What the recording sequence knows about a runtime: how its programs are made to log, that logs are
+//! opened during the recording, by processes that have to be found, and that each log ends up in
+//! the manifest. Each runtime's folder implements the rest.
 
 use super::files::RuntimeFiles;
 use super::route::Route;
@@ -21,110 +21,110 @@ use std::path::{Path, PathBuf};
 /// How much a runtime is asked to log.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub enum Detail {
-    /// Collections, heap figures and counts of sparks only (plus what the user asked for).
+    /// Only collections, heap figures and counts of sparks (plus what the user requested).
     #[default]
     Cheap,
     /// Every class.
     Full,
 }
 
-/// What the start of a program is decided from.
+/// The inputs for starting a program.
 #[derive(Clone, Debug)]
 pub struct Command<'a> {
     pub capture: &'a Folder,
-    /// What is known of the program (of the one inside, for a wrapper).
+    /// What is known about the program (for a wrapper, about the one inside).
     pub inspected: &'a Inspected,
-    /// It starts something else, which may be a program of any runtime.
+    /// It starts another program, which may use any runtime.
     pub wrapper: bool,
-    /// The program's file, where it was found.
+    /// The program's file, if it was found.
     pub path: Option<&'a Path>,
-    /// How its programs find out where their logs belong.
+    /// How its programs find the place for their logs.
     pub route: &'a Route,
     pub directory: &'a Path,
     pub detail: Detail,
-    /// Words in a ring as a power of two, whatever there is room for.
+    /// Words in a ring as a power of two, whatever the room.
     pub ring_size: Option<u32>,
 }
 
-/// What a runtime's logs are made with, or that it cannot log; an error says what could not be made.
+/// The source of a runtime's logs, or `None` if it cannot log; an error says what could not be made.
 pub type Prepared = Result<Option<Box<dyn RuntimeLogs>>, (&'static str, io::Error)>;
 
-/// Reads the heap of a process; with CPU time of children that did it, nanoseconds.
+/// Reads the heap of a process; also returns the CPU time of the children that did it, nanoseconds.
 pub type ReadHeap = fn(&Host, u32) -> Result<(Heap, u64), NoHeap>;
 
-/// Why a heap, or what threads wait for, was not read.
+/// Why a heap was not read, or threads' waits were not.
 #[derive(Debug)]
 pub struct NoHeap {
     pub why: String,
     pub then: Then,
 }
 
-/// What follows of a heap that was not read.
+/// What to do after a heap was not read.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Then {
     /// The process has ended.
     Gone,
-    /// It may become such a program yet.
+    /// It may become such a program later.
     TryAgain,
-    /// Reading failed: the user sees it.
+    /// Reading failed: this is shown to the user.
     Failed,
-    /// It is not tried again; what to do about it.
+    /// It is not tried again; the text says what to do about it.
     Never(&'static str),
 }
 
 /// A runtime whose programs are recorded.
 pub trait HostRuntime: RuntimeFiles {
-    /// What its programs write: "eventlog".
+    /// The name of what its programs write: "eventlog".
     fn writes(&self) -> &'static str;
 
-    /// Variables of the environment that go into the manifest.
+    /// Environment variables that go into the manifest.
     fn environment(&self) -> &'static [&'static str];
 
-    /// Makes a command log into a capture; where it cannot, `launch` says why.
-    /// Errors: what could not be made of it in the capture.
+    /// Makes a command log into a capture; if it cannot, `launch` says why.
+    /// Errors: what could not be made in the capture.
     fn prepare(&self, command: &Command<'_>, launch: &mut Launch) -> Prepared;
 
-    /// Logs that a process which runs already writes by itself, if there are some.
+    /// Logs that a running process already writes by itself, if there are any.
     fn attach(&self, process: &Process, around: &Around<'_>, notices: &mut Notices) -> Option<Box<dyn RuntimeLogs>>;
 
-    /// Reads heaps of its programs, or says that nobody does.
+    /// The reader of its programs' heaps; the error says that there is none.
     fn heap(&self) -> Result<ReadHeap, &'static str>;
 
-    /// Finds out how the threads of one of its programs are looked at.
+    /// Prepares sampling the threads of one of its programs.
     fn threads(&self, process: &Process) -> Result<Box<dyn Looks>, NoHeap>;
 
-    /// What names of places tell of a thread that waits for `found` as far as its runtime says.
+    /// What names of places say about a thread that waits for `found` according to its runtime.
     fn interpret(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Interpreted;
 }
 
-/// How the program is to be started so that its runtime logs.
+/// How to start the program so that its runtime logs.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
     /// Its arguments, the program first.
     pub argv: Vec<String>,
-    /// Variables of the environment to set.
+    /// Environment variables to set.
     pub set: Vec<(&'static str, OsString)>,
     /// Descriptors that it has to inherit.
     pub inherit: Vec<RawFd>,
-    /// What was added, as text for the manifest.
+    /// Options that were added, as text for the manifest.
     pub added: Vec<String>,
-    /// One sentence each about what is not recorded.
+    /// One sentence for each thing that is not recorded.
     pub notes: Vec<String>,
-    /// What may keep programs that the command starts from starting: for a command that fails, none of whose programs
+    /// What may keep the command's programs from starting: shown if the command fails and none of its programs
     /// writes a log.
     pub hints: Vec<String>,
 }
 
-/// What is there while a recording goes on.
+/// The surroundings of a recording in progress.
 #[derive(Copy, Clone, Debug)]
 pub struct Around<'a> {
     pub host: &'a Host,
     pub capture: &'a Folder,
     /// The program.
     pub pid: u32,
-    /// The program and what it started.
+    /// The program and its descendants.
     pub family: &'a [u32],
-    /// Bytes that the capture may still grow by.
+    /// Bytes by which the capture may still grow.
     pub room: u64,
 }
 
@@ -139,60 +139,59 @@ pub struct Notices {
 
 /// The logs that programs of one runtime write during a recording.
 pub trait RuntimeLogs: fmt::Debug {
-    /// For a recording without any: "no GHC program opened the eventlog".
+    /// Message for a recording without any: "no GHC program opened the eventlog".
     fn absence_message(&self) -> &'static str;
 
-    /// Readable when a log was opened.
+    /// Becomes readable when a log was opened.
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 
-    /// The program is there and has not called exec yet.
+    /// Called when the program exists and has not called exec yet.
     fn before_exec(&mut self, _around: &Around<'_>, _notices: &mut Notices) {}
 
-    /// Takes in the logs that were opened since; true where there are some.
+    /// Takes in newly opened logs; true if there are any.
     fn take_opened(&mut self, around: &Around<'_>, notices: &mut Notices) -> bool;
 
-    /// Finds out who writes which log as far as not yet known, among the family, or
-    /// `everywhere`.
+    /// Finds out which processes write which logs, if not yet known, in the family, or `everywhere`.
     fn identify(&mut self, _around: &Around<'_>, _everywhere: bool) {}
 
-    /// Logs that were found, or of which more is known, since the last call.
+    /// Logs that were found, or about which more is known, since the last call.
     fn changed(&mut self) -> Vec<Log>;
 
-    /// Whether a log is expected that is opened without notice, or its writer is still looked for.
+    /// Whether a log is expected that is opened without notice, or its writer is still searched.
     fn awaits(&self) -> bool {
         false
     }
 
-    /// Files in the capture that programs write and may go on writing, whatever happens to the recording.
+    /// Files in the capture that programs write and may continue to write, whatever happens to the recording.
     fn open_logs(&mut self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// Copies what its programs keep in their memory. Errors: the disk.
+    /// Copies what its programs keep in memory. Errors: the disk.
     fn copy(&mut self, _now: Time) -> io::Result<()> {
         Ok(())
     }
 
-    /// The disk is full: nothing is to be written any more.
+    /// The disk is full: nothing more may be written.
     fn stop_copying(&mut self);
 
-    /// Whether this source has met a full disk by itself.
+    /// Whether this source found the disk full by itself.
     fn disk_full(&self) -> bool {
         false
     }
 
-    /// For the manifest.
+    /// The logs for the manifest.
     fn logs(&self) -> Vec<Log>;
 
     /// The program that wrote the first of them.
     fn program(&self, host: &Host) -> Option<Binary>;
 
-    /// Bytes that were written to the capture beside the logs of the programs.
+    /// Bytes written to the capture in addition to the programs' logs.
     fn written_bytes(&self) -> u64;
 
     /// Takes what is left at the end; nothing is recorded afterwards.
     fn end(&mut self, around: &Around<'_>, ended: Time, notices: &mut Notices);
 
-    /// Removes what only programs that still ran would have needed.
+    /// Removes what only programs that still run would have needed.
     fn finish(&mut self, host: &Host);
 }

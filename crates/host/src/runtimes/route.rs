@@ -1,4 +1,4 @@
-//! How a command's programs are told where their logs lie. Owns which commands lose the way into a
+//! How a command's programs find the place for their logs. Owns which commands lose the way into a
 //! private folder; refuses to know what a log is.
 
 use crate::capture::folder::Folder;
@@ -7,13 +7,13 @@ use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 use std::path::Path;
 
-/// Above what scripts use for their own redirections.
+/// Above the numbers that scripts use for their own redirections.
 const INHERITED_MIN: RawFd = 200;
 
 /// Commands that change the user, and so may lose the way into a private folder.
 const CHANGES_USER: [&str; 7] = ["setpriv", "gosu", "su-exec", "su", "runuser", "chpst", "setuidgid"];
 
-/// How the program is told where its log lies.
+/// How the program finds the place for its log.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub enum Route {
     /// By a path.
@@ -26,7 +26,7 @@ pub enum Route {
     None(String),
 }
 
-/// Which route a command needs to a capture.
+/// The route from a command to a capture.
 pub fn route(argv: &[String], capture: &Folder) -> Route {
     match route_of_command(argv) {
         Route::Path if !capture.stays_in_place() => Route::Descriptor,

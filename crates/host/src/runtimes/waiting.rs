@@ -1,4 +1,4 @@
-//! Threads of a program as a look from outside finds them. Owns what is asked of whoever looks; refuses to
+//! A program's threads as sampled from outside. Owns the interface of samplers; refuses to
 //! name a place and to count.
 
 use rtscope_model::{Doing, OldObjects, WaitKind};
@@ -8,17 +8,17 @@ use std::io;
 /// One thread.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Thread {
-    /// Its number: one of the runtime's for a green thread, else the system's.
+    /// Its number: the runtime's for a green thread, else the system's.
     pub id: u64,
-    /// Its name, where it has one; not cleaned.
+    /// Its name, if it has one; not cleaned.
     pub name: Option<String>,
     /// What it does, as far as is known without names of places.
     pub doing: Doing,
-    /// Where what it waits for lies.
+    /// Address of what it waits for.
     pub object: Option<u64>,
-    /// The number of the thread that has that; `None`: nobody, or not known.
+    /// The number of the thread that has the object; `None`: no thread, or not known.
     pub holder: Option<u64>,
-    /// The number of the thread that has its lane: it has what a thread waits for that may not run before it has the lane.
+    /// The number of the thread that has its lane: a thread that needs the lane to run waits for that thread.
     pub lane_holder: Option<u64>,
     /// Code from the top of its stack down; then, in a foreign call, the code on the C stack from its top down.
     pub frames: Vec<Code>,
@@ -27,53 +27,53 @@ pub struct Thread {
 /// A place in code on a stack.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
 pub struct Code {
-    /// Its address.
+    /// Address of the code.
     pub address: u64,
-    /// What stands there.
+    /// Why the address is on the stack.
     pub role: Role,
 }
 
-/// What a place on a stack is there for.
+/// Why a place is on a stack.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, Default)]
 pub enum Role {
-    /// The thread goes on there.
+    /// The thread continues there.
     #[default]
     Goes,
     /// It is called on an exception.
     Handler,
-    /// The thread goes on there in foreign code, whose stack is another one.
+    /// The thread continues there in foreign code, which has another stack.
     Foreign,
-    /// The same in the library that makes system calls.
+    /// Foreign code in the library that makes system calls.
     Library,
 }
 
 impl Code {
-    /// Where a thread goes on.
+    /// Code in which a thread continues.
     pub fn goes(address: u64) -> Code {
         Code { address, role: Role::Goes }
     }
 }
 
-/// What a look found.
+/// The result of one sample.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub enum Look {
     /// All threads.
     Threads(Vec<Thread>),
-    /// All lanes have work: nobody was looked at.
+    /// All lanes have work: no thread was sampled.
     Busy,
-    /// What was read does not fit together: a collection came between.
+    /// The data was inconsistent: a collection happened meanwhile.
     Missed,
 }
 
-/// Looks at the threads of one process, again and again. It runs on meanwhile.
+/// Samples the threads of one process repeatedly, while it runs.
 pub trait Looks: fmt::Debug + Send {
-    /// One look.
+    /// Takes one sample.
     ///
     /// # Errors
     /// The process has ended, or its memory may not be read (any more).
     fn look(&mut self) -> io::Result<Look>;
 
-    /// A sample of its old objects, code by its address; `None`: it cannot be read, or this runtime has none.
+    /// A sample of its old objects, with code addresses; `None`: it cannot be read, or this runtime has none.
     fn old(&mut self) -> Option<OldObjects<u64>> {
         None
     }
@@ -84,38 +84,38 @@ pub trait Looks: fmt::Debug + Send {
     }
 }
 
-/// A place on a thread's stack as far as its name is known.
+/// A place on a thread's stack, as far as its name is known.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Frame<'n> {
-    /// Its name.
+    /// Name of the function or module.
     pub name: &'n str,
-    /// It is code without a name of its own, local to that function; the name is the module's.
+    /// Set for code without a name of its own that is local to this function; `name` is then the module's.
     pub local_to: Option<&'n str>,
-    /// It is code of the runtime.
+    /// Whether it is code of the runtime.
     pub runtime: bool,
     /// See [`Code::role`].
     pub role: Role,
 }
 
 impl Frame<'_> {
-    /// The function that it is, or is local to.
+    /// The function itself, or the one that the code is local to.
     pub fn function(&self) -> &str {
         self.local_to.unwrap_or(self.name)
     }
 }
 
-/// What names of places tell of a wait.
+/// What names of places say about a wait.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Interpreted {
-    /// What for.
+    /// What the thread waits for.
     pub kind: WaitKind,
-    /// Which of the frames says where: its index.
+    /// Index of the frame that shows where.
     pub place: Option<usize>,
-    /// Which of them is the foreign function that this place called.
+    /// Index of the foreign function that this place called.
     pub callee: Option<usize>,
 }
 
-/// The first frame that goes on with the program: not the runtime's.
+/// The first return frame outside the runtime.
 pub(crate) fn first_outside(frames: &[Option<Frame<'_>>]) -> Option<usize> {
     frames.iter().position(|frame| frame.is_some_and(|frame| !frame.runtime && frame.role == Role::Goes))
 }

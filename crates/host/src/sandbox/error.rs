@@ -1,4 +1,4 @@
-//! Errors of the system in what a sandbox answers: the number where there is one, else the words.
+//! System errors in a sandbox's answers: the number if there is one, else the message.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::io;

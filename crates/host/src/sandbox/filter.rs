@@ -1,6 +1,6 @@
-//! The system calls that work on hostile bytes may make. Owns the list; any other call is
-//! refused (EPERM) and does nothing. Where the kernel or this processor has no filters the
-//! other limits stand.
+//! The system calls allowed for work on hostile bytes. Owns the list; any other call is
+//! refused (EPERM) and does nothing. If the kernel or this processor has no filters the
+//! other limits remain.
 
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen as Width, SeccompCmpOp as Is,
@@ -48,13 +48,13 @@ const PLAIN: [libc::c_long; 34] = [
     libc::SYS_clone3,
 ];
 
-/// The request that asks which pages of a process are in memory.
+/// The request for which pages of a process are in memory.
 pub const PAGEMAP_SCAN: u64 = 0xc060_6610;
 
 pub struct Filters(Vec<BpfProgram>);
 
 impl Filters {
-    /// Filters for a child that answers through `pen` and asks through `socket`, if that is one.
+    /// Filters for a child that answers through `pen` and sends requests through `socket`, if it is valid.
     /// Errors: a list that cannot be compiled.
     pub fn new(pen: RawFd, socket: RawFd) -> io::Result<Filters> {
         let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(Filters(Vec::new())) };
@@ -71,12 +71,12 @@ impl Filters {
             without(libc::SYS_mmap, 2, code)?,
             without(libc::SYS_mprotect, 2, code)?,
             one(libc::SYS_prctl, 0, Is::Eq, libc::PR_SET_NAME as u64)?,
-            // It can protect pages as well as tell of them, but only of a process that asked the kernel for that.
+            // It can protect pages as well as report on them, but only in a process that asked the kernel for that.
             // A request has 32 bits, whatever a library makes of them.
             where_is(libc::SYS_ioctl, Argument::new(1, Width::Dword, Is::Eq, PAGEMAP_SCAN))?,
             one(libc::SYS_clone, 0, Is::MaskedEq(libc::CLONE_THREAD as u64), libc::CLONE_THREAD as u64)?,
         ]);
-        // Arguments of clone3 lie in memory, where no filter sees them: without it glibc takes clone.
+        // Arguments of clone3 lie in memory, where no filter sees them: without it glibc uses clone.
         let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
         let missing = SeccompAction::Errno(libc::ENOSYS as u32);
         let filters = [
@@ -87,13 +87,13 @@ impl Filters {
         Ok(Filters(filters.into_iter().map(compile).collect::<io::Result<_>>()?))
     }
 
-    /// Puts the calling thread, and those it makes, under them.
+    /// Applies them to the calling thread and threads that it makes.
     pub fn apply(&self) -> io::Result<()> {
         self.0.iter().try_for_each(|program| seccompiler::apply_filter(program).map_err(io::Error::other))
     }
 }
 
-/// A call that is allowed where one of its arguments is so.
+/// A call that is allowed for one condition on an argument.
 fn one(call: i64, argument: u8, is: Is, value: u64) -> io::Result<(i64, Vec<SeccompRule>)> {
     where_is(call, Argument::new(argument, Width::Qword, is, value))
 }

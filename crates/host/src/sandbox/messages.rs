@@ -1,4 +1,4 @@
-//! Questions and answers between two processes of the recorder, each whole, some with a
+//! Requests and answers between two processes of the recorder, each whole, some with a
 //! descriptor. Owns their transport; refuses to know what they say.
 
 use rustix::io::retry_on_intr;
@@ -26,7 +26,7 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8], descriptor: Option<BorrowedFd<
     Ok(())
 }
 
-/// Waits for one. Errors: the other end is closed, or it came cut.
+/// Waits for a message. Errors: the other end is closed, or the message was truncated.
 pub fn receive(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
     let mut bytes = vec![0; next_length(socket)?.min(MESSAGE_MAX)];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -47,9 +47,9 @@ pub fn receive(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Option<OwnedFd>)>
     }
 }
 
-/// Waits for a message and leaves it there. Most are short: room for the longest would cost more than the rest.
+/// Waits for a message without taking it. Most are short: room for the longest would cost more than the rest.
 fn next_length(socket: BorrowedFd<'_>) -> io::Result<usize> {
-    // A sandbox has this system call and no other that receives.
+    // A sandbox may use this system call, and no other one that receives.
     let (flags, mut no_room) = (RecvFlags::PEEK | RecvFlags::TRUNC, RecvAncillaryBuffer::default());
     Ok(retry_on_intr(|| recvmsg(socket, &mut [], &mut no_room, flags))?.bytes)
 }

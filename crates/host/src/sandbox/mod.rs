@@ -1,9 +1,9 @@
 //! Work on hostile bytes in a child process that can do nothing else: no capability, no file
-//! but those it is given, no system call beyond memory, reading and its one answer, so much
-//! memory, so much time. Owns the child from its fork to its end; its death is a value here,
+//! but those it is given, no system call beyond memory, reading and its one answer, limited
+//! memory and time. Owns the child from its fork to its end; its death is a value here,
 //! never the end of the recorder. Refuses to know what the work is.
 //!
-//! The child is a fork, so that the work is a closure over what is open already. glibc keeps
+//! The child is a fork, so that the work is a closure over what is already open. glibc keeps
 //! its allocator usable in the fork of a process with threads; nothing else of the other
 //! threads is touched.
 
@@ -26,22 +26,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What the child may use.
+/// Limits of the child.
 #[derive(Copy, Clone, Debug)]
 pub struct Limits {
-    /// Memory beyond what the recorder has at the fork, bytes.
+    /// Memory in addition to the recorder's at the fork, bytes.
     pub memory_bytes: u64,
-    /// CPU time, seconds: what work on bytes costs, however many others want the CPUs meanwhile.
+    /// CPU time, seconds: the cost of the work, however busy the CPUs are meanwhile.
     pub cpu_seconds: u64,
-    /// How long it may take, by the clock on the wall.
+    /// Longest time by the wall clock.
     pub deadline: Duration,
 }
 
-/// For reading one file: on a machine that is busy it takes longer, not more.
+/// Limits for reading one file: on a busy machine it takes longer, not more CPU time.
 pub(crate) const ONE_FILE: Limits =
     Limits { memory_bytes: 192 << 20, cpu_seconds: 2, deadline: Duration::from_secs(4) };
 
-/// What came of the work.
+/// The result of the work.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Done<T> {
     pub value: T,
@@ -52,30 +52,30 @@ pub struct Done<T> {
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Died {
-    /// No process or pipe to be had.
+    /// No process or pipe could be made.
     #[error("no sandbox could be made: {0}")]
     NotStarted(io::Error),
-    /// It was ended at its deadline, or had used the CPU for as long as it may.
+    /// It was killed at its deadline, or had used up its CPU time.
     #[error("reading it took more than {} s", .0.as_secs())]
     Late(Duration),
     #[error("reading it takes more than {} MiB of memory", .0 >> 20)]
     Memory(u64),
     #[error("reading it ended by signal {0}")]
     Signal(i32),
-    /// It ended without an answer that can be read.
+    /// It ended without a readable answer.
     #[error("reading it failed (status {0})")]
     Failed(i32),
 }
 
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
-/// Descriptors that it may have.
+/// Open descriptors allowed.
 const FILES_MAX: u64 = 1024;
 /// Exit statuses of the child.
 const PANICKED: i32 = 3;
 const UNSENT: i32 = 4;
 const NOT_CLOSED: i32 = 5;
 
-/// What the child asks for while it works, answered by the recorder: bytes, and a descriptor.
+/// Answers the child's requests while it works, in the recorder: bytes, and a descriptor.
 pub(crate) type Serve<'a> = &'a mut dyn FnMut(&[u8]) -> (Vec<u8>, Option<OwnedFd>);
 
 /// Whether this process is such a child.
@@ -83,13 +83,13 @@ static INSIDE: AtomicBool = AtomicBool::new(false);
 
 static SPENT_NS: AtomicU64 = AtomicU64::new(0);
 
-/// CPU time that sandboxes of this process have used, in nanoseconds: those that have ended.
+/// Total CPU time of this process's ended sandboxes, in nanoseconds.
 pub(crate) fn spent_ns() -> u64 {
     SPENT_NS.load(Ordering::Relaxed)
 }
 
-/// Runs `work` in a child of its own that keeps the descriptors `keep`, which `work` reads, and
-/// no others. Inside of such a child it just runs.
+/// Runs `work` in a child of its own that keeps only the descriptors `keep`, which `work` reads.
+/// Inside such a child it just runs the work.
 pub fn run<T: Serialize + DeserializeOwned>(
     limits: &Limits,
     keep: &[RawFd],
@@ -101,7 +101,7 @@ pub fn run<T: Serialize + DeserializeOwned>(
     start(limits, keep, None, work)
 }
 
-/// As [`run`]; what the child asks for is answered by `serve`.
+/// Like [`run`]; `serve` answers the child's requests.
 pub(crate) fn run_served<T: Serialize + DeserializeOwned>(
     limits: &Limits,
     keep: &[RawFd],
@@ -145,7 +145,7 @@ fn start<T: Serialize + DeserializeOwned>(
     SPENT_NS.fetch_add(cpu_ns, Ordering::Relaxed);
     match (bytes, libc::WIFSIGNALED(status)) {
         (None, _) => Err(Died::Late(limits.deadline)),
-        // An allocation that fails aborts.
+        // A failed allocation aborts.
         (Some(_), true) if libc::WTERMSIG(status) == libc::SIGABRT => Err(Died::Memory(limits.memory_bytes)),
         (Some(_), true) if libc::WTERMSIG(status) == libc::SIGXCPU => {
             Err(Died::Late(Duration::from_secs(limits.cpu_seconds)))
@@ -159,21 +159,21 @@ fn start<T: Serialize + DeserializeOwned>(
 }
 
 fn answer_with<T: Serialize>(work: impl FnOnce() -> T, pen: &mut io::PipeWriter) -> i32 {
-    // What panics has said so to a standard error that is closed.
+    // A panic's message went to standard error, which is closed.
     let Ok(value) = catch_unwind(AssertUnwindSafe(work)) else { return PANICKED };
     let mut pen = io::BufWriter::with_capacity(64 << 10, pen);
     let sent = serde_json::to_writer(&mut pen, &value).map_err(io::Error::from).and_then(|()| pen.flush());
-    // The value is left to the end of the process.
+    // The value is not dropped: the process ends.
     std::mem::forget(value);
     if sent.is_ok() { 0 } else { UNSENT }
 }
 
-/// What the child does before the work, prepared while memory may still be taken.
+/// What the child does before the work, prepared while it may still allocate memory.
 struct Plan {
     filters: filter::Filters,
     /// Descriptors to keep, ascending.
     keep: Vec<RawFd>,
-    /// Where its questions go, or -1.
+    /// The descriptor for its requests, or -1.
     socket: RawFd,
     data_bytes: u64,
     cpu_seconds: u64,
@@ -191,7 +191,7 @@ impl Plan {
         Ok(Plan { filters, keep, socket, data_bytes, cpu_seconds: limits.cpu_seconds, parent })
     }
 
-    /// Gives everything up. Errors: the status to end with.
+    /// Drops all privileges. Errors: the exit status.
     fn enter(&self) -> Result<(), i32> {
         // Its parent's death ends it.
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
@@ -222,7 +222,7 @@ impl Plan {
     }
 }
 
-/// For a child of the recorder: signals that end a foreground job are the recorder's to answer.
+/// For a child of the recorder: the recorder itself handles signals that end a foreground job.
 pub(crate) fn ignore_the_terminals_signals() {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: sets how signals of this process are handled, to nothing.
@@ -230,7 +230,7 @@ pub(crate) fn ignore_the_terminals_signals() {
     }
 }
 
-/// Closes all descriptors but those of `keep`, which are in order: for a child of a fork that
+/// Closes all descriptors but those of `keep`, which ascend: for a forked child that
 /// never uses the others again.
 pub(crate) fn close_others(keep: &[RawFd]) -> io::Result<()> {
     let mut from = 0;
@@ -248,7 +248,7 @@ fn close_range(first: RawFd, last: RawFd) -> io::Result<()> {
     if unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } == 0 {
         return Ok(());
     }
-    // Linux before 5.9: one by one, as far as numbers were given out.
+    // Linux before 5.9: one by one, as far as numbers are in use.
     let open = std::fs::read_dir("/proc/self/fd")?;
     let numbers: Vec<RawFd> = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for number in numbers.into_iter().filter(|number| (first..=last).contains(number)) {
@@ -258,14 +258,14 @@ fn close_range(first: RawFd, last: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Private memory that the recorder may write to now, bytes: what `RLIMIT_DATA` counts.
+/// Writable private memory of the recorder now, bytes: what `RLIMIT_DATA` counts.
 fn own_data_bytes() -> io::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let kib = crate::system::procfs::number(&status, "VmData").ok_or(io::ErrorKind::InvalidData)?;
     Ok(kib.saturating_mul(1024))
 }
 
-/// Reads to the end, and answers meanwhile; `None` where the end does not come in time.
+/// Reads to the end, and answers requests meanwhile; `None` if the end does not come in time.
 fn read_until(mut answer: File, mut served: Option<(OwnedFd, Serve<'_>)>, until: Instant) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut piece = vec![0; 64 << 10];
@@ -284,7 +284,7 @@ fn read_until(mut answer: File, mut served: Option<(OwnedFd, Serve<'_>)>, until:
         drop(fds);
         if let Some((socket, serve)) = served.as_mut().filter(|_| is_asked) {
             let question = messages::receive(socket.as_fd());
-            // A child that is gone asks nothing more.
+            // A child that is gone sends no more requests.
             let sent = question.and_then(|(question, _)| {
                 let (bytes, descriptor) = serve(&question);
                 messages::send(socket.as_fd(), &bytes, descriptor.as_ref().map(AsFd::as_fd))
@@ -345,10 +345,10 @@ mod tests {
         // SAFETY: signal 0 to the parent changes nothing.
         assert!(!worked(&|| unsafe { libc::kill(libc::getppid(), 0) } == 0));
         assert!(!worked(&|| rustix::thread::capabilities(None).is_ok()));
-        // Inside of it there is no other one.
+        // Inside a sandbox there is no second one.
         let nested = || run(&LIMITS, &[], std::process::id).is_ok_and(|done| done.value == std::process::id());
         assert!(run(&LIMITS, &[], nested).unwrap().value);
-        // A descriptor that was not handed over is closed.
+        // A descriptor that was not passed is closed.
         assert!(run(&LIMITS, &[], || file.metadata().is_err()).unwrap().value);
     }
 

@@ -14,32 +14,31 @@ use std::fs::File;
 use std::io::Cursor;
 use std::ops::Range;
 
-/// No file that is known has as many functions.
+/// No known file has as many functions.
 const FUNCTIONS_MAX: usize = 1 << 21;
 
-/// What one file says of some of its places.
+/// Names in one file for some of its places.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Found {
     /// Names of the places that have one, by offset in the file, disjoint.
     pub names: Vec<Named>,
     /// The linker's mark of this build, hexadecimal.
     pub build_id: Option<String>,
-    /// Whether the file has no symbol table of its own, only what it exports.
+    /// Whether the file has no symbol table of its own, only exported symbols.
     pub stripped: bool,
-    /// Whether everything in it is one party's code, with a name or without.
+    /// Whether all code in the file has one known owner, with names or without.
     pub told: bool,
     /// Places in it that have no name.
     pub unnamed: usize,
-    /// How the program's code gets names, where some of it that was asked for has none.
+    /// How to get names for the program's code, if some requested places in it have none.
     pub names_by: Option<String>,
 }
 
-/// The kind of all code in a file: the runtime's, where that is a library of its own, and another language's, in a
-/// library of that. `None`: a program, or a library that holds code of a language with a runtime, where names tell.
+/// The kind of all code in a file: the runtime's, for its library, or another language's, for a library of
+/// that. `None`: a program, or a library with code of a language with a runtime, where names decide.
 pub type Content = Option<CodeKind>;
 
-/// A place that is asked for: offset in the file, and the address at which it was
-/// seen.
+/// A requested place: offset in the file, and the address at which it was sampled.
 pub type Asked = (u64, u64);
 
 /// Looks up `asked`, sorted by offset, in the file called `name`. The error says
@@ -89,7 +88,7 @@ fn is_asked(named: &Named, asked: &[Asked]) -> bool {
     asked.get(first).is_some_and(|(offset, _)| *offset < named.to)
 }
 
-/// A function cut where it spins, if it is the runtime's: what such a loop is for is another purpose.
+/// Splits a runtime function where it spins: the purpose of such a loop is another one.
 fn pieces<'data, R: ReadRef<'data>>(named: Named, data: R) -> Vec<Named> {
     let waits = named.purpose.as_ref().and_then(waiting);
     let size = named.to.checked_sub(named.from).filter(|size| *size <= FUNCTION_BYTES_MAX);
@@ -115,24 +114,24 @@ fn pieces<'data, R: ReadRef<'data>>(named: Named, data: R) -> Vec<Named> {
     pieces
 }
 
-/// What a function with this role is for while it spins: it waits for other collectors, or for a lock.
+/// The purpose of a function with this role while it spins: it waits for other collectors, or for a lock.
 fn waiting(role: &NamedRole) -> Option<NamedRole> {
     let of_collector = PurposeId::of(&role.own)?.get().part != Part::Serving;
     let own = if of_collector { WAITS_FOR_COLLECTORS } else { WAITS_FOR_LOCKS };
     Some(NamedRole { own: own.to_owned(), calls: role.calls.clone(), leads: role.leads })
 }
 
-/// What one file says of one address of code, nothing of it inferred.
+/// What one file shows about one code address, without inference.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Exact {
-    /// The function that it lies in, by that one's size; `None`: it lies in none that has a name.
+    /// The function around it, by that function's size; `None`: there is none with a name.
     pub name: Option<String>,
     pub runtime: bool,
-    /// Where it lies in none: the functions that begin before it and after it.
+    /// If it lies in none: the functions that begin before it and after it.
     pub between: [Option<String>; 2],
 }
 
-/// The functions that `asked`, offsets in the file, lie in. Errors: why nothing in it can have a name.
+/// The functions around `asked`, offsets in the file. Errors: why nothing in it can have a name.
 pub fn exact(file: File, asked: &[u64]) -> Result<Vec<Exact>, String> {
     let data = Bounded::new(file);
     let elf = ElfFile64::<Endianness, _>::parse(&data).map_err(|_| "is no 64-bit ELF file".to_owned())?;
@@ -142,15 +141,15 @@ pub fn exact(file: File, asked: &[u64]) -> Result<Vec<Exact>, String> {
     Ok(asked.iter().map(at).collect())
 }
 
-/// A place without a name, as an address in its module. A library of another
-/// language is another language's code all the same, and the runtime's the runtime's.
+/// A place without a name, as an address in its module. Code in another language's library
+/// is still that language's, and in the runtime's library the runtime's.
 pub fn unnamed(module: &str, (offset, at): Asked, content: Content) -> Named {
     let kind = content.unwrap_or(CodeKind::Unknown);
     let name = format!("{module}+{offset:#x}");
     Named { from: offset, to: offset.saturating_add(1), at, name, kind, source: None, purpose: None }
 }
 
-/// What of a file is loaded: the offsets of each segment, in order, and its link-time address.
+/// The loaded parts of a file: the offsets of each segment, in order, and its link-time address.
 struct Loads(Vec<(Range<u64>, u64)>);
 
 impl Loads {
@@ -173,7 +172,7 @@ impl Loads {
     }
 }
 
-/// The last of those that come first in `sorted`.
+/// The last element of the prefix of `sorted` for which `comes` holds.
 fn before<T>(sorted: &[T], comes: impl Fn(&T) -> bool) -> Option<&T> {
     sorted.get(sorted.partition_point(comes).checked_sub(1)?)
 }
@@ -192,11 +191,11 @@ struct Function<'data> {
 struct Text {
     from: u64,
     to: u64,
-    /// The linker's stubs that lead to functions of libraries: most have no names of their own.
+    /// Whether it has the linker's stubs that lead to functions of libraries: most have no names of their own.
     stubs: bool,
 }
 
-/// What the linker's stubs are called; ends with [`rtscope_decode::code::STUB`].
+/// Name of the linker's stubs; ends with [`rtscope_decode::code::STUB`].
 const STUBS: &str = "stub that leads to a library (.plt)";
 
 /// No function of a runtime is larger: the largest interpret bytecode.
@@ -206,7 +205,7 @@ const FUNCTION_BYTES_MAX: u64 = 1 << 20;
 const WAITS_FOR_COLLECTORS: &str = "waiting-for-collectors";
 const WAITS_FOR_LOCKS: &str = "locks";
 
-/// How code is called of which only the module is known, or less.
+/// Name of code of which at most the module is known.
 const NAMELESS: &str = "code without a name";
 
 struct At {
@@ -220,7 +219,7 @@ struct At {
 /// All functions of a file, by address.
 struct Functions<'data> {
     list: Vec<Function<'data>>,
-    /// Places in the list of those that others can call.
+    /// Indices in the list of functions that others can call.
     globals: Vec<usize>,
     /// By address.
     texts: Vec<Text>,
@@ -274,7 +273,7 @@ impl<'data> Functions<'data> {
         Functions { list, globals, texts, stripped, language, proved }
     }
 
-    /// The name of the function around `address`, for all of it.
+    /// The name of the function around `address`, for its whole range.
     fn name(&self, address: u64, offset: u64, at: u64, content: Content) -> Option<Named> {
         let text = text_of(&self.texts, address)?;
         let of_stubs = || {
@@ -299,7 +298,7 @@ impl<'data> Functions<'data> {
         let before = behind.checked_sub(1).filter(|index| self.address(*index) >= Some(text.from));
         let next = Some(behind).filter(|index| self.address(*index).is_some_and(|next| next < text.to));
         let limit = next.and_then(|index| self.address(index)).unwrap_or(text.to);
-        // The size of hand-written code is often left out. What lies behind it may be a compiler's that leaves out names.
+        // Hand-written code often lacks a size. Code after it may come from a compiler that leaves out names.
         let nameless =
             next.and_then(|next| self.list.get(next)).is_some_and(|next| self.language.module(next.name).is_some());
         let end = before.and_then(|index| self.list.get(index)).map_or(text.from, |function| match function.size {
@@ -319,7 +318,7 @@ impl<'data> Functions<'data> {
         Some(At { name: self.language.readable(function.name), kind, purpose, from: function.address, to: end })
     }
 
-    /// The function that `address` lies in by its size. One without a size, as assembly has them, proves nothing, unless
+    /// The function around `address`, by its size. A function without a size, as in assembly, proves nothing, unless
     /// the runtime's own code is written so.
     fn exact(&self, address: u64) -> Exact {
         let behind = self.list.partition_point(|function| function.address <= address);
@@ -345,9 +344,9 @@ impl<'data> Functions<'data> {
         self.list.get(index).map(|function| function.address)
     }
 
-    /// What is known of code between one function's end and the next one's start: never either's name. A compiler
-    /// that drops the names of local functions lays their code in front of the function that they are local to, so
-    /// it is of that one's module; what is left over is whose the one before is.
+    /// The owner of code between one function's end and the next one's start: never either's name. A compiler
+    /// that drops the names of local functions places their code in front of the function that they are local to, so
+    /// it belongs to that one's module; the rest belongs to the owner of the one before.
     fn gap(&self, before: Option<usize>, next: Option<usize>) -> Option<(String, CodeKind)> {
         if self.stripped {
             return None;
@@ -389,7 +388,7 @@ fn texts<'data, R: ReadRef<'data>>(elf: &ElfFile64<'data, Endianness, R>) -> Vec
     texts
 }
 
-/// The one in which `address` lies; where several overlap, as no linker lays them, the last.
+/// The section around `address`; if several overlap, as no linker lays them out, the last.
 fn text_of(texts: &[Text], address: u64) -> Option<Text> {
     before(texts, |text| text.from <= address).filter(|text| address < text.to).copied()
 }
@@ -398,7 +397,7 @@ fn is_function(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(['.', '$'])
 }
 
-/// Among names of one address: what is longest known to people. The program's own, else
+/// Ranks names of one address by how well people know them. The program's own, else
 /// global, with few underscores, short.
 fn preference(
     names: &dyn Names,

@@ -1,6 +1,6 @@
-//! The files that the program's code comes from, held open while it runs: at the
+//! The files that contain the program's code, held open while it runs: at the
 //! end of a recording its root, its mounts and the files themselves may be gone.
-//! Owns finding the very file that was mapped; refuses another one under its name.
+//! Owns finding the very file that was mapped; refuses another one with its name.
 
 use crate::system::procfs::Host;
 use crate::target::mappings::Mapping;
@@ -13,21 +13,21 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Roots that files are looked for in.
+/// Roots in which files are searched.
 const ROOTS_MAX: usize = 16;
-/// Descriptors that are spent on this.
+/// Descriptors used for this.
 const HELD_MAX: usize = 128;
 /// A clock tick of file times and the error of the real-time clock's offset.
 const SLACK_NS: i64 = 20_000_000;
 
-/// Files that were seen mapped, and roots that they were seen in.
+/// Files that were seen mapped, and the roots in which they were seen.
 #[derive(Debug)]
 pub struct Files {
-    /// The machine that they lie on.
+    /// The machine that has the files.
     pub(super) host: Host,
     held: Vec<Held>,
     roots: Vec<Root>,
-    /// Processes by what they ran when they were looked at.
+    /// Examined processes, with the program that each ran.
     looked_at: BTreeSet<(u32, PathBuf)>,
 }
 
@@ -40,13 +40,13 @@ struct Held {
 }
 
 impl Files {
-    /// None yet.
+    /// Reads files in the roots of processes of `host`.
     pub fn new(host: Host) -> Files {
         let roots = Root::of_host(&host).into_iter().collect();
         Files { host, held: Vec::new(), roots, looked_at: BTreeSet::new() }
     }
 
-    /// Opens what process `pid` has mapped to execute, once per program that it runs.
+    /// Opens the executable mappings of process `pid`, once per program that it runs.
     pub fn look_at(&mut self, pid: u32) {
         let Ok(process) = Process::open(&self.host, pid) else { return };
         let Ok(program) = process.link("exe") else { return };
@@ -68,7 +68,7 @@ impl Files {
         }
     }
 
-    /// What process `pid` has mapped, as `/proc/PID/maps` has it; empty where that cannot be read.
+    /// The mappings of process `pid`, as in `/proc/PID/maps`; empty if that cannot be read.
     pub fn mappings_of(&self, pid: u32) -> String {
         Process::open(&self.host, pid).and_then(|process| process.text("maps")).unwrap_or_default()
     }
@@ -79,11 +79,11 @@ impl Files {
         self.held.extend(file.map(|file| Held { path, device: mapping.device, inode: mapping.inode, file }));
     }
 
-    /// The file of `module`, which was mapped at the moment `mapped` of the
-    /// real-time clock. The error is what has become of it.
+    /// Opens the file of `module`, which was mapped at the moment `mapped` of the
+    /// real-time clock. The error says what has happened to it.
     pub fn open(&self, module: &Module, mapped: Option<i64>) -> Result<File, String> {
         let path = module.path.trim_end_matches(" (deleted)");
-        // What the kernel and `maps` call a file in another root differs.
+        // The kernel and `maps` may name a file in another root differently.
         let same = |held: &&Held| match module.device {
             (0, 0) => held.path == path && held.inode == module.inode,
             device => (held.device, held.inode) == (device, module.inode),
@@ -127,7 +127,7 @@ fn changed_ns(file: &Metadata) -> i64 {
     file.ctime().saturating_mul(1_000_000_000).saturating_add(file.ctime_nsec())
 }
 
-/// A moment on the real-time clock.
+/// Converts a moment to the real-time clock.
 pub fn on_the_wall(time: Time, realtime_offset_ns: i64) -> Option<i64> {
     let time = i64::try_from(time.0).ok()?;
     (realtime_offset_ns != 0).then(|| time.saturating_add(realtime_offset_ns))

@@ -1,5 +1,5 @@
 //! Names of the kernel's functions from `/proc/kallsyms`. Owns that file; refuses
-//! the zeros that it holds for those who may not see addresses.
+//! the zeros that it shows to users that may not see addresses.
 
 use crate::privileges::opener::Ask;
 use crate::system::procfs::Host;
@@ -27,7 +27,7 @@ pub fn look_up(host: &Host, addresses: &BTreeSet<u64>) -> Result<Vec<Named>, Str
         }
         let next = functions.partition_point(|(start, _)| start <= address);
         let around = next.checked_sub(1).and_then(|index| functions.get(index));
-        // Behind the last function is data, or a module that has been unloaded.
+        // Data follows the last function, or a module that has been unloaded.
         let (Some((from, name)), Some((to, _))) = (around, functions.get(next)) else { continue };
         let name = String::from_utf8_lossy(name).into_owned();
         names.push(Named { from: *from, to: *to, at: 0, name, kind: CodeKind::Kernel, source: None, purpose: None });
@@ -36,7 +36,7 @@ pub fn look_up(host: &Host, addresses: &BTreeSet<u64>) -> Result<Vec<Named>, Str
 }
 
 fn read(host: &Host) -> io::Result<Vec<u8>> {
-    // Who opens it decides whether it shows addresses.
+    // The process that opens it decides whether it shows addresses.
     let mut file = match host.opener() {
         Some(opener) => opener.open(None, Ask::KernelNames)?,
         None => File::open(host.path("/proc/kallsyms"))?,
@@ -56,7 +56,7 @@ fn functions(text: &[u8]) -> Vec<(u64, &[u8])> {
     functions
 }
 
-/// `ffffffff81000100 t __schedule`, behind a tab the module.
+/// Parses `ffffffff81000100 t __schedule`; a module follows after a tab.
 fn function(line: &[u8]) -> Option<(u64, &[u8])> {
     let mut fields = line.split(|byte| matches!(byte, b' ' | b'\t'));
     let (address, kind, name) = (fields.next()?, fields.next()?, fields.next()?);

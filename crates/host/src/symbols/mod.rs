@@ -1,9 +1,9 @@
-//! What the places in a capture's code samples are called: `code/symbols.json`,
-//! made at the end of a recording, or by the reader where a killed recorder left
-//! none and the files are still the same.
+//! Names of the places in a capture's code samples: `code/symbols.json`,
+//! made at the end of a recording, or by the reader if a killed recorder left
+//! none and the files are still unchanged.
 //!
-//! Owns which files are asked and what is said of those that cannot be. Refuses
-//! names from anything but the very file that was mapped.
+//! Owns which files are searched and what is reported about unusable ones. Refuses
+//! names from any file but the very one that was mapped.
 
 pub(crate) mod elf;
 mod files;
@@ -29,15 +29,15 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-/// What the function `name` of the runtime with this id is for; `None`: it is not known.
+/// The purpose of the function `name` in the runtime with this id; `None`: it is not known.
 pub fn purpose(runtime: &str, name: &str) -> Option<Role> {
     known::all().find(|known| known.info().id == runtime)?.purpose(name)
 }
 
-/// Distinct places and call chains that are named; more than this is no program.
+/// Distinct places and call chains that are named; no real program has more.
 const PLACES_MAX: usize = 1 << 20;
 const CHAINS_MAX: usize = 1 << 16;
-/// What setting the clock may change within one boot.
+/// Largest change by setting the clock within one boot.
 const BOOT_SLACK_NS: u64 = 60_000_000_000;
 const ANOTHER_BOOT: &str = "the machine was started anew since the recording, or this is another one";
 
@@ -52,7 +52,7 @@ pub fn names(folder: &Folder, code: &Code, files: &Files, realtime_offset_ns: i6
     names_in(code.streams.iter().map(open).collect::<Result<_, _>>()?, code, files, realtime_offset_ns)
 }
 
-/// As [`names`], of streams that are open.
+/// Like [`names`], for streams that are open.
 pub fn names_in(
     streams: Vec<Arc<dyn ReadAt>>,
     code: &Code,
@@ -97,8 +97,8 @@ pub fn names_in(
     Ok(names)
 }
 
-/// Whether this kernel is the one that was recorded: the real-time clock was set off
-/// against the monotonic one when it started.
+/// Whether this kernel is the recorded one: each boot has another distance between the
+/// real-time clock and the monotonic one.
 fn same_boot(realtime_offset_ns: i64) -> bool {
     crate::system::clock::realtime_offset().offset_ns.abs_diff(realtime_offset_ns) < BOOT_SLACK_NS
 }
@@ -125,7 +125,7 @@ fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked])
     }
     match look_up(file, module.name(), asked) {
         Ok(found) => {
-            // Nobody keeps the tables of the system's libraries, and whose they are is known.
+            // System libraries ship without symbol tables, and their owner is known.
             if found.unnamed > 0 && found.stripped && !found.told {
                 names.missing = Some("is stripped: it has no symbol table; keep it (no `strip`, no `-s`)".to_owned());
             }
@@ -137,14 +137,14 @@ fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked])
     }
 }
 
-/// As [`elf::look_up`], in a process of its own: whose file it is decides what is in it.
+/// Like [`elf::look_up`], in a process of its own: the file's owner controls its contents.
 pub(crate) fn look_up(file: File, name: &str, asked: &[Asked]) -> Result<elf::Found, String> {
     let keep = [file.as_raw_fd()];
     let found = sandbox::run(&ONE_FILE, &keep, || elf::look_up(file, name, asked));
     found.map_err(|died| format!("gives none: {died}"))?.value
 }
 
-/// As [`elf::exact`], in a process of its own; with its CPU time in nanoseconds.
+/// Like [`elf::exact`], in a process of its own; with its CPU time in nanoseconds.
 pub(crate) fn exact(file: File, asked: &[u64]) -> Result<(Vec<elf::Exact>, u64), String> {
     let keep = [file.as_raw_fd()];
     let done =
@@ -152,7 +152,7 @@ pub(crate) fn exact(file: File, asked: &[u64]) -> Result<(Vec<elf::Exact>, u64),
     Ok((done.value?, done.cpu_ns))
 }
 
-/// Names that are only addresses, and why.
+/// Names that are only addresses, and the reason.
 fn without(mut names: ModuleNames, module: &Module, asked: &[Asked], why: String) -> ModuleNames {
     names.names = asked.iter().map(|place| elf::unnamed(module.name(), *place, None)).collect();
     names.missing = Some(why);
@@ -172,11 +172,11 @@ fn of_vdso(module: &Module, same_boot: bool, asked: &[Asked]) -> ModuleNames {
 /// Everything that the samples of a capture point to.
 #[derive(Default)]
 struct Seen {
-    /// With the moment when each was mapped first.
+    /// With the moment when each was first mapped.
     modules: Vec<(Module, Time)>,
-    /// By module: offset → an address at which it was seen.
+    /// By module: offset → an address at which it was sampled.
     places: BTreeMap<u32, BTreeMap<u64, u64>>,
-    /// The kernel's call chains, and whether they are those of waits.
+    /// The kernel's call chains, and whether they belong to waits.
     chains: HashSet<(Box<[u64]>, bool)>,
     at_run_time: u64,
     unmapped: u64,
@@ -203,7 +203,7 @@ impl Seen {
         Ok(seen)
     }
 
-    /// Notes a place; whether it is new.
+    /// Notes a place; returns whether it is new.
     fn place(&mut self, place: Place, modules: &[Module]) -> bool {
         match place {
             Place::Module { module, offset, ip } => {
@@ -230,7 +230,7 @@ impl Seen {
     }
 }
 
-/// Whether a caller's place can have a name. The others are no samples, and are not counted as such.
+/// Whether a caller's place can have a name. The others are not samples, and are not counted as such.
 fn in_file(place: Place, modules: &[Module]) -> bool {
     let Place::Module { module, .. } = place else { return false };
     modules.get(module as usize).is_some_and(|module| module.origin() != Origin::Memory)
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn another_boots_kernel_gives_no_names() {
-        // One wait, at an address that every kernel has something at.
+        // One wait, at an address that every kernel uses.
         let sample_type = 0x100a7;
         let words = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
         let ip = 0xffff_ffff_8100_0000u64;

@@ -1,24 +1,22 @@
-//! Whose code a name in an executable is, as far as a language with a runtime of its own tells.
-//! Owns what is the same for all of them; how each one names its code is in its own folder below
-//! `runtimes`.
+//! Whose code a name in an executable is, as far as languages with a runtime of their own show it.
+//! Owns what all of them share; how each one names its code is in its own folder below `runtimes`.
 
 use rtscope_model::{CodeKind, PurposeId, Role};
 use std::collections::HashMap;
 
-/// Whose code a symbol of an executable that holds a runtime is.
+/// The owner of a symbol in an executable with a runtime.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Owner {
     /// The program's language.
     Program,
-    /// The runtime's, whatever lies beside it.
+    /// The runtime's, whatever its neighbours are.
     Runtime,
-    /// The runtime's, as far as what lies beside it allows: programs have functions of the
-    /// same name too.
+    /// The runtime's, if its neighbours allow it: programs also have functions of this name.
     PerhapsRuntime,
     Other,
 }
 
-/// What a library holds, by its name.
+/// The contents of a library, by its name.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Library {
     Runtime,
@@ -26,7 +24,7 @@ pub enum Library {
     Code,
 }
 
-/// How a compiler names code; by default as one of whose names nothing is known.
+/// How a compiler names code; the defaults are for an unknown compiler.
 pub trait Names {
     /// Whether only a file with code of this language, or the runtime, has this function.
     fn proves(&self, _name: &str) -> bool {
@@ -37,18 +35,18 @@ pub trait Names {
         Owner::Other
     }
 
-    /// As people write it. Other names stay.
+    /// The name as people write it. Other names stay.
     fn readable(&self, name: &str) -> String {
         name.to_owned()
     }
 
-    /// Whether what may be the runtime's is: `neighbours` own the nearest functions on both sides
+    /// Whether code that may be the runtime's is: `neighbours` own the nearest functions on both sides
     /// that others can call.
     fn is_runtimes(&self, _neighbours: &[Owner]) -> bool {
         false
     }
 
-    /// What a library of this name holds, if that says it.
+    /// The contents of a library with this name, if the name shows them.
     fn library(&self, _name: &str) -> Option<Library> {
         None
     }
@@ -58,12 +56,12 @@ pub trait Names {
         None
     }
 
-    /// As people write such a module.
+    /// Such a module as people write it.
     fn readable_module(&self, module: &str) -> String {
         module.to_owned()
     }
 
-    /// Whether `name` marks a place in code and is no function.
+    /// Whether `name` marks a place in code and is not a function.
     fn is_label(&self, _name: &str) -> bool {
         false
     }
@@ -72,19 +70,18 @@ pub trait Names {
         None
     }
 
-    /// What is said of the program's code that has no names, where its compiler leaves out those of local functions:
-    /// how to get them.
+    /// How to get names for the program's code, if its compiler leaves out the names of local functions.
     fn unnamed(&self) -> Option<&'static str> {
         None
     }
 
-    /// Of the program's names for one address: whether it is the one that people know best.
+    /// Whether this is the best known of the program's names for one address.
     fn is_best(&self, _name: &str) -> bool {
         true
     }
 }
 
-/// Those of a file with code of no such language.
+/// Names in a file without code of such a language.
 pub struct NoRuntime;
 
 impl Names for NoRuntime {}
@@ -98,7 +95,7 @@ pub(super) fn kind(names: &dyn Names, owner: Owner, neighbours: impl FnOnce() ->
     }
 }
 
-/// Names of a list of a runtime's functions. One that only static functions have may be another's, too.
+/// Parses a list of a runtime's functions. Names that only static functions have may also belong to other code.
 pub(crate) fn table(list: &str) -> HashMap<&str, Owner> {
     let lines = list.lines().filter(|line| !line.starts_with('#'));
     lines
@@ -106,19 +103,18 @@ pub(crate) fn table(list: &str) -> HashMap<&str, Owner> {
         .collect()
 }
 
-/// What functions of a runtime are for, by their names without what compilers add.
+/// The purposes of a runtime's functions, by their names without compilers' suffixes.
 #[derive(Debug, Default)]
 pub(crate) struct Purposes<'t> {
     exact: HashMap<&'t str, Role>,
-    /// By how a name begins.
+    /// By prefix of a name.
     starts: Vec<(&'t str, Role)>,
 }
 
 impl<'t> Purposes<'t> {
-    /// Reads a table as `runtimes/*/purposes.txt` are: an id on a line of its own, and indented below it names. `~name`
-    /// serves its callers, `name*` is all names that begin so, `^name` says only what those are for that it calls, `>name`
-    /// leads to what is for something by itself.
-    /// A purpose that there is none of is left out.
+    /// Reads a table like `runtimes/*/purposes.txt`: an id on a line of its own, and names indented below it.
+    /// `~name` serves its callers, `name*` is all names with this prefix, `^name` gives only the purpose of what
+    /// it calls, `>name` leads to what has a purpose of its own. Unknown purposes are left out.
     pub(crate) fn read(text: &'t str) -> Purposes<'t> {
         let (mut purposes, mut calls, mut of) = (Purposes::default(), Vec::new(), None);
         for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -144,7 +140,7 @@ impl<'t> Purposes<'t> {
         purposes
     }
 
-    /// What the function called `name` is for: by its own name, else by the longest start.
+    /// The purpose of the function `name`: by its own name, else by the longest prefix.
     pub(crate) fn of(&self, name: &str) -> Option<Role> {
         let name = base(name);
         let starts = || self.starts.iter().filter(|(start, _)| name.starts_with(start));
@@ -153,7 +149,7 @@ impl<'t> Purposes<'t> {
     }
 }
 
-/// A name without what compilers add to local ones behind a dot (`start_init_elapsed.lto_priv.0`).
+/// A name without the suffix that compilers add to local ones after a dot (`start_init_elapsed.lto_priv.0`).
 pub(crate) fn base(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }

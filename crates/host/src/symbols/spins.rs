@@ -1,12 +1,12 @@
-//! Where a function of a runtime spins: the loops around the instruction that tells a processor so. Compilers put such
-//! a loop into whatever function waits, so that its name alone does not tell waiting from work. Owns finding them in
-//! x86-64 code; refuses to decode any more of it.
+//! Where a runtime function spins: the loops around the instruction that hints this to a processor. Compilers inline
+//! such a loop into any function that waits, so its name alone does not distinguish waiting from work. Owns finding
+//! the loops in x86-64 code; refuses to decode any more of it.
 
 use std::ops::Range;
 
-/// `pause`.
+/// Encoding of the instruction `pause`.
 const PAUSE: [u8; 2] = [0xf3, 0x90];
-/// Bytes from `pause` to where its loop begins and ends, at most: a load, a comparison, a count and a jump.
+/// Most bytes from `pause` to the ends of its loop: a load, a comparison, a count and a jump.
 const REACH: usize = 64;
 
 /// The loops in `code`, in order and disjoint.
@@ -30,7 +30,7 @@ fn around(code: &[u8], at: usize) -> Option<Range<usize>> {
     to_it.or_else(|| jumps().find(|(target, _)| *target < at && *target + REACH >= at)).map(back)
 }
 
-/// The target of a jump back, if there is one at `from`, and where the jump ends.
+/// The target of a backward jump, if there is one at `from`, and where the jump ends.
 fn jump(code: &[u8], from: usize) -> Option<(usize, usize)> {
     let (distance, end) = match *code.get(from..)? {
         [0x70..=0x7f | 0xeb, distance, ..] => (i64::from(distance as i8), from + 2),

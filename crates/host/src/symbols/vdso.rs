@@ -1,15 +1,15 @@
 //! The code that the kernel gives to every process, which is in no file. Owns
-//! reading this process's own copy; refuses nothing, it is the same for all.
+//! reading this process's own copy; refuses nothing: all copies are equal.
 
 use crate::system::procfs::Host;
 use crate::target::mappings;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Larger ones are none.
+/// A larger mapping is not a vDSO.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// The image of this process.
+/// This process's vDSO image.
 pub fn image() -> Result<Vec<u8>, String> {
     let unreadable = |error: std::io::Error| format!("cannot be read ({error})");
     let maps = Host::default().process_text(std::process::id(), "maps").unwrap_or_default();

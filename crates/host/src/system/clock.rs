@@ -9,18 +9,18 @@ use std::io;
 use std::time::Duration;
 
 const NS_PER_S: i64 = 1_000_000_000;
-/// Tries from which the tightest pairing of two clocks is taken.
+/// Attempts from which the tightest pairing of two clocks is used.
 const PAIRING_TRIES: usize = 20;
-/// Added to the error of a pairing for the steps of what it is compared with.
+/// Added to the error of a pairing for the granularity of the clocks compared with it.
 const PAIRING_STEP_NS: u64 = 1_000;
 
-/// Now, on the trace clock.
+/// Current time on the trace clock.
 pub fn monotonic() -> Time {
     Time(nanoseconds(ClockId::Monotonic).max(0) as u64)
 }
 
-/// Since the machine was started, in nanoseconds, with what it slept: what the kernel stamps the
-/// start of a process with.
+/// Time since the machine was started, in nanoseconds, including suspend: the clock of the kernel's
+/// start times of processes.
 pub fn since_boot_ns() -> u64 {
     nanoseconds(ClockId::Boottime).max(0) as u64
 }
@@ -30,7 +30,7 @@ pub(crate) fn own_cpu_ns() -> u64 {
     nanoseconds(ClockId::ProcessCPUTime).max(0) as u64
 }
 
-/// CPU time that a process has used, in nanoseconds; 0 where it is gone.
+/// CPU time that a process has used, in nanoseconds; 0 if it is gone.
 pub(crate) fn cpu_ns_of(pid: libc::pid_t) -> u64 {
     let mut clock = 0;
     let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -41,8 +41,8 @@ pub(crate) fn cpu_ns_of(pid: libc::pid_t) -> u64 {
     if done { (used.tv_sec as u64).saturating_mul(NS_PER_S as u64).saturating_add(used.tv_nsec as u64) } else { 0 }
 }
 
-/// Waits for the end of a child and reaps it: its status, then the CPU time in nanoseconds and the most memory in bytes
-/// of it and those that it waited for.
+/// Waits for the end of a child and reaps it: its status, then the CPU time in nanoseconds and the peak memory in bytes
+/// of it and the children that it waited for.
 pub(crate) fn reap(pid: libc::pid_t) -> io::Result<(libc::c_int, u64, u64)> {
     let mut status = 0;
     // SAFETY: `rusage` is plain data for which zero is valid.
@@ -69,7 +69,7 @@ pub(crate) fn tick_ns() -> u64 {
     1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
-/// A length of time in nanoseconds.
+/// A duration in nanoseconds.
 pub fn ns_of(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -79,7 +79,7 @@ fn nanoseconds(clock: ClockId) -> i64 {
     now.tv_sec.saturating_mul(NS_PER_S).saturating_add(now.tv_nsec)
 }
 
-/// `CLOCK_REALTIME - CLOCK_MONOTONIC` and how wrong it can be.
+/// `CLOCK_REALTIME - CLOCK_MONOTONIC` and its possible error.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct RealtimeOffset {
     /// Nanoseconds to add to a monotonic stamp.
@@ -88,7 +88,7 @@ pub struct RealtimeOffset {
     pub error_ns: u64,
 }
 
-/// Reads both clocks back to back, keeps the tightest of several tries.
+/// Reads both clocks back to back, and keeps the tightest of several attempts.
 pub fn realtime_offset() -> RealtimeOffset {
     let mut best = RealtimeOffset { offset_ns: 0, error_ns: u64::MAX };
     for _ in 0..PAIRING_TRIES {

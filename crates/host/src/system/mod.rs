@@ -1,5 +1,5 @@
 //! The machine under the recorder: clocks, the kernel's files, threads of its own. Refuses
-//! whatever another user's program could have put there: that is `target`.
+//! anything that another user's program could have put there: that is `target`.
 
 pub mod clock;
 pub mod open_files;

@@ -1,15 +1,15 @@
-//! The limit of open files: raised to what is permitted for the recorder, which needs some for each thread of a
-//! program, and as it was for every program that it starts (one that uses `select` breaks above 1,024).
+//! The limit of open files: raised to the maximum for the recorder, which needs some for each thread of a
+//! program, and restored for every program that it starts (one that uses `select` breaks above 1,024).
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::OnceLock;
 
-/// Kept for everything else than events of threads.
+/// Reserved for everything but events of threads.
 const SPARE: u64 = 256;
 
 static ORIGINAL: OnceLock<Rlimit> = OnceLock::new();
 
-/// Raises the limit of this process as far as it may.
+/// Raises the limit of this process as far as permitted.
 pub fn raise() {
     let limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum && setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).is_ok()
@@ -18,7 +18,7 @@ pub fn raise() {
     }
 }
 
-/// The limit that programs get, if it is not this process's.
+/// The limit for started programs, if it differs from this process's.
 pub(crate) fn original() -> Option<Rlimit> {
     ORIGINAL.get().copied()
 }

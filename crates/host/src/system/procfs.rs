@@ -1,7 +1,7 @@
-//! Reading `/proc`: what a process is, which threads and files it has. The
+//! Reads `/proc`: what a process is, which threads and files it has. The
 //! root is a parameter so that tests use a tree. Refuses interpretation beyond
 //! one file; a file that is gone is `None`, never an error, because processes
-//! end while they are looked at.
+//! end while they are read.
 
 use crate::privileges::opener::Opener;
 use std::fmt;
@@ -11,28 +11,28 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes read of one file: more than any that is read whole has, and a bound for a
-/// tree that somebody made.
+/// Most bytes read of one file: more than any file that is read whole has, and a bound for
+/// made-up trees.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
 
-/// Most of the kernel's files are shorter: these are read at once.
+/// Most kernel files are shorter: these are read at once.
 const TEXT_BYTES_USUAL: usize = 16 << 10;
 
-/// Bytes of a command line: what the kernel takes as a rule.
+/// Most bytes of a command line: the kernel's usual limit.
 const COMMAND_BYTES_MAX: u64 = 2 << 20;
 
 /// The machine's file system as seen from `root`.
 #[derive(Clone, Debug)]
 pub struct Host {
     root: PathBuf,
-    /// What is refused here is asked of it.
+    /// Opens what this process may not.
     opener: Option<Arc<Opener>>,
 }
 
-/// A process as `/proc` calls it.
+/// A process as `/proc` names it.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Process {
-    /// `self`: whoever reads; in a tree that somebody made, whoever it was made for.
+    /// `self`: the reading process; in a made-up tree, the process that it was made for.
     Own,
     /// By its number.
     Pid(u32),
@@ -59,12 +59,12 @@ impl Host {
         Host { root: root.into(), opener: None }
     }
 
-    /// This machine, on which `opener` opens what the recorder itself may not (any more).
+    /// This machine; `opener` opens what the recorder itself may not (any more).
     pub(crate) fn with(opener: Opener) -> Host {
         Host { opener: Some(Arc::new(opener)), ..Host::default() }
     }
 
-    /// Who is asked for what is refused here.
+    /// The opener, for what is refused here.
     pub(crate) fn opener(&self) -> Option<&Opener> {
         self.opener.as_deref()
     }
@@ -81,7 +81,7 @@ impl Host {
     }
 
     /// The path below the root, or why it must not be read: a link in a tree can
-    /// lead out of it, to the machine that it is read on.
+    /// lead out of it, to the machine that reads it.
     pub(crate) fn inside(&self, absolute: &Path) -> io::Result<PathBuf> {
         let path = self.path(absolute);
         if !self.is_live() && !fs::canonicalize(&path)?.starts_with(fs::canonicalize(&self.root)?) {
@@ -93,7 +93,7 @@ impl Host {
     /// Text of an absolute path of the machine.
     pub fn read(&self, absolute: impl AsRef<Path>) -> io::Result<String> {
         let path = self.inside(absolute.as_ref())?;
-        // Opening a pipe that somebody put into a tree would wait for its other end.
+        // Opening a pipe in a made-up tree would wait for its other end.
         if !self.is_live() && !fs::metadata(&path)?.is_file() {
             return Err(io::Error::other("it is no ordinary file"));
         }
@@ -110,7 +110,7 @@ impl Host {
         self.inside(absolute.as_ref()).is_ok_and(|path| path.is_dir())
     }
 
-    /// Folders in a folder, links not followed, in the order of their names.
+    /// Sub-folders of a folder, links not followed, sorted by name.
     pub fn folders(&self, absolute: impl AsRef<Path>) -> Vec<String> {
         let Ok(entries) = self.inside(absolute.as_ref()).and_then(fs::read_dir) else { return Vec::new() };
         let folder = |entry: fs::DirEntry| {
@@ -121,7 +121,7 @@ impl Host {
         names
     }
 
-    /// Numbers N of the folders (or links to some) that are called `PREFIXN`, ascending.
+    /// Numbers N of the folders (or links to folders) named `PREFIXN`, ascending.
     pub fn numbered(&self, absolute: impl AsRef<Path>, prefix: &str) -> Vec<u32> {
         let Ok(entries) = self.inside(absolute.as_ref()).and_then(fs::read_dir) else { return Vec::new() };
         let number = |entry: fs::DirEntry| entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok();
@@ -145,7 +145,7 @@ impl Host {
         self.text(format!("/proc/{pid}/{name}"))
     }
 
-    /// Every process, in no order.
+    /// Every process, in no particular order.
     pub fn pids(&self) -> Vec<u32> {
         numeric_entries(&self.path("/proc"))
     }
@@ -155,7 +155,7 @@ impl Host {
         numeric_entries(&self.process(pid, "task"))
     }
 
-    /// Process, parent and children of children: everything below `pid`, itself
+    /// Children, their children and so on: everything below `pid`, itself
     /// not included. One pass over `/proc`.
     pub fn descendants(&self, pid: u32) -> Vec<u32> {
         let parents: Vec<(u32, u32)> =
@@ -172,14 +172,14 @@ impl Host {
         found
     }
 
-    /// The parent of a process, the parent of that, and so on up to the first process of all.
+    /// The parent of a process, its parent, and so on up to the first process.
     pub fn ancestors(&self, pid: u32) -> impl Iterator<Item = u32> {
         let parent = |pid: &u32| self.stat(*pid).map(|stat| stat.parent);
         std::iter::successors(parent(&pid), move |pid| Some(pid).filter(|pid| **pid > 1).and_then(parent))
     }
 
     /// The processes that `pid` started, from its threads' lists of children;
-    /// none where the kernel keeps no such lists.
+    /// none if the kernel keeps no such lists.
     pub fn children(&self, pid: u32) -> Vec<u32> {
         let lists =
             self.tids(pid).into_iter().filter_map(|tid| self.process_text(pid, &format!("task/{tid}/children")));
@@ -188,7 +188,7 @@ impl Host {
             .collect()
     }
 
-    /// Whether the process exists and is no zombie.
+    /// Whether the process exists and is not a zombie.
     pub fn runs(&self, pid: u32) -> bool {
         self.stat(pid).is_some_and(|stat| !matches!(stat.state, 'Z' | 'X'))
     }
@@ -201,7 +201,7 @@ impl Host {
     /// Command line, one entry per argument.
     pub fn command(&self, pid: u32) -> Option<Vec<String>> {
         let mut bytes = Vec::new();
-        // A process may say that its arguments lie anywhere, and are as long as it likes.
+        // A process can point the kernel at any memory as its arguments, of any length.
         fs::File::open(self.process(pid, "cmdline")).ok()?.take(COMMAND_BYTES_MAX).read_to_end(&mut bytes).ok()?;
         let text = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
         if text.is_empty() {
@@ -211,14 +211,14 @@ impl Host {
     }
 }
 
-/// The text of a file, as much of it as is ever read.
+/// The text of a file, up to the limit.
 pub(crate) fn read_text(file: fs::File) -> io::Result<String> {
     let mut bytes = Vec::with_capacity(TEXT_BYTES_USUAL);
     file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// Device and inode.
+/// Device and inode of a file.
 pub(crate) fn identity(file: &fs::Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
 }
@@ -228,14 +228,14 @@ fn numeric_entries(folder: &Path) -> Vec<u32> {
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// What `/proc/PID/stat` (or a thread's) says.
+/// The fields of `/proc/PID/stat` (or a thread's).
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Stat {
     /// State letter: `R`, `S`, `Z`, …
     pub state: char,
     /// Parent process.
     pub parent: u32,
-    /// It is on its way out: its memory may be gone while it is not a zombie yet.
+    /// It is exiting: its memory may be gone while it is not a zombie yet.
     pub exiting: bool,
     /// Minor page faults.
     pub minor_faults: u64,
@@ -247,11 +247,11 @@ pub struct Stat {
     pub start_ticks: u64,
 }
 
-/// Of the kernel's flags of a task.
+/// Bit in the kernel's flags of a task.
 const PF_EXITING: u64 = 4;
 
 impl Stat {
-    /// Parses the line; the name between the parentheses may hold anything.
+    /// Parses the line; the name between the parentheses may contain anything.
     pub fn parse(text: &str) -> Option<Stat> {
         let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();

@@ -1,5 +1,5 @@
-//! Whether descriptors are readable: a process's that has ended, a pipe's with something in it; and eventfds that one thread
-//! makes readable for another.
+//! Whether descriptors are readable: of a process that has ended, of a pipe with data in it; and eventfds that one
+//! thread makes readable for another.
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::time::Timespec;
@@ -7,13 +7,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// Whether it is. One that cannot be asked is not.
+/// Whether it is readable. One that cannot be polled is not.
 pub(crate) fn is_ready(descriptor: &impl AsFd) -> bool {
     matches!(poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&Timespec::default())), Ok(1..))
 }
 
-/// Waits until one of them is, for at most so long, and gives what is reported of each. Interrupted or not: who waits
-/// looks at everything.
+/// Waits until one of them is ready, at most until the timeout, and returns each one's events. Interrupted or not:
+/// the caller checks everything.
 pub(crate) fn wait<'f>(
     descriptors: impl IntoIterator<Item = BorrowedFd<'f>>,
     timeout_ns: Option<u64>,
@@ -25,12 +25,12 @@ pub(crate) fn wait<'f>(
     polled.iter().map(PollFd::revents).collect()
 }
 
-/// Whether what is at the other end is gone: such a descriptor is ready for ever.
+/// Whether the other end is gone: such a descriptor stays ready for ever.
 pub(crate) fn hung_up(revents: PollFlags) -> bool {
     revents.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
 }
 
-/// What one thread makes readable for another.
+/// An eventfd that one thread makes readable for another.
 #[derive(Debug)]
 pub(crate) struct Bell(OwnedFd);
 
@@ -39,7 +39,7 @@ impl Bell {
         Ok(Bell(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
-    /// Makes it readable. Only a full counter can refuse, and then it is readable already.
+    /// Makes it readable. This fails only with a full counter, and then it is already readable.
     pub fn ring(&self) {
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }

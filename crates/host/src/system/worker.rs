@@ -1,6 +1,6 @@
-//! Threads of the recorder: what it does while the program runs must not push the program off a CPU,
-//! and a clock that is late measures itself. Owns how such threads are scheduled, what they share with
-//! whoever started them, and how long their end is waited for.
+//! Threads of the recorder: their work while the program runs must not push the program off a CPU,
+//! and a late clock measures itself. Owns how such threads are scheduled, the state that they share
+//! with the thread that started them, and how long it waits for their end.
 
 use super::ready::{self, Bell};
 use std::io;
@@ -11,62 +11,61 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Longest time that a thread that was asked to end is waited for. One that is held up, by a file on a dead server or
-/// by what a target has put in its way, must not hold up the end of a recording.
+/// Longest wait for a thread that was asked to end. One that is held up, by a file on a dead server or by an
+/// obstacle in a target, must not delay the end of a recording.
 const END_WITHIN: Duration = Duration::from_secs(2);
 
 /// One or two ticks of the usual kernels.
 const SLACK_NS: u64 = 4_000_000;
 
-/// Makes the calling thread one that preempts nobody when it wakes
+/// Makes the calling thread one that preempts no other when it wakes
 /// (`SCHED_BATCH`: it waits for the next tick, a switch or an idle CPU), and lets
-/// the kernel put off its timers until an interrupt comes anyway: on a virtual
-/// machine a timer of its own costs more than what a sampler does with it. Both
-/// come to a few milliseconds at most, and neither is passed on to children.
-/// Where it is refused the thread stays what it was, which costs the program a
-/// little more.
+/// the kernel delay its timers until an interrupt comes anyway: on a virtual
+/// machine a timer of its own costs more than the sampler's work. Both delays are
+/// a few milliseconds at most, and children inherit neither. If it is refused the
+/// thread stays as it was, which costs the program a little more.
 pub fn use_batch_priority() {
     schedule(libc::SCHED_BATCH, 0);
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(SLACK_NS));
 }
 
-/// Lets the calling thread's timers be late by at most so much, and never by more than a
-/// thread that stands back allows itself.
+/// Lets the calling thread's timers be late by at most `ns`, and never by more than a
+/// batch thread's.
 pub fn wake_within(ns: u64) {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(ns.clamp(1, SLACK_NS)));
 }
 
 /// Undoes [`use_batch_priority`], for a thread that came too late: it is an ordinary one again,
-/// and goes before the program's where that is permitted.
+/// with priority over the program's if that is permitted.
 pub fn restore_priority() {
     const NICE: i32 = -10;
     schedule(libc::SCHED_OTHER, 0);
     let _ = rustix::process::setpriority_process(None, NICE);
 }
 
-/// Makes the calling thread one that runs as soon as it wakes, whoever has the CPU
-/// (`SCHED_FIFO`, the lowest of its priorities, not passed on): for one that keeps to a
-/// schedule and needs little time for it. Where it is refused the thread stays what it was.
+/// Makes the calling thread one that runs as soon as it wakes, whatever runs on the CPU
+/// (`SCHED_FIFO`, the lowest of its priorities, not inherited): for a thread with a
+/// schedule that needs little time for it. If it is refused the thread stays as it was.
 pub fn use_realtime_priority() {
     schedule(libc::SCHED_FIFO, 1);
 }
 
-/// Sets how the calling thread is scheduled, and its children not. A refusal changes nothing.
+/// Sets the scheduling of the calling thread, not of its children. A refusal changes nothing.
 fn schedule(policy: libc::c_int, sched_priority: libc::c_int) {
     let parameters = libc::sched_param { sched_priority };
     // SAFETY: reads one struct on this stack; 0 is the calling thread.
     unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
 }
 
-/// What a worker shares with whoever started it.
+/// The state that a worker shares with the thread that started it.
 #[derive(Debug)]
 pub(crate) struct Shared<S> {
     stop: AtomicBool,
     disk_full: AtomicBool,
     written: AtomicU64,
-    /// Readable until the worker has seen that it is to go on at once.
+    /// Readable until the worker has noticed that it is to continue at once.
     pub wake: Bell,
-    /// Readable when there is news, until it is taken.
+    /// Readable from new results until they are taken.
     pub news: Bell,
     state: Mutex<S>,
 }
@@ -84,7 +83,7 @@ impl<S> Shared<S> {
         }))
     }
 
-    /// The rest of what is shared. A thread that panicked while it had it leaves figures that count.
+    /// Locks the rest of the shared state. It stays valid when a thread panics with the lock held.
     pub fn lock(&self) -> MutexGuard<'_, S> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -121,13 +120,13 @@ impl<S> Shared<S> {
         self.disk_full.load(Ordering::Relaxed)
     }
 
-    /// The disk is full; whether that is new.
+    /// Notes that the disk is full; returns whether that is new.
     pub fn fill_disk(&self) -> bool {
         !self.disk_full.swap(true, Ordering::Relaxed)
     }
 }
 
-/// A thread of the recorder, and what it shares. It is asked to end with the value.
+/// A thread of the recorder with its shared state. Dropping it asks the thread to end.
 #[derive(Debug)]
 pub(crate) struct Worker<S> {
     shared: Arc<Shared<S>>,
@@ -135,7 +134,7 @@ pub(crate) struct Worker<S> {
 }
 
 impl<S: Send + 'static> Worker<S> {
-    /// Starts one, whose thread first calls `schedule`. Errors: no thread to be had.
+    /// Starts a thread that first calls `schedule`. Errors: no thread could be made.
     pub fn run(
         shared: Arc<Shared<S>>,
         name: &str,
@@ -153,13 +152,13 @@ impl<S: Send + 'static> Worker<S> {
 }
 
 impl<S> Worker<S> {
-    /// Ends it. False: it panicked, or is left behind because it does not end.
+    /// Ends it. False: it panicked, or is abandoned because it does not end.
     pub fn end(&mut self) -> bool {
         self.shared.stop();
         self.thread.take().is_none_or(|thread| end_within(thread, END_WITHIN).is_some())
     }
 
-    /// Waits for the end of one that ends by itself.
+    /// Waits for a thread that ends by itself.
     pub fn join(&mut self) {
         let _ = self.thread.take().map(JoinHandle::join);
     }

@@ -1,7 +1,7 @@
-//! A core file: what is left of a process's memory. Owns which of its segments hold an
-//! address, and which files were mapped where. The system leaves out what is as in those
-//! files, code above all: that is read from them. What was left out otherwise, or cut off, is
-//! an error where it is read, never zeros.
+//! A core file: what is left of a process's memory. Owns which of its segments contain an
+//! address, and which files were mapped where. The system leaves out what is unchanged from those
+//! files, above all code: that is read from them. Reading what is missing otherwise, or cut off, is
+//! an error and never gives zeros.
 
 use crate::binary::Bounded;
 use crate::target::mappings::Mapping;
@@ -23,24 +23,24 @@ use std::sync::Arc;
 /// The note that lists mapped files.
 const NT_FILE: u32 = 0x4649_4c45;
 
-/// Segments of one megablock that are looked at.
+/// Segments checked for one megablock.
 const SEGMENTS_MAX: usize = 256;
-/// Notes that are read: the system writes one part of them.
+/// Notes that are read: the system writes one of them.
 const NOTES_MAX: usize = 8;
-/// Bytes that names of mapped files may take, for notes and again for segments.
+/// Total bytes for names of mapped files, for notes and again for segments.
 const NAMES_MAX: usize = 32 << 20;
-/// What each name takes besides.
+/// Fixed cost of each name in bytes, in addition to its length.
 const NAME: usize = 64;
-/// Longer names are none.
+/// Longer names are rejected.
 const PATH_MAX: usize = 4096;
 
-/// See the module.
+/// A core file in use (see the module).
 pub struct CoreFile {
     file: Arc<dyn ReadAt>,
-    /// The same, where it is one: it tells where it has data.
+    /// The core file, if it is on disk: it knows where it has data.
     on_disk: Option<File>,
     held: Held,
-    /// What was mapped of files and not written to, with those that are still there, by address.
+    /// File mappings that were not written to, whose files are still there, by address.
     files: Vec<(Mapping, Arc<File>)>,
 }
 
@@ -50,26 +50,26 @@ impl fmt::Debug for CoreFile {
     }
 }
 
-/// What its headers and notes say.
+/// The contents of its headers and notes.
 #[derive(Debug, Default)]
 struct Held {
-    /// By address.
+    /// Sorted by address.
     segments: Vec<Segment>,
     mappings: Vec<Mapping>,
-    /// Bytes that its segments should have, and that the file has no more.
+    /// Bytes of its segments that are cut off from the file.
     missing_bytes: u64,
 }
 
 #[derive(Copy, Clone, Debug)]
 struct Segment {
     address: u64,
-    /// Bytes of it in the file, and where.
+    /// Number of its bytes in the file, and their offset.
     bytes: u64,
     offset: u64,
 }
 
 impl Segment {
-    /// Behind what the file has of it.
+    /// The address after its bytes in the file.
     fn end(&self) -> u64 {
         self.address.saturating_add(self.bytes)
     }
@@ -84,10 +84,10 @@ struct Mapped {
 }
 
 impl CoreFile {
-    /// Opens one.
+    /// Opens a core file.
     ///
     /// # Errors
-    /// It cannot be read, or is no core file of a 64-bit process.
+    /// It cannot be read, or is not a core file of a 64-bit process.
     pub fn open(path: &Path) -> io::Result<CoreFile> {
         let file = open_own(path, true)?;
         let length = file.metadata()?.len();
@@ -96,13 +96,13 @@ impl CoreFile {
         Ok(CoreFile { file: Arc::new(file), on_disk, held, files: Vec::new() })
     }
 
-    /// One in memory.
+    /// A core file in memory.
     pub fn of_bytes(bytes: Vec<u8>) -> io::Result<CoreFile> {
         let held = Held::read(&Bounded::new(Cursor::new(&bytes)), bytes.len() as u64)?;
         Ok(CoreFile { file: Arc::new(bytes), on_disk: None, held, files: Vec::new() })
     }
 
-    /// Opens the files that were mapped; the `program` is where `executable` says.
+    /// Opens the files that were mapped; that of `program` is `executable`.
     pub fn open_files(&mut self, program: &str, executable: &Path) {
         let left_out = |mapping: &&Mapping| !mapping.writable && mapping.name.starts_with('/');
         let mut open: HashMap<&str, Option<Arc<File>>> = HashMap::new();
@@ -115,17 +115,17 @@ impl CoreFile {
         self.files = files;
     }
 
-    /// What was mapped.
+    /// The mappings of the process.
     pub fn mappings(&self) -> &[Mapping] {
         &self.held.mappings
     }
 
-    /// Bytes that are cut off its end.
+    /// Bytes cut off its end.
     pub fn missing_bytes(&self) -> u64 {
         self.held.missing_bytes
     }
 
-    /// Whether it has anything of `range`: what was never written the system leaves out of the file,
+    /// Whether it has any data in `range`: the system leaves memory that was never written out of the file,
     /// or leaves a hole in it, which costs nothing and reads as zeros.
     pub(crate) fn has_data(&self, range: &Range<u64>) -> bool {
         let first = self.held.segments.partition_point(|segment| segment.end() <= range.start);
@@ -144,8 +144,8 @@ impl CoreFile {
         within.take(SEGMENTS_MAX).any(has)
     }
 
-    /// Fills the first of `buffer` from `address`; gives how many bytes. A mapping may be cut
-    /// in several segments.
+    /// Fills the beginning of `buffer` from `address`; returns how many bytes. A mapping may be split
+    /// into several segments.
     fn read_some(&self, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let at_most =
             |buffer: &mut [u8], left: u64| usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
@@ -224,7 +224,7 @@ impl Held {
         Ok(held)
     }
 
-    /// The segment that holds `address`, and how far into it that lies.
+    /// The segment that contains `address`, and the offset in it.
     fn segment(&self, address: u64) -> Option<(&Segment, u64)> {
         let behind = self.segments.partition_point(|segment| segment.address <= address);
         let segment = self.segments.get(behind.checked_sub(1)?)?;
@@ -246,7 +246,7 @@ impl Memory for CoreFile {
     }
 }
 
-/// Whether there is room for a name, which is less then.
+/// Takes the room for a name; false: there is not enough left.
 fn take(room: &mut usize, name: &str) -> bool {
     let left = room.checked_sub(NAME + name.len());
     *room = left.unwrap_or(0);

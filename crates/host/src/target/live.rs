@@ -1,6 +1,5 @@
-//! A process that is looked at while it runs, without a recording: whether it is still the
-//! one that it was, what it is, where its log is. Owns no bytes of the log; refuses to stop
-//! anything.
+//! A process examined while it runs, without a recording: whether it is still the original
+//! one, what it is, where its log is. Owns no bytes of the log; refuses to stop anything.
 
 use crate::binary::{Inspected, inspect_process};
 use crate::system::clock;
@@ -10,43 +9,43 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// What an eventlog begins with.
+/// The first bytes of an eventlog.
 pub(crate) const EVENTLOG: &[u8; 4] = b"hdrb";
 
-/// One process, known by when it started: another one that gets its number later is not it.
+/// One process, identified by its start time: a later one with its number is another.
 #[derive(Debug)]
 pub struct Process {
-    /// What is read of it is read through this.
+    /// The handle for all reads of the process.
     pub held: target::Process,
-    /// The file of its program; `None`: not permitted to know, or a thread of the kernel's.
+    /// The file of its program; `None`: not permitted, or a kernel thread.
     pub program: Option<PathBuf>,
 }
 
-/// Whether a process goes on.
+/// Whether a process continues.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub enum Life {
     /// It runs.
     Runs,
-    /// It has ended; its number may be another process's.
+    /// It has ended; its number may belong to another process.
     Ended,
     /// It runs another program (exec).
     Other(PathBuf),
 }
 
 impl Process {
-    /// Process `pid`; `None` where there is none, or only what is left of one.
+    /// Opens process `pid`; `None` if there is none, or only a zombie.
     pub fn open(host: &Host, pid: u32) -> Option<Process> {
         let held = target::Process::open(host, pid).ok()?;
         let program = held.link("exe").ok();
         Some(Process { held, program })
     }
 
-    /// Whether it has ended; cheaper than [`Process::life`] where there is a descriptor.
+    /// Whether it has ended; cheaper than [`Process::life`] if there is a descriptor.
     pub fn has_ended(&self) -> bool {
         self.held.check().is_err() || (self.held.descriptor().is_none() && self.life() == Life::Ended)
     }
 
-    /// Whether it goes on.
+    /// Whether it still runs, and which program.
     pub fn life(&self) -> Life {
         let stat = self.held.text("stat").ok().and_then(|text| Stat::parse(&text));
         if self.held.check().is_err() || stat.is_none_or(|stat| matches!(stat.state, 'Z' | 'X')) {
@@ -58,17 +57,17 @@ impl Process {
         }
     }
 
-    /// How long ago it was started, nanoseconds, to a tick of the kernel's (10 ms as a rule).
+    /// Time since its start, nanoseconds, accurate to a kernel tick (10 ms as a rule).
     pub fn age_ns(&self) -> u64 {
         clock::since_boot_ns().saturating_sub(self.held.start_ticks().saturating_mul(clock::tick_ns()))
     }
 
-    /// What its program's file says.
+    /// Inspects its program's file.
     pub fn inspect(&self) -> Inspected {
         inspect_process(&self.held)
     }
 
-    /// The eventlog that it has open to write, known by how it begins, and its path as the
+    /// The eventlog that it has open for writing, recognised by its first bytes, and its path as the
     /// process sees it.
     pub fn eventlog(&self) -> Option<(File, PathBuf)> {
         let files = self.held.descriptors().into_iter();
@@ -83,7 +82,7 @@ impl Process {
     }
 }
 
-/// The program's file was removed or replaced on the disk, as by a build; the process runs on.
+/// Whether the program's file was removed or replaced on the disk, as by a build; the process runs on.
 fn is_deleted(before: &std::path::Path, now: &std::path::Path) -> bool {
     now.to_string_lossy().strip_suffix(" (deleted)").is_some_and(|now| std::path::Path::new(now) == before)
 }

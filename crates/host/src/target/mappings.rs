@@ -1,26 +1,26 @@
-//! What a process has mapped (`/proc/PID/maps` and `smaps`). Owns the form of their lines.
+//! The mappings of a process (`/proc/PID/maps` and `smaps`). Owns the form of their lines.
 
 use crate::target::What;
 use std::ops::Range;
 
-/// One line.
+/// One mapping: a line of `maps`.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Mapping {
-    /// Addresses.
+    /// Address range of the mapping.
     pub range: Range<u64>,
     /// Whether the process may read and write there.
     pub writable: bool,
-    /// Whether it may run what is there.
+    /// Whether the process may execute code there.
     pub executable: bool,
-    /// Where in the file it begins.
+    /// Offset in the file.
     pub offset: u64,
-    /// The file's, as the mapping shows it; (0, 0): of none, or not known.
+    /// Device of the file, as the mapping shows it; (0, 0): no file, or not known.
     pub device: (u32, u32),
-    /// The file's; 0: of none, or not known.
+    /// Inode of the file; 0: no file, or not known.
     pub inode: u64,
     /// The file or the kernel's word for it, `[stack]`; empty: anonymous.
     pub name: String,
-    /// Bytes of it in memory; `None` where only `maps` was read.
+    /// Resident bytes; `None` if only `maps` was read.
     pub rss_bytes: Option<u64>,
 }
 
@@ -35,32 +35,32 @@ impl Mapping {
         let (major, minor) = words.next()?.split_once(':')?;
         let device = (u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
         let inode = words.next()?.parse().ok()?;
-        // A name may hold spaces.
+        // A name may contain spaces.
         let name = line.splitn(6, ' ').nth(5).unwrap_or("").trim_start().to_owned();
         Some(Mapping { range, writable, executable, offset, device, inode, name, rss_bytes: None })
     }
 
-    /// Bytes of addresses.
+    /// Size of the address range, bytes.
     pub fn bytes(&self) -> u64 {
         self.range.end.saturating_sub(self.range.start)
     }
 
-    /// The file that is mapped, if it is one.
+    /// The mapped file, if there is one.
     pub fn file(&self) -> Option<What> {
         let Mapping { device, inode, .. } = *self;
         let of_file = self.name.starts_with('/') && inode != 0;
         of_file.then(|| What::Mapped { range: self.range.clone(), device, inode, path: self.name.clone() })
     }
 
-    /// Whether nothing but memory is behind it.
+    /// Whether it is plain memory without a file.
     pub fn is_anonymous(&self) -> bool {
-        // The kernel names what a program named: `[anon:…]`.
+        // The kernel shows names given by a program: `[anon:…]`.
         self.name.is_empty() || self.name.starts_with("[anon")
     }
 }
 
-/// The mappings that a text of `maps` or `smaps` says, in order. The system writes such a text
-/// in parts: a mapping that grows between two of them is in it twice, and counts as it was last.
+/// The mappings in a text of `maps` or `smaps`, in order. The system writes such a text
+/// in parts: a mapping that grows between two of them appears twice, and the last one counts.
 pub fn parse(text: &str) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = Vec::new();
     for line in text.lines() {
@@ -119,7 +119,7 @@ Rss:                   0 kB
 ";
         let found: Vec<_> = parse(text).into_iter().map(|mapping| (mapping.range.end, mapping.rss_bytes)).collect();
         assert_eq!(found, [(0x42_0050_0000, Some(5 << 20)), (0x142_0000_0000, Some(0))]);
-        // One that shrank leaves what lies behind it as it is.
+        // A mapping that shrank leaves the one after it unchanged.
         let shrunk = text.replace("4200000000-4200500000", "4200300000-4200500000");
         assert_eq!(parse(&shrunk).len(), 3);
     }

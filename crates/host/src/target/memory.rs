@@ -1,5 +1,5 @@
-//! Reading another process's memory without stopping it: by the one system call for it, or,
-//! where that is not permitted (any more), as a file that was opened by who may. Refuses to
+//! Reads another process's memory without stopping it: by the system call for that, or,
+//! if that is not permitted (any more), through a file opened by a process that may. Refuses to
 //! interpret what it reads.
 
 use crate::target::Process;
@@ -10,13 +10,13 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A live process. What is read is its own: its number is asked for afterwards, and where that
-/// means it no more, reading has failed.
+/// A live process. Data read is certainly its own: the process is checked afterwards, and if its
+/// number now belongs to another, reading fails.
 #[derive(Clone, Debug)]
 pub struct LiveProcess {
     /// The process, held.
     pub process: Process,
-    /// Its memory as a file, where the recorder itself may not ask for it by number.
+    /// Its memory as a file, if the recorder itself may not read it by number.
     file: Arc<Mutex<Option<Arc<File>>>>,
 }
 
@@ -53,7 +53,7 @@ impl Memory for LiveProcess {
     }
 }
 
-/// Pieces that the system takes at once.
+/// Pieces that the system accepts at once.
 const PIECES_MAX: usize = 1024;
 
 fn length(range: &Range<u64>) -> usize {
@@ -65,7 +65,7 @@ fn there(address: u64, length: usize) -> libc::iovec {
 }
 
 impl LiveProcess {
-    /// Has its memory open as a file from now on: for a child that may open nothing.
+    /// Opens its memory as a file for all later reads: for a child that may open nothing.
     /// Errors: not permitted, or it has ended.
     pub fn open_file(&self) -> io::Result<Arc<File>> {
         let file = Arc::new(self.process.open_file("mem")?);
@@ -87,8 +87,8 @@ impl LiveProcess {
         }
     }
 
-    /// Reads by the file. What a program had before it became another one by exec is over: the
-    /// file is opened once more then.
+    /// Reads through the file. Memory from before an exec no longer exists: then the
+    /// file is opened again.
     fn read_file(&self, read: &mut dyn FnMut(&File) -> io::Result<()>) -> io::Result<()> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let outcome = file.map_or(Err(io::ErrorKind::NotFound.into()), |file| read(&file));
@@ -105,13 +105,13 @@ impl LiveProcess {
         if !self.is_by_file() {
             let local = libc::iovec { iov_base: words.as_mut_ptr().cast(), iov_len: 8 * words.len() };
             // SAFETY: `local` covers exactly the exclusively borrowed `words`, for which any bytes
-            // will do.
+            // are valid.
             match unsafe { self.copy(local, remote) } {
                 Err(error) if error.raw_os_error() == Some(libc::EPERM) => _ = self.open_file()?,
                 copied => return copied,
             }
         }
-        // SAFETY: any bytes will do for words, whose memory is borrowed exclusively.
+        // SAFETY: any bytes are valid for words, whose memory is borrowed exclusively.
         let bytes = unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), 8 * words.len()) };
         self.read_file(&mut |file| {
             let mut rest = &mut *bytes;
@@ -127,10 +127,10 @@ impl LiveProcess {
     /// Fills all of `local` from the pieces.
     ///
     /// # Safety
-    /// `local` has to cover memory that may be written, and that nothing else uses meanwhile.
+    /// `local` has to cover writable memory that nothing else uses meanwhile.
     unsafe fn copy(&self, local: libc::iovec, remote: &[libc::iovec]) -> io::Result<()> {
         let pid = libc::pid_t::try_from(self.process.pid()).map_err(|_| io::ErrorKind::InvalidInput)?;
-        // SAFETY: the caller answers for `local`; both vectors live until the call is over. The
+        // SAFETY: the caller guarantees `local`; both vectors live until the call is over. The
         // remote addresses are never dereferenced here: the kernel checks them against the other
         // process's mappings and fails with EFAULT.
         let got = unsafe {
@@ -163,7 +163,7 @@ mod tests {
         let address = std::ptr::from_ref(&value) as u64;
         assert_eq!(memory.read_u64(address).unwrap(), value);
         assert!(memory.read_u64(8).is_err());
-        // Two pieces, and one of which there is nothing.
+        // Two pieces, and one of which nothing is mapped.
         let all: Vec<u64> = (0..10).collect();
         let at = |word: u64| all.as_ptr() as u64 + 8 * word;
         let mut words = [0; 5];

@@ -1,5 +1,5 @@
-//! What other processes have: the one way to hold, open and read it. Nothing in here knows what a
-//! program is.
+//! Other processes and their files: the one way to hold, open and read them. Nothing in here knows
+//! what a program is.
 
 pub mod core_file;
 pub mod live;

@@ -1,5 +1,5 @@
-//! One way to open what a process names. Owns the order: found without opening it (`O_PATH`), checked
-//! (see `root`), and only then opened, without waiting for anything.
+//! The one way to open what a process refers to. Owns the order: found without opening it (`O_PATH`), checked
+//! (see `root`), and only then opened, without blocking.
 
 use super::process::Process;
 use super::root::checked;
@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Opens what a process names, to be read.
+/// Opens what a process refers to, for reading.
 ///
 /// # Errors
-/// [`Refused`]: nothing was opened then.
+/// [`Refused`]: then nothing was opened.
 pub fn open_target(process: &Process, what: What) -> Result<File, Refused> {
     match (open_directly(process, what.clone()), process.opener()) {
         (Err(refused), Some(opener)) if is_forbidden(&refused) => {
@@ -22,7 +22,7 @@ pub fn open_target(process: &Process, what: What) -> Result<File, Refused> {
     }
 }
 
-/// Whether the recorder itself may not do it.
+/// Whether it failed because the recorder itself may not do it.
 fn is_forbidden(refused: &Refused) -> bool {
     matches!(refused, Refused::System(error) if error.kind() == io::ErrorKind::PermissionDenied)
 }
@@ -36,7 +36,7 @@ fn open_directly(process: &Process, what: What) -> Result<File, Refused> {
             let wanted = Some((device, inode));
             let exact = process.find(&format!("map_files/{:x}-{:x}", range.start, range.end));
             exact.map_err(Refused::from).and_then(|found| checked(found, wanted)).or_else(|first| {
-                // Who must not look into `map_files` has the name.
+                // A process that may not read `map_files` still has the name.
                 let mut why = first;
                 for name in names(process, &path) {
                     match process.root()?.open(&name, wanted) {
@@ -56,8 +56,8 @@ fn is_absent(refused: &Refused) -> bool {
     matches!(refused, Refused::System(error) if absent.contains(&error.kind()))
 }
 
-/// What a mapped file may be called in the root of its process: `maps` shows names as the
-/// reader's root has them, and marks what was removed.
+/// Possible names of a mapped file in the root of its process: `maps` shows names relative to the
+/// reader's root, and marks removed files.
 fn names(process: &Process, path: &str) -> Vec<PathBuf> {
     let path = Path::new(path);
     let text = path.to_string_lossy();
@@ -68,8 +68,8 @@ fn names(process: &Process, path: &str) -> Vec<PathBuf> {
     names
 }
 
-/// Opens a file under a name that the recorder has itself, or that a core file names: an
-/// ordinary one, without waiting. With `follow`, a link as the last part of it leads on.
+/// Opens an ordinary file by a name in the recorder's own root, or in a core file,
+/// without blocking. With `follow`, a link as its last component is followed.
 pub fn open_own(path: &Path, follow: bool) -> Result<File, Refused> {
     if let Some(opener) = opener::inside() {
         return opener.open(None, Ask::Own(path.to_owned()));

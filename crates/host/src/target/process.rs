@@ -1,7 +1,6 @@
-//! The process that is looked at, held from the first look to the last: whatever is read of it
-//! is read through descriptors of its own, so that another process that gets its number later is
-//! never taken for it. Owns every opening of something below `/proc/PID`. Refuses a process that
-//! has ended.
+//! A process, held from the first read to the last: everything is read through descriptors
+//! of its own, so that a later process with its number is never mistaken for it. Owns
+//! every opening of something below `/proc/PID`. Refuses a process that has ended.
 
 use super::mappings::{self, Mapping};
 use super::root::Root;
@@ -19,11 +18,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// Threads that are asked about at once.
+/// Threads per query.
 const CALLS_MAX: usize = 1000;
 
-/// A process that is held. Cheap to clone. What gives an `io::Result` fails where it has ended, or
-/// is not permitted; other questions are then answered as if there were nothing.
+/// A process that is held. Cheap to clone. Methods that return an `io::Result` fail if it has ended, or
+/// access is not permitted; the others then answer as if there were nothing.
 #[derive(Clone, Debug)]
 pub struct Process(Arc<Held>);
 
@@ -31,9 +30,9 @@ pub struct Process(Arc<Held>);
 struct Held {
     host: Host,
     pid: u32,
-    /// `/proc/PID`: leads nowhere as soon as the process is gone.
+    /// `/proc/PID`: invalid as soon as the process is gone.
     folder: OwnedFd,
-    /// Readable when it has ended; none before Linux 5.3, of a thread, and in a tree.
+    /// Readable when it has ended; none before Linux 5.3, for a thread, and in a tree.
     pidfd: Option<OwnedFd>,
     start_ticks: u64,
     root: OnceLock<Root>,
@@ -43,9 +42,9 @@ impl Process {
     /// Holds process `pid`.
     ///
     /// # Errors
-    /// There is none, it has ended already, or `/proc` hides it.
+    /// There is none, it has already ended, or `/proc` hides it.
     pub fn open(host: &Host, pid: u32) -> io::Result<Process> {
-        // In this order: who has not ended when its folder is open had the number all along.
+        // In this order: a process that has not ended when its folder is open had the number all along.
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw).filter(|_| host.is_live());
         let pidfd = number.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -59,22 +58,21 @@ impl Process {
         process.check().map(|()| process)
     }
 
-    /// Its number.
+    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.0.pid
     }
 
-    /// When it was started, in clock ticks since boot.
+    /// Start time in clock ticks since boot.
     pub fn start_ticks(&self) -> u64 {
         self.0.start_ticks
     }
 
-    /// Which process it is, for the opener.
+    /// Identifies it to the opener.
     pub(crate) fn identity(&self) -> Identity {
         (self.0.pid, self.0.start_ticks)
     }
 
-    /// Where `/proc/PID/NAME` lies.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.host.process(self.0.pid, name)
     }
@@ -84,8 +82,8 @@ impl Process {
         self.0.pidfd.as_ref().map(AsFd::as_fd)
     }
 
-    /// That its number means this process still: what was asked by number before this call was
-    /// answered by it.
+    /// Checks that its number still refers to this process: everything queried by number before this
+    /// call came from it.
     ///
     /// # Errors
     /// `ESRCH`: it has ended.
@@ -97,7 +95,7 @@ impl Process {
         if ended { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
     }
 
-    /// Opens `/proc/PID/NAME`, a file of the kernel's.
+    /// Opens `/proc/PID/NAME`, a kernel file.
     ///
     /// # Errors
     /// Not permitted, or it has ended.
@@ -106,7 +104,7 @@ impl Process {
         self.or_ask(opened, |opener| Ok(opener.open(Some(self.identity()), Ask::File(name.to_owned()))?))
     }
 
-    /// What was refused here, of the one who may open it.
+    /// If access was refused here, asks the opener.
     fn or_ask<T>(&self, own: io::Result<T>, ask: impl FnOnce(&Opener) -> io::Result<T>) -> io::Result<T> {
         match (own, self.opener()) {
             (Err(error), Some(opener)) if error.kind() == io::ErrorKind::PermissionDenied => ask(opener),
@@ -114,17 +112,17 @@ impl Process {
         }
     }
 
-    /// Text of `/proc/PID/NAME`, as much of it as is ever read.
+    /// Text of `/proc/PID/NAME`, up to the limit.
     pub fn text(&self, name: &str) -> io::Result<String> {
         read_text(self.open_file(name)?)
     }
 
-    /// What it has mapped, as `maps` says.
+    /// Its mappings, from `maps`.
     pub fn mappings(&self) -> io::Result<Vec<Mapping>> {
         Ok(mappings::parse(&self.text("maps")?))
     }
 
-    /// Where the link `/proc/PID/NAME` says that it leads.
+    /// The target path of the link `/proc/PID/NAME`.
     ///
     /// # Errors
     /// Not permitted, or it has ended.
@@ -134,13 +132,13 @@ impl Process {
         self.or_ask(path, |opener| opener.get(self.identity(), Ask::Link(name.to_owned())))
     }
 
-    /// What the link `/proc/PID/NAME` leads to, found and not opened.
+    /// The target of the link `/proc/PID/NAME`, found but not opened.
     pub(super) fn find(&self, name: &str) -> io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         if self.0.host.is_live() {
             return Ok(rustix::fs::openat(&self.0.folder, name, flags, Mode::empty())?);
         }
-        // In a tree it is a link as any other, which may lead out of the tree.
+        // In a tree it is an ordinary link, which may lead out of the tree.
         let path = self.0.host.inside(Path::new(&format!("/proc/{}/{name}", self.0.pid)))?;
         Ok(rustix::fs::open(path, flags, Mode::empty())?)
     }
@@ -160,18 +158,18 @@ impl Process {
         Ok(self.0.root.get_or_init(|| root))
     }
 
-    /// The folder called `path` in its root, held and not opened.
+    /// The folder `path` in its root, held but not opened.
     pub fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
         let found = self.root()?.folder(path);
         self.or_ask(found, |opener| Ok(opener.open(Some(self.identity()), Ask::Folder(path.to_owned()))?.into()))
     }
 
-    /// Who opens what is refused here.
+    /// The opener, for what is refused here.
     pub(crate) fn opener(&self) -> Option<&Opener> {
         opener::inside().or(self.0.host.opener())
     }
 
-    /// What it is held by, for a child that goes on with it.
+    /// The descriptors that hold it, for a child that continues to use it.
     pub(crate) fn held_descriptors(&self) -> Vec<RawFd> {
         let pidfd = self.0.pidfd.as_ref().map(AsRawFd::as_raw_fd);
         [self.0.folder.as_raw_fd()].into_iter().chain(pidfd).collect()
@@ -191,7 +189,7 @@ impl Process {
         for fd in folder.flatten().filter_map(number) {
             match rustix::fs::readlinkat(&self.0.folder, format!("fd/{fd}"), Vec::new()) {
                 Ok(path) => found.push((fd, OsString::from_vec(path.into_bytes()).into())),
-                // What may be listed may not be followed. One question for all: there may be thousands.
+                // What may be listed may not be followed. One request for all: there may be thousands.
                 Err(Errno::ACCESS | Errno::PERM) => return asked().unwrap_or_default(),
                 Err(_) => {}
             }
@@ -199,7 +197,7 @@ impl Process {
         found
     }
 
-    /// In which system call each of its threads sleeps, as the kernel says it: of the first thousand.
+    /// The kernel's lines about the system calls in which its threads sleep: of the first thousand.
     ///
     /// # Errors
     /// Not permitted, or it has ended.
@@ -222,7 +220,7 @@ impl Process {
         self.check().map(|()| lines)
     }
 
-    /// Its calls that read and write, as the kernel counts them: the lines of `io`.
+    /// The kernel's counters of its read and write calls: the lines of `io`.
     ///
     /// # Errors
     /// Not permitted, or it has ended.
@@ -234,7 +232,7 @@ impl Process {
     /// Whether a descriptor was opened for reading, writing, or both.
     pub fn access(&self, fd: u32) -> Option<OFlags> {
         if self.0.host.is_live() {
-            // The link's own mode says it, to everybody and without a question to the opener.
+            // The link's own mode shows it, to every user and without a request to the opener.
             let link = rustix::fs::statat(&self.0.folder, format!("fd/{fd}"), AtFlags::SYMLINK_NOFOLLOW).ok()?;
             let mode = Mode::from_raw_mode(link.st_mode);
             return Some(match (mode.contains(Mode::RUSR), mode.contains(Mode::WUSR)) {
@@ -263,18 +261,18 @@ impl Process {
         self.or_ask(sent, |opener| opener.get(self.identity(), Ask::Signal(number)))
     }
 
-    /// Has the opener, if there is one, open things of this process and of what it starts.
+    /// Makes the opener, if there is one, open files of this process and its descendants.
     pub fn follow(&self) -> io::Result<()> {
         self.opener().map_or(Ok(()), |opener| opener.get(self.identity(), Ask::Follow))
     }
 
-    /// The user whose rights it uses.
+    /// Its effective user.
     pub fn user(&self) -> Option<u32> {
         let status = self.text("status").ok()?;
         procfs::field(&status, "Uid")?.split_ascii_whitespace().nth(1)?.parse().ok()
     }
 
-    /// Device and inode of what it has open under a number.
+    /// Device and inode of the open file with this descriptor number.
     pub fn descriptor_identity(&self, fd: u32) -> Option<(u64, u64)> {
         let ask = Ask::Target(What::Descriptor(fd));
         let asked = || Some(self.opener()?.open(Some(self.identity()), ask).ok()?.into());
@@ -283,9 +281,9 @@ impl Process {
     }
 }
 
-/// A file of the kernel's in a folder of `/proc`.
+/// Opens a kernel file in a folder of `/proc`.
 fn open_in(folder: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
-    // A tree may hold anything under that name.
+    // A tree may contain anything under that name.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
 }

@@ -1,6 +1,6 @@
-//! A root folder that paths are resolved in, never outside, and the check of what was found before
+//! A root folder inside which paths are resolved, never outside, and the check of what was found before
 //! it is opened: an ordinary file of a real file system, the very one that was wanted. Refuses pipes,
-//! sockets, devices, folders, files that the kernel makes up, and any path out of the root.
+//! sockets, devices, folders, kernel-generated files, and any path out of the root.
 
 use crate::capture::folder::{is_regular, reopen};
 use crate::privileges::opener::Refused;
@@ -12,11 +12,11 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How often a path is resolved again because folders on it were moved meanwhile.
+/// Retries of resolving a path whose folders were moved meanwhile.
 const TRIES_MAX: usize = 16;
 /// File systems whose maps show another device than the file itself.
 const OTHER_DEVICE: [u64; 2] = [0x794c_7630 /* overlayfs */, 0x9123_683e /* btrfs */];
-/// File systems whose files are no files: reading one asks the kernel, and may change something.
+/// File systems without real files: reading one is a request to the kernel, and may change something.
 const MADE_UP: [u64; 20] = [
     0x9fa0,      // proc
     0x6265_6572, // sysfs
@@ -40,11 +40,11 @@ const MADE_UP: [u64; 20] = [
     0xabba_1974, // xenfs
 ];
 
-/// A root folder that paths are resolved in, never outside.
+/// A root folder inside which paths are resolved, never outside.
 #[derive(Clone, Debug)]
 pub struct Root {
     folder: Arc<OwnedFd>,
-    /// Device and inode of the folder, and the mount namespace that it is seen in.
+    /// Device and inode of the folder, and its mount namespace.
     id: (u64, u64, Option<PathBuf>),
 }
 
@@ -67,13 +67,13 @@ impl Root {
     }
 }
 
-/// Opens a file below a folder, and by no link.
+/// Opens a file below a folder, without following links.
 pub(crate) fn open_below(folder: &OwnedFd, name: &Path) -> Result<File, Refused> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     checked(find(folder, name, OFlags::empty(), resolve).map_err(io::Error::from)?, None)
 }
 
-/// What a path leads to, found and not opened.
+/// The target of a path, found but not opened.
 fn find(folder: &OwnedFd, path: &Path, more: OFlags, resolve: ResolveFlags) -> rustix::io::Result<OwnedFd> {
     let (flags, resolve) = (OFlags::PATH | OFlags::CLOEXEC | more, resolve | ResolveFlags::NO_MAGICLINKS);
     let mut found = Err(rustix::io::Errno::AGAIN);
@@ -87,12 +87,12 @@ fn find(folder: &OwnedFd, path: &Path, more: OFlags, resolve: ResolveFlags) -> r
 }
 
 impl Root {
-    /// Opens the file called `path` in this root; with `wanted`, that one alone.
+    /// Opens the file `path` in this root; with `wanted`, only that file.
     pub fn open(&self, path: &Path, wanted: Option<((u32, u32), u64)>) -> Result<File, Refused> {
         checked(self.find(path, OFlags::empty())?, wanted)
     }
 
-    /// The folder called `path` in this root, held and not opened.
+    /// The folder `path` in this root, held but not opened.
     pub fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
         self.find(path, OFlags::DIRECTORY)
     }
@@ -100,7 +100,7 @@ impl Root {
     fn find(&self, path: &Path, more: OFlags) -> io::Result<OwnedFd> {
         let mut found = find(&self.folder, path, more, ResolveFlags::IN_ROOT);
         // Before Linux 5.6, or forbidden by an old container runtime: nothing can be resolved inside
-        // another root, but the recorder's own root is left by no path.
+        // another root, but no path leaves the recorder's own root.
         let lacks = matches!(found, Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM));
         if lacks && Root::of_host(&Host::default()).is_ok_and(|own| own.is(self)) {
             let flags = OFlags::PATH | OFlags::CLOEXEC | more;
@@ -127,6 +127,6 @@ pub(super) fn checked(found: OwnedFd, wanted: Option<((u32, u32), u64)>) -> Resu
             return Err(Refused::Another);
         }
     }
-    // What is found is a file and stays one. Not to wait is for its leases.
+    // It is a regular file and stays one. Non-blocking because of leases.
     Ok(reopen(&found, OFlags::RDONLY)?)
 }

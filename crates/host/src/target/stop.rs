@@ -1,8 +1,8 @@
-//! Holding a process still for a moment. Owns that it is never left stopped: a thread of
+//! Stops a process for a moment. Owns that it is never left stopped: a thread of
 //! its own attaches to each thread of the process, and whatever ends that thread (its work,
-//! its time, the death of the whole program) makes the kernel let go of all of them.
+//! its time, the death of the whole program) makes the kernel release all of them.
 //!
-//! A system call that a stopped thread was blocked in goes on afterwards, but for those that
+//! A system call that a stopped thread was blocked in continues afterwards, except those that
 //! the kernel does not restart: `epoll_wait` and a few more return `EINTR`.
 
 use crate::privileges::opener::Held;
@@ -13,9 +13,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Looks for threads that were made while others were stopped.
+/// Searches for threads that were made while others were being stopped.
 const PASSES_MAX: usize = 16;
-/// Between two looks at whether a thread has stopped.
+/// Interval of checking whether a thread has stopped.
 const LOOK: Duration = Duration::from_micros(50);
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Stop {
         }
     }
 
-    /// Lets it go.
+    /// Resumes it.
     pub fn end(self) -> Held {
         let _ = self.over.send(());
         self.thread.join().unwrap_or(Held { stopped: Duration::ZERO, cut: true })
@@ -60,13 +60,13 @@ fn hold(host: &Host, pid: u32, most: Duration, ready: &Sender<io::Result<()>>, o
         cut = matches!(over.recv_timeout(left), Err(RecvTimeoutError::Timeout));
     }
     for (tid, signal) in threads {
-        // One that has not stopped cannot be let go by this: the end of this thread does.
+        // A thread that has not stopped cannot be detached by this: the end of this thread does it.
         let _ = request(libc::PTRACE_DETACH, tid, signal as usize);
     }
     Held { stopped: started.elapsed(), cut }
 }
 
-/// Stops them; into `threads` goes what was attached to, with the signal that was on its way.
+/// Stops the threads; `threads` receives those attached to, with the signal that each was about to get.
 fn stop_all(host: &Host, pid: u32, deadline: Instant, threads: &mut BTreeMap<u32, i32>) -> io::Result<()> {
     for _ in 0..PASSES_MAX {
         let fresh: Vec<u32> = host.tids(pid).into_iter().filter(|tid| !threads.contains_key(tid)).collect();
@@ -106,7 +106,7 @@ fn attach(tid: u32) -> io::Result<()> {
     request(libc::PTRACE_INTERRUPT, tid, 0)
 }
 
-/// Waits until it has stopped: gives the signal that it was just getting, 0 for none;
+/// Waits until it has stopped: returns the signal that it was about to get, 0 for none;
 /// `None`: it has ended.
 fn wait(tid: u32, deadline: Instant) -> io::Result<Option<i32>> {
     let thread = libc::pid_t::try_from(tid).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -162,7 +162,7 @@ mod tests {
         let held = stop.end();
         assert!(!held.cut && held.stopped < Duration::from_secs(5));
         assert_ne!(state(pid), "t");
-        // Nobody says that it is over: then its time is.
+        // Without a call of `end`, the time limit ends the stop.
         let stop = Stop::begin(&host, pid, Duration::from_millis(30)).unwrap();
         std::thread::sleep(Duration::from_millis(200));
         assert_ne!(state(pid), "t");

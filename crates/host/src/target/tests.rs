@@ -60,7 +60,7 @@ fn only_ordinary_files_are_opened_whatever_stands_under_the_name() {
 
 #[test]
 fn no_link_of_proc_leads_out_of_a_root() {
-    // `/proc/self/root` is a door that a path in another root must not take.
+    // `/proc/self/root` is a link that a path in another root must not follow.
     let found = named(Path::new("/proc/self/root/etc/passwd"));
     assert!(matches!(found, Err(Refused::System(_))), "{found:?}");
 }
@@ -78,7 +78,7 @@ fn what_is_mapped_is_opened_by_what_it_is_and_not_by_its_name() {
     };
     let opened = open(mapping.range.clone(), mapping.device, inode).unwrap();
     assert_eq!(opened.metadata().unwrap().ino(), inode);
-    // Where nothing is mapped (any more), the name is taken if it leads to the same file.
+    // If nothing is mapped (any more), the name is used if it leads to that file.
     assert!(open(0..4096, mapping.device, inode).is_ok());
     assert!(matches!(open(0..4096, mapping.device, inode + 1), Err(Refused::Another)));
     assert!(matches!(open(0..4096, (mapping.device.0 + 1, 3), inode), Err(Refused::Another)));
@@ -120,7 +120,7 @@ fn a_process_that_has_ended_gives_nothing() {
     let process = Process::open(&Host::default(), child.0.id()).unwrap();
     assert!(process.check().is_ok() && process.text("maps").is_ok() && process.root().is_ok());
     child.0.kill().unwrap();
-    // A zombie has nothing left to look at.
+    // A zombie has nothing left to read.
     while process.check().is_ok() {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
@@ -151,7 +151,7 @@ fn another_process_of_the_same_number_is_not_it() {
     assert_eq!(Process::open(&Host::at(root.path()), 7).unwrap().start_ticks(), 6);
 }
 
-/// `ns_last_pid` makes the kernel give a number again: in a pid namespace of its own, so that no
+/// `ns_last_pid` makes the kernel reuse a number: in a pid namespace of its own, so that no
 /// other process gets it.
 #[test]
 fn root_a_number_that_is_given_again_is_not_taken_for_the_same_process() {
@@ -175,7 +175,7 @@ fn root_a_number_that_is_given_again_is_not_taken_for_the_same_process() {
     let host = Host::default();
     let shell = host.children(inside.0.id()).first().copied().unwrap();
     let there = Host::at(format!("/proc/{shell}/root"));
-    // Between fork and exec it has another one, or none.
+    // Between fork and exec it has another command line, or none.
     let calls = |process: &Process, word: &str| {
         let is = || process.text("cmdline").unwrap() == format!("sleep\0{word}\0");
         (0..1000).any(|_| {

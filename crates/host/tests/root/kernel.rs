@@ -1,5 +1,5 @@
-//! Records this very kernel, each tier, and decodes what came. A tier that this
-//! machine refuses is reported with the reason, not tested; to root, none may be.
+//! Records this very kernel in each tier, and decodes the result. A tier that this
+//! machine refuses is reported with the reason, not tested; to root, none may be refused.
 
 use rtscope_decode::ReadAt;
 use rtscope_decode::frames::Frames;
@@ -65,7 +65,7 @@ fn decode(folder: &Path, kernel: &Kernel) -> Decoded {
     Decoded { events, names, losses: stream.losses(), next_names }
 }
 
-/// Whether `kernel` has the tier that was wanted; if not, says why.
+/// Whether `kernel` has the wanted tier; if not, prints why.
 fn got(kernel: &Kernel, wanted: Tier) -> bool {
     if kernel.tier != wanted {
         eprintln!("not run: this machine refuses {wanted:?}: {:?}", kernel.missing);
@@ -93,7 +93,7 @@ fn pin(pid: Option<rustix::process::Pid>, cpu: Cpu) {
     sched_setaffinity(pid, &cpus).unwrap();
 }
 
-/// A process that takes all it can of one CPU; ends with the value.
+/// A process that uses as much of one CPU as it can; killed when dropped.
 struct Neighbour(Child);
 
 impl Neighbour {
@@ -146,8 +146,8 @@ fn contend(cpu: Cpu) -> [Tid; 4] {
     [victim.join().unwrap(), waker.join().unwrap(), sleeper.join().unwrap(), neighbour.tid()]
 }
 
-/// Nothing was lost, but for switches between threads that the kernel does not
-/// trace: a virtual machine's own agent is such a thread on some.
+/// Nothing was lost, except switches between threads that the kernel does not
+/// trace: on some machines a virtual machine's own agent is such a thread.
 fn assert_whole(kernel: &Kernel, decoded: &Decoded) {
     assert_eq!(kernel.lost, 0);
     let told = decoded.losses.iter().filter(|loss| loss.source != "kernel").count();
@@ -157,8 +157,8 @@ fn assert_whole(kernel: &Kernel, decoded: &Decoded) {
     assert!(unseen as usize <= 5 + switches / 50, "{unseen} of {switches}: {:?}", decoded.losses);
 }
 
-/// What a contended CPU looks like in `tier`. A machine that is so busy with
-/// other things that the ring overflows gets another chance. `None`: refused.
+/// Records a contended CPU in `tier`. On a machine that is so busy with other
+/// work that the ring overflows it tries again. `None`: refused.
 fn record_contention(tier: Tier) -> Option<(Kernel, Decoded, [Tid; 4])> {
     let mut attempts = (0..3).map(|_| {
         let folder = tempfile::tempdir().unwrap();
@@ -181,7 +181,7 @@ fn record_contention(tier: Tier) -> Option<(Kernel, Decoded, [Tid; 4])> {
     last
 }
 
-/// On each CPU, who leaves is who came last, but for what is a loss.
+/// On each CPU, the thread that leaves is the one that came last, except for losses.
 fn assert_switches_chain(decoded: &Decoded) {
     let mut current: HashMap<Cpu, Tid> = HashMap::new();
     let mut breaks = 0;

@@ -1,4 +1,4 @@
-//! Giving privileges up, in a test program of its own: it cannot be undone.
+//! Dropping privileges, in a test program of its own: it cannot be undone.
 
 use rtscope_host::privileges;
 use rustix::thread::{CapabilitySet, capabilities};
@@ -17,14 +17,14 @@ fn root_every_thread_gives_up_what_is_not_kept_and_nothing_comes_back() {
         wait.recv().unwrap();
         permitted()
     });
-    // One that sits in a system call.
+    // A thread that is blocked in a system call.
     let (waits, pen) = std::io::pipe().unwrap();
     let blocked = std::thread::spawn(move || {
         let read = std::io::Read::read(&mut &waits, &mut [0]).unwrap();
         (read, permitted())
     });
     privileges::give_up(keep).unwrap();
-    // Where limits of scheduling cannot be raised, that privilege stays.
+    // If limits of scheduling cannot be raised, that privilege stays.
     let keep = keep | (permitted() & CapabilitySet::SYS_NICE);
     assert_eq!(permitted(), keep);
     go.send(()).unwrap();
@@ -36,18 +36,18 @@ fn root_every_thread_gives_up_what_is_not_kept_and_nothing_comes_back() {
     let status = String::from_utf8(cat.stdout).unwrap();
     for set in ["CapPrm", "CapEff", "CapBnd"] {
         let line = status.lines().find(|line| line.starts_with(set)).unwrap();
-        // The bounding set allows what is kept, but a program that is started has it not.
+        // The bounding set allows what is kept, but a program that is started does not have it.
         let expected = if set == "CapBnd" { keep.bits() } else { 0 };
         assert_eq!(u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap(), expected, "{line}");
     }
     privileges::give_up(CapabilitySet::empty()).unwrap();
     assert!((permitted() & !CapabilitySet::SYS_NICE).is_empty());
-    // Files that others keep from everybody are kept from this process now.
+    // Files closed to all others are now closed to this process.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("f");
     std::fs::write(&file, "x").unwrap();
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
     assert_eq!(std::fs::read(&file).unwrap_err().kind(), std::io::ErrorKind::PermissionDenied);
-    // A thread that keeps to a schedule still goes before others.
+    // A scheduled thread may still get priority over others.
     rustix::process::nice(-10).unwrap();
 }

@@ -1,5 +1,5 @@
-//! Every seed and every crash that a fuzzer found, through the fuzzer's own checks; and what the
-//! whole ones among them are known to hold.
+//! Every seed and every crash that a fuzzer found, through the fuzzer's own checks; and the
+//! known contents of the whole ones among them.
 
 use rtscope_host::by_bytes;
 use rtscope_host::core_file::CoreFile;

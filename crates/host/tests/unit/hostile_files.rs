@@ -1,4 +1,4 @@
-//! Files that are made to cost whoever reads them much: neither time nor memory follows from what
+//! Files made to cost their reader much: neither time nor memory depends on what
 //! their headers say. One test, as the memory is this whole process's.
 
 use rtscope_host::binary;
@@ -21,7 +21,7 @@ struct Section {
     link: u32,
 }
 
-/// The head of an ELF file, of so many segments and sections.
+/// The header of an ELF file with this many segments and sections.
 fn header(kind: u16, segments: u16, section_offset: u64, sections: u16) -> Vec<u8> {
     let machine: u16 = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
     let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
@@ -54,15 +54,15 @@ fn text(size: u64) -> Section {
     Section { kind: 1, flags: 6, address: TEXT, offset: 0, size, link: 0 }
 }
 
-/// Most memory that this process has had.
+/// Peak memory of this process, bytes.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     rtscope_host::procfs::number(&status, "VmHWM").unwrap() << 10
 }
 
-/// What `work` takes: no more than 256 MiB and 5 s.
+/// Checks that `work` takes no more than 256 MiB and 5 s.
 fn bounded<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    // From here on the peak is of what comes.
+    // From here on the peak is that of `work`.
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     let started = Instant::now();
     let done = work();
@@ -73,7 +73,7 @@ fn bounded<T>(what: &str, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// A file of so many symbols that are no bytes on the disk.
+/// A file with `symbols` symbols that take no bytes on the disk.
 fn sparse(path: &Path, symbols: u64) {
     let file = File::create(path).unwrap();
     let table = Section { kind: 2, flags: 0, address: 0, offset: MIB, size: symbols * 24, link: 1 };
@@ -83,13 +83,13 @@ fn sparse(path: &Path, symbols: u64) {
     file.write_all_at(&bytes, 0).unwrap();
     file.write_all_at(&sections.iter().flat_map(section).collect::<Vec<u8>>(), 4096).unwrap();
     file.set_len(MIB + symbols * 24 + 64 * MIB).unwrap();
-    // Some symbols of it are functions with names that have no end.
+    // Some of its symbols are functions whose names have no end.
     let some: Vec<u8> = (0..1500_u32).flat_map(symbol).collect();
     file.write_all_at(&some, MIB).unwrap();
     assert!(file.metadata().unwrap().blocks() * 512 <= 96 << 10);
 }
 
-/// A function, the name of which lies at `number`.
+/// A function whose name lies at `number`.
 fn symbol(number: u32) -> Vec<u8> {
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.extend([0x12, 0, 3, 0]);
@@ -127,7 +127,7 @@ fn crowded() -> Vec<u8> {
     bytes
 }
 
-/// A core file that says it has a terabyte of notes and a terabyte of a heap.
+/// A core file that claims to have a terabyte of notes and a terabyte of a heap.
 fn boasting(path: &Path) {
     let file = File::create(path).unwrap();
     let mut bytes = header(4, 2, 0, 0);

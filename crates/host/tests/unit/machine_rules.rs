@@ -1,6 +1,6 @@
-//! The rules of `docs/machine.md`, on trees that the tests make: what each figure
-//! follows from, what is taken where files are missing, broken or contradict each
-//! other, and that this is said. Refuses the mistakes of others, which have a file.
+//! The rules of `docs/machine.md`, on trees that the tests make: the sources of each
+//! figure, what is used if files are missing, broken or contradict each other, and that
+//! this is reported. Refuses the mistakes of others, which have a file.
 
 use testkit::tree;
 
@@ -62,13 +62,13 @@ fn dies_of_one_package_repeat_core_ids_too() {
 
 #[test]
 fn lists_that_contradict_each_other_are_not_believed() {
-    // CPU 1 denies what CPU 0 says: ids decide.
+    // CPU 1's list contradicts CPU 0's: ids decide.
     let tree = Tree::four_cores();
     tree.cpu(1, "topology/core_cpus_list", "1").cpu(1, "topology/thread_siblings_list", "1");
     let found = tree.resources();
     assert_eq!(found.cores, 4);
     assert!(noted(&found, &["core_cpus_list of CPU 0 and of CPU 1 contradict", "package, die and core id"]));
-    // A list without its own CPU, a broken one, one that is missing here only.
+    // A list without its own CPU, a broken one, one that is missing for one CPU only.
     for (text, words) in [("2-3", "leaves out CPU 0"), ("0-,1", "no CPU number"), ("0-4294967295", "beyond CPU 65535")]
     {
         let tree = Tree::four_cores();
@@ -178,7 +178,7 @@ fn a_worker_has_its_share_of_each_cache() {
     assert_eq!(caches(&found), expected);
     let pairs: Vec<_> = found.caches[2].each.iter().map(|one| one.cpus.as_slice()).collect();
     assert_eq!(pairs, [[0, 1], [2, 3], [4, 5], [6, 7]]);
-    // Cores of another kind have other sizes: the smallest stands for all, each keeps its own.
+    // Cores of another kind have other sizes: the smallest represents all, each keeps its own.
     tree.cpu(6, "cache/index2/size", "2M").cpu(7, "cache/index2/size", "2M");
     let sizes: Vec<_> = tree.resources().caches[2].each.iter().map(|one| one.size_bytes >> 10).collect();
     assert_eq!((sizes, tree.resources().caches[2].size_bytes), (vec![1024, 1024, 1024, 2048], 1 << 20));
@@ -298,7 +298,7 @@ fn quotas_that_no_kernel_sets_are_said_and_taken_as_none() {
     let found = tree.resources();
     assert_eq!((found.quota_cpus, found.quota_path), (None, None));
     assert!(!found.notes.iter().any(|note| note.contains("cpu.max")));
-    // The largest that fits is a number like any other.
+    // The largest number that fits is valid like any other.
     tree.group("a/cpu.max", "18446744073709551615 1");
     assert_eq!(tree.resources().quota_cpus, Some(18446744073709551615.0));
 }
@@ -335,7 +335,7 @@ fn memory_is_the_smallest_of_levels_and_machine() {
     let found = tree.resources();
     assert_eq!((found.memory_limit_bytes, found.memory_limited), (Some(8 << 30), false));
     assert_eq!(found.memory_limit_path.as_deref(), Some("/proc/meminfo"));
-    // A limit of more than the machine has limits nothing.
+    // A limit above the machine's memory limits nothing.
     tree.group("memory/a/memory.limit_in_bytes", "10737418240");
     assert_eq!((tree.resources().memory_limit_bytes, tree.resources().memory_limited), (Some(8 << 30), false));
     tree.group("memory/memory.limit_in_bytes", "4096");
@@ -392,7 +392,7 @@ fn a_process_is_taken_by_its_number() {
     // A tree with that process's mounts only.
     tree.remove("proc/self/mountinfo").write("proc/7/mountinfo", V2);
     assert_eq!(resources::of(&Host::at(tree.root()), Some(7)).quota_cpus, Some(0.7));
-    // One that is in a group out of sight.
+    // A process in a group that is not visible.
     tree.write("proc/7/cgroup", "0::/../../elsewhere");
     let found = resources::of(&Host::at(tree.root()), Some(7));
     assert!(found.ancestors_hidden && found.levels.is_empty() && found.quota_cpus.is_none());

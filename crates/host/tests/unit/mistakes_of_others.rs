@@ -1,11 +1,11 @@
-//! Mistakes that others made when they asked a machine what a process may use, each
-//! as a tree in which their way gives a wrong answer. Refuses to test anything else.
+//! Mistakes that other programs made when they determined what a process may use, each
+//! as a tree for which their way gives a wrong answer. Refuses to test anything else.
 
 use testkit::tree;
 
 use tree::{Tree, V2, noted, source};
 
-/// Go 1.25 reads the limit of the process's own group only (golang/go#81180): a parent
+/// Go 1.25 reads only the limit of the process's own group (golang/go#81180): a parent
 /// that limits an unlimited child is not seen.
 #[test]
 fn go_reads_the_leaf_only() {
@@ -24,8 +24,8 @@ fn go_reads_the_leaf_only() {
     assert!(!found.ancestors_hidden);
 }
 
-/// Go never goes below two CPUs where a quota is smaller (golang/go#74283), and rounds:
-/// the quota is told as it is, however small.
+/// Go never goes below two CPUs if a quota is smaller (golang/go#74283), and rounds:
+/// the quota is reported unchanged, however small.
 #[test]
 fn go_takes_two_cpus_at_least() {
     let tree = Tree::four_cores();
@@ -94,9 +94,9 @@ fn automaxprocs_knows_one_mount_point() {
     assert_eq!(found.quota_cpus, Some(0.5));
 }
 
-/// automaxprocs gives up where the group's path does not begin with the root of the
+/// automaxprocs gives up if the group's path does not begin with the root of the
 /// mount ("not a descendant of mount point root", uber-go/automaxprocs#85), and
-/// others join the two: with a prefix stripped the file is found.
+/// others join the two: with the prefix stripped the file is found.
 #[test]
 fn automaxprocs_trips_over_the_root_of_a_mount() {
     let tree = Tree::four_cores();
@@ -107,21 +107,21 @@ fn automaxprocs_trips_over_the_root_of_a_mount() {
     assert_eq!((found.quota_cpus, found.quota_path.as_deref()), (Some(0.5), Some("/sys/fs/cgroup/cpu.max")));
     assert!(found.ancestors_hidden, "/docker and / are not mounted");
 
-    // The group is not below what is mounted, by name: what is mounted is read, and it is said.
+    // By name, the group is not below the mounted one: the mounted group is read, and that is reported.
     let other = Tree::four_cores();
     other.groups("0::/docker/xyz\n", &V2.replace(" / ", " /docker/abc ")).group("cpu.max", "50000 100000");
     let found = other.resources();
     assert_eq!(found.quota_cpus, Some(0.5));
     assert!(found.ancestors_hidden && noted(&found, &["/docker/xyz", "outside"]));
 
-    // A path that merely begins with the same letters is none below it.
+    // A path that merely begins with the same letters is not below it.
     let namesake = Tree::four_cores();
     namesake.groups("0::/docker/abcd\n", &V2.replace(" / ", " /docker/abc ")).group("d/cpu.max", "1000 100000");
     assert_eq!(namesake.resources().quota_cpus, None);
 }
 
-/// cgroup-rts-threads fails on hosts that have v1 and v2 side by side; a v1 `cpu`
-/// controller is the one that counts there.
+/// cgroup-rts-threads fails on hosts that have both v1 and v2; a v1 `cpu` controller is
+/// the one that counts there.
 #[test]
 fn cgroup_rts_threads_fails_on_hybrid_hosts() {
     let tree = Tree::four_cores();
@@ -140,7 +140,7 @@ fn cgroup_rts_threads_fails_on_hybrid_hosts() {
     assert_eq!(versions, [("/app", 1), ("/", 1), ("/user", 2), ("/", 2)]);
 }
 
-/// cgroup-rts-threads reads the process's own group only on v1, too.
+/// cgroup-rts-threads also reads only the process's own group on v1.
 #[test]
 fn cgroup_rts_threads_reads_the_v1_leaf_only() {
     let tree = Tree::four_cores();
@@ -192,15 +192,15 @@ fn rust_std_reads_the_wrong_group_in_a_cgroup_namespace() {
         "/sys/fs/cgroup/pod/app/cgroup.procs"
     );
 
-    // Found nowhere: what is mounted is an ancestor all the same; what lies between is said to be hidden.
+    // Found nowhere: the mounted group is still an ancestor; the levels between are reported as hidden.
     tree.group("pod/app/cgroup.procs", "76");
     let found = tree.resources();
     assert_eq!((found.quota_cpus, found.ancestors_hidden), (None, true));
     assert!(noted(&found, &["hidden", "namespace"]));
 }
 
-/// In a container with a namespace of its own all names read `/`, as on a host without
-/// groups. What the folder holds tells them apart.
+/// In a container with a namespace of its own all names are `/`, as on a host without
+/// groups. The contents of the folder distinguish them.
 #[test]
 fn a_namespace_that_looks_like_the_root_is_told_from_it() {
     let tree = Tree::four_cores();
@@ -221,7 +221,7 @@ fn a_namespace_that_looks_like_the_root_is_told_from_it() {
     assert!(!v1.resources().ancestors_hidden);
 }
 
-/// The code of article 000 compares the core ids of adjacent CPUs: where siblings are
+/// The code of article 000 compares the core ids of adjacent CPUs: if siblings are
 /// not adjacent (0 and 4 on a common laptop) it counts each twice.
 #[test]
 fn article_000_compares_adjacent_core_ids() {

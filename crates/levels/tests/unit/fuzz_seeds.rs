@@ -1,4 +1,4 @@
-//! Every seed and every crash that a fuzzer found, through the fuzzer's own check.
+//! Runs every seed and every crash that a fuzzer found through the fuzzer's own check.
 
 #[path = "../../../../fuzz/checks/inputs.rs"]
 mod inputs;
@@ -30,7 +30,7 @@ fn seeds_are_what_their_names_say() {
     }
 }
 
-/// Each byte of a whole file changed: refused or read, never more than that.
+/// A whole file with each byte changed in turn is refused or read, and nothing worse.
 #[test]
 fn every_changed_byte_is_survived() {
     let path = files("seeds/levels").into_iter().find(|path| path.ends_with("whole-small")).expect("the seed");

@@ -1,4 +1,4 @@
-//! What is read of levels is what was written, at every scale: against the plainest way to compute it.
+//! What is read from levels is what was written, at every scale: compared with a simple reference.
 
 use proptest::prelude::*;
 use rtscope_levels::{
@@ -18,7 +18,7 @@ fn written(spans: &[Span]) -> Reader {
     open(writer.finish(b"beside").unwrap()).unwrap()
 }
 
-/// Spans that follow each other, of all lengths; `bits` bounds lengths and gaps.
+/// Consecutive spans of all lengths; `bits` bounds lengths and gaps.
 fn spans(bits: u32, kinds: u16) -> impl Strategy<Value = Vec<Span>> {
     let one = (0..bits, any::<u64>(), 0..bits, any::<u64>(), 0..kinds, 0..5u32, any::<bool>());
     proptest::collection::vec(one, 0..300).prop_map(|steps| {
@@ -34,7 +34,7 @@ fn spans(bits: u32, kinds: u16) -> impl Strategy<Value = Vec<Span>> {
     })
 }
 
-/// The items of a level, from the raw spans.
+/// The items of a level, computed from the raw spans.
 fn plainly(spans: &[Span], level: u8) -> Vec<Item> {
     let mut long = Vec::new();
     let mut bins: BTreeMap<(u64, u16), (Item, u64)> = BTreeMap::new();
@@ -72,7 +72,7 @@ fn sums(items: &[Item], from: u64, to: u64) -> BTreeMap<u16, u64> {
     sums
 }
 
-/// Some tiles of a level, the first and the last among them.
+/// Some tiles of a level, including the first and the last.
 fn tiles(level: u8, end: u64) -> Vec<u64> {
     let last = tile_at(level, end);
     let mut tiles: Vec<u64> = (0..=last.min(20)).chain([last / 2, last.saturating_sub(1), last]).collect();

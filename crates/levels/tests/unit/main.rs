@@ -1,4 +1,4 @@
-//! Tests that need nothing but the build. Owns the list of its files; `scripts/test` checks that none is left out.
+//! Tests that only need the build. Owns the list of its files; `scripts/test` checks that none is left out.
 #![forbid(unsafe_code)]
 
 mod fuzz_seeds;

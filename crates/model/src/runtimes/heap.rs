@@ -1,6 +1,6 @@
-//! A heap seen at one moment: where the memory of a process is. The document that
-//! `rtscope heap --json` prints, and that a capture keeps as `heap/N.json`. Owns its keys,
-//! which stay, and the marks of the map. What is not known is null.
+//! A heap at one moment: where the memory of a process is. The document that `rtscope heap --json` prints, and
+//! that a capture contains as `heap/N.json`. Owns its keys, which are stable, and the marks of the map. Unknown
+//! values are null.
 
 use super::GHC;
 use crate::time::Time;
@@ -8,84 +8,83 @@ use serde::{Deserialize, Serialize};
 
 /// The schema name that this code writes.
 pub const SCHEMA: &str = "rtscope/heap/1";
-/// The name of what [`Heap::shorten`] sums up.
+/// Name of the entry that [`Heap::shorten`] makes of the rest.
 pub const OTHERS: &str = "others";
-/// Whose heap it is.
+/// Name of the runtime of the heap.
 pub const RUNTIME: &str = GHC.name;
-/// Blocks of a megablock, each with a mark.
+/// Blocks of a megablock; each has a mark.
 pub const MARKS: usize = 256;
 
-/// See the module. Bytes are bytes; `_ns` are nanoseconds.
+/// A heap at one moment. Sizes are in bytes; `_ns` are nanoseconds.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Heap {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: String,
-    /// Of what: `process 12`, the name of a core file.
+    /// Origin of the heap: `process 12`, or the name of a core file.
     pub of: String,
-    /// The compiler, where its files tell: `9.6.6`.
+    /// Version of the compiler, if its files show it: `9.6.6`.
     #[serde(rename = "ghc")]
     pub compiler: Option<String>,
     /// When it was read, on the clock of captures; `None`: a core file.
     pub time: Option<Time>,
-    /// What the system reports as resident; `None`: a core file does not tell.
+    /// Resident memory as reported by the system; `None`: a core file does not show it.
     pub rss_bytes: Option<u64>,
-    /// Megablocks that the runtime has.
+    /// Size of the runtime's megablocks in bytes.
     pub heap_bytes: u64,
-    /// For how long the process was stopped; 0: it was not.
+    /// How long the process was stopped; 0: it was not.
     pub stop_ns: u64,
-    /// What reading the blocks took, and what reading the objects took.
+    /// Duration of reading the blocks.
     pub read_ns: u64,
-    /// See `read_ns`.
+    /// Duration of reading the objects.
     pub scan_ns: u64,
-    /// Times that the blocks were looked at, and megablocks that changed each time.
+    /// Number of times that the blocks were read.
     pub looks: u32,
-    /// See `looks`.
+    /// Number of megablocks that changed between these reads.
     pub unsettled_megablocks: u64,
-    /// Collections while the blocks were read; `None`: nothing counts them.
+    /// Collections while the blocks were read; `None`: not counted.
     pub collections_meanwhile: Option<u64>,
     /// Block descriptors that contradict others.
     pub contradictions: u64,
-    /// The old generation was just being collected: what its blocks hold is not told.
+    /// Whether the old generation was being collected: then the content of its blocks is not known.
     pub in_collection: bool,
-    /// What is not sure, one sentence each; empty: everything is.
+    /// Uncertainties, one sentence each; empty: there are none.
     pub doubts: Vec<String>,
     /// Blocks by kind and generation.
     pub kinds: Vec<Kind>,
-    /// Where the resident memory is: lines that do not overlap.
+    /// The resident memory by use, in lines that do not overlap.
     pub ledger: Vec<Line>,
-    /// `rss_bytes` less all lines.
+    /// `rss_bytes` minus all lines.
     pub unexplained_bytes: Option<i64>,
-    /// The three levels.
+    /// The three levels of fragmentation.
     pub fragmentation: Fragmentation,
     /// Objects that must not be moved.
     pub pinned: Pinned,
-    /// Who points to them, those that hold and keep most first.
+    /// The objects that point to pinned ones; those that hold and retain most come first.
     pub holders: Vec<Holder>,
     /// Objects too large to share a block.
     pub large: Large,
-    /// Objects by what they are, the most bytes first.
+    /// Objects by type, the most bytes first.
     pub census: Vec<Entry>,
     /// How far objects were read; `None`: they were not.
     pub scan: Option<Scan>,
-    /// What the runtime itself says.
+    /// Figures of the runtime itself.
     pub runtime: Runtime,
     /// The map: megablocks that were not given back, by address.
     pub megablocks: Vec<Megablock>,
 }
 
-/// Megablocks of a map that is kept: 64 GiB.
+/// Limit of the megablocks in a stored map: 64 GiB.
 const KEPT_MEGABLOCKS: usize = 1 << 16;
 
 impl Heap {
-    /// What its program was built by, where that is known: "GHC 9.6.6".
+    /// The compiler of its program, if known: "GHC 9.6.6".
     pub fn built_by(&self) -> Option<String> {
         Some(format!("{GHC} {}", self.compiler.as_ref()?))
     }
 
-    /// Leaves the first `most` of census and holders and sums the rest up in one entry
-    /// `others`; a map of more than 64 GiB is left out, with a doubt. So bounded a snapshot
-    /// can be kept, however large the heap is.
+    /// Keeps the first `most` entries of census and holders and sums the rest up in one entry `others`. A map of more
+    /// than 64 GiB is dropped, with a doubt. This bounds a snapshot that is stored, however large the heap is.
     pub fn shorten(&mut self, most: usize) {
         let others = |name: &mut String| OTHERS.clone_into(name);
         if self.census.len() > most {
@@ -123,29 +122,29 @@ impl Heap {
 /// Blocks of one kind and generation.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Kind {
-    /// `nursery`, `small`, `large`, `pinned`, `compact`, `non-moving`, `executable`, `other`,
+    /// Name of the kind: `nursery`, `small`, `large`, `pinned`, `compact`, `non-moving`, `executable`, `other`,
     /// `descriptors`, `free`, `free megablock`, `returned`.
     pub kind: String,
-    /// Where the kind has one.
+    /// Generation, if the kind has one.
     pub generation: Option<u8>,
-    /// How many.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Their bytes.
+    /// Size of the blocks in bytes.
     pub block_bytes: u64,
-    /// Bytes of them in use; `None`: the kind does not say.
+    /// Used part of `block_bytes`; `None`: not known for this kind.
     pub used_bytes: Option<u64>,
 }
 
 /// A line of the ledger.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Line {
-    /// What it is, in words.
+    /// Description of the line.
     pub line: String,
-    /// What it belongs to.
+    /// Part of the memory that it belongs to.
     pub part: Part,
-    /// How much of it is resident.
+    /// Resident bytes.
     pub bytes: u64,
-    /// How that is known.
+    /// How they were determined.
     pub how: String,
 }
 
@@ -158,28 +157,28 @@ crate::listed! {
         Live = "live",
         /// Dead objects that cannot be freed because of a neighbour.
         ObjectFragmentation = "object-fragmentation",
-        /// Ends of blocks that nothing was put into.
+        /// Ends of blocks that are unused.
         Slop = "slop",
         /// Nurseries and generations that are not the oldest.
         OtherGenerations = "other-generations",
-        /// Free memory that the next collection of everything copies into.
+        /// Free memory that the next major collection copies into.
         CopyReserve = "copy-reserve",
-        /// Free blocks beyond that, in megablocks that hold something.
+        /// Free blocks in excess of that, in megablocks that are in use.
         BlockFragmentation = "block-fragmentation",
-        /// Megablocks that hold nothing, or that the system has not taken back yet.
+        /// Megablocks that are empty, or that the system has not reclaimed yet.
         FreeMegablocks = "free-megablocks",
-        /// Descriptors and lists of the runtime's own.
+        /// Descriptors and lists of the runtime itself.
         Runtime = "runtime",
-        /// Code and other mapped files: the system can drop them.
+        /// Code and other mapped files: the system can evict them.
         MappedFiles = "mapped-files",
-        /// Stacks, what `malloc` gave, other mappings.
+        /// Stacks, memory from `malloc`, other mappings.
         #[default]
         NotHeap = "not-heap",
     }
 }
 
 impl Part {
-    /// What it is, in few words.
+    /// Short description of the part.
     pub fn words(self) -> &'static str {
         match self {
             Part::Live => "alive",
@@ -200,25 +199,25 @@ impl Part {
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Fragmentation {
-    /// Dead bytes between pinned objects that live; `None`: objects were not read.
+    /// Dead bytes between live pinned objects; `None`: objects were not read.
     pub object_bytes: Option<u64>,
-    /// Ends of blocks that nothing was put into.
+    /// Unused bytes at the ends of blocks.
     pub slop_bytes: u64,
-    /// Free blocks in megablocks that hold something.
+    /// Free blocks in megablocks that are in use, in bytes.
     pub block_bytes: u64,
-    /// Megablocks that hold something, and how few would do for what they hold.
+    /// Number of megablocks that are in use.
     pub megablocks: u64,
-    /// See `megablocks`.
+    /// Number of megablocks that would suffice for their content.
     pub megablocks_needed: u64,
-    /// Megablocks that a single group of blocks keeps, and the free bytes in them.
+    /// Number of megablocks that are retained by a single group of blocks.
     pub kept_by_one: u64,
-    /// See `kept_by_one`.
+    /// Free bytes in these megablocks.
     pub kept_by_one_bytes: u64,
-    /// Free megablocks that the runtime keeps.
+    /// Free megablocks that the runtime keeps, in bytes.
     pub free_megablock_bytes: u64,
-    /// Given back, and the system has not taken it yet.
+    /// Returned memory that the system has not reclaimed yet.
     pub returned_resident_bytes: u64,
-    /// Addresses between megablocks: they cost no memory.
+    /// Address space between megablocks, in bytes: it costs no memory.
     pub gap_bytes: u64,
 }
 
@@ -226,78 +225,78 @@ pub struct Fragmentation {
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pinned {
-    /// Blocks, their bytes, and those of them that are used.
+    /// Number of their blocks.
     pub blocks: u64,
-    /// See `blocks`.
+    /// Size of these blocks in bytes.
     pub block_bytes: u64,
-    /// See `blocks`.
+    /// Used part of these blocks in bytes.
     pub used_bytes: u64,
-    /// Objects, dead or alive; `None` here and below: they were not read.
+    /// Number of objects, dead or alive; `None` here and below: they were not read.
     pub objects: Option<u64>,
-    /// Bytes of objects that something points to.
+    /// Size of the objects that something points to, in bytes.
     pub live_bytes: Option<u64>,
-    /// How many these are.
+    /// Number of these objects.
     pub live_objects: Option<u64>,
-    /// Groups of blocks that keep most dead bytes, at most ten.
+    /// Groups of blocks that retain the most dead bytes, at most ten.
     pub worst: Vec<Worst>,
 }
 
-/// A group of blocks that keeps dead bytes.
+/// A group of blocks that retains dead bytes.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Worst {
-    /// Its address.
+    /// Address of the group.
     pub address: u64,
-    /// Bytes of it that live.
+    /// Live bytes in it.
     pub live_bytes: u64,
-    /// Bytes of it that do not.
+    /// Dead bytes in it.
     pub dead_bytes: u64,
-    /// Who holds what lives, the one that holds most.
+    /// The holder of most of its live bytes.
     pub holder: Option<String>,
 }
 
 /// Objects of one info table that point to pinned ones.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Holder {
-    /// Its constructor or closure; its address in a program without symbols.
+    /// Name of its constructor or closure; its address in a program without symbols.
     pub name: String,
-    /// Pointers to pinned objects.
+    /// Number of pointers to pinned objects.
     pub count: u64,
-    /// Bytes of the objects that those point to; one with several pointers counts for each.
+    /// Bytes of the objects that these point to; an object with several pointers counts for each.
     pub live_bytes: u64,
-    /// Dead bytes of their blocks, split among the holders of a block as what they hold in it.
+    /// Dead bytes of their blocks, split among the holders of a block in proportion to what they hold in it.
     pub kept_dead_bytes: u64,
 }
 
-/// Objects too large to share a block, pinned or not. A slice is an object with an address
-/// inside of one and a length.
+/// Objects too large to share a block, pinned or not. A slice is an object with a length and an address inside
+/// a large object.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Large {
-    /// How many, and their bytes.
+    /// Number of these objects.
     pub objects: u64,
-    /// See `objects`.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Those of which slices show less than a half, and their bytes.
+    /// Number of these objects of which slices show less than half.
     pub sliced: u64,
-    /// See `sliced`.
+    /// Their size in bytes.
     pub sliced_bytes: u64,
-    /// Bytes of those that the slices show.
+    /// The part of them that the slices show, in bytes.
     pub shown_bytes: u64,
-    /// What most of those slices are.
+    /// Name of most of these slices.
     pub holder: Option<String>,
 }
 
 /// Objects of one info table.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Entry {
-    /// As in [`Holder`].
+    /// Name of its constructor or closure, as in [`Holder`].
     pub name: String,
-    /// The type as the runtime's own heap profiles call it: `CONSTR`.
+    /// Type in the terms of the runtime's own heap profiles: `CONSTR`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Objects.
+    /// Number of objects.
     pub count: u64,
-    /// Their bytes.
+    /// Size of the objects in bytes.
     pub bytes: u64,
 }
 
@@ -305,60 +304,59 @@ pub struct Entry {
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Scan {
-    /// Used bytes of the blocks whose objects the census is of: of objects that are moved, and
-    /// of large ones.
+    /// Used bytes of the blocks that the census covers: of movable objects and of large ones.
     pub read_bytes: u64,
-    /// Bytes of those that are no object which can be told.
+    /// Bytes of these that are not recognisable as objects.
     pub skipped_bytes: u64,
     /// Bytes of blocks that could not be read.
     pub unread_bytes: u64,
-    /// Collections of the oldest generation meanwhile; `None`: nothing counts them.
+    /// Collections of the oldest generation during the scan; `None`: not counted.
     pub collections_of_oldest: Option<u64>,
-    /// Whether the process stood still for all of it.
+    /// Whether the process was stopped during the whole scan.
     pub during_stop: bool,
 }
 
-/// What the runtime itself says.
+/// Figures of the runtime itself.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Runtime {
-    /// The youngest first.
+    /// Generations, the youngest first.
     pub generations: Vec<Generation>,
-    /// Blocks of all nurseries.
+    /// Number of blocks of all nurseries.
     pub nursery_blocks: Option<u64>,
-    /// Megablocks.
+    /// Number of megablocks.
     pub megablocks: Option<u64>,
-    /// Blocks that are not on a free list.
+    /// Number of blocks that are not on a free list.
     pub allocated_blocks: Option<u64>,
 }
 
 /// A generation.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Generation {
-    /// Its number.
+    /// Number of the generation.
     pub generation: u8,
-    /// Collections of it.
+    /// Number of its collections.
     pub collections: u64,
-    /// Blocks of objects that are moved, of large ones, of compact regions.
+    /// Number of blocks of movable objects.
     pub blocks: u64,
-    /// See `blocks`.
+    /// Number of blocks of large objects.
     pub large_blocks: u64,
-    /// See `blocks`.
+    /// Number of blocks of compact regions.
     pub compact_blocks: u64,
-    /// It is collected when it has more.
+    /// Number of blocks above which it is collected.
     pub blocks_max: u64,
 }
 
 /// One megablock of the map.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Megablock {
-    /// Its address.
+    /// Address of the megablock.
     pub address: u64,
-    /// A mark for each of its 256 blocks of 4 KiB: see [`mark_word`].
+    /// One mark for each of its 256 blocks of 4 KiB: see [`mark_word`].
     pub blocks: String,
 }
 
-/// What a mark of the map says.
+/// The meaning of a mark of the map.
 pub fn mark_word(mark: char) -> &'static str {
     match mark {
         '=' => "descriptors",
@@ -377,8 +375,8 @@ pub fn mark_word(mark: char) -> &'static str {
     }
 }
 
-/// The share of a pinned block that lives (that is used, where objects were not read), in
-/// tenths rounded up: `0` lives nothing, `9` more than eight ninths. `None`: another mark.
+/// The live share of a pinned block (the used share, if objects were not read) in tenths, rounded up: `0` for none,
+/// `9` for more than eight ninths. `None`: another mark.
 pub fn pinned_grade(mark: char) -> Option<u32> {
     mark.to_digit(10)
 }

@@ -1,5 +1,5 @@
-//! The runtimes that rtscope is built with, as data. Owns the list; what else belongs to one
-//! lives in the folder of its name in `decode`, `analyze`, `host` and `tune`.
+//! The built-in runtimes of rtscope, as data. Owns the list; other code for a runtime is in the folder of its name in
+//! `decode`, `analyze`, `host` and `tune`.
 
 pub mod ghc;
 pub mod heap;
@@ -10,5 +10,5 @@ pub use ocaml::{OCAML, OcamlRelease};
 
 use crate::runtime::RuntimeInfo;
 
-/// All of them.
+/// All built-in runtimes.
 pub static ALL: [&RuntimeInfo; 2] = [&GHC, &OCAML];

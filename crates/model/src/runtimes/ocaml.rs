@@ -1,4 +1,4 @@
-//! The runtime of OCaml 5 as data.
+//! The description of the runtime of OCaml 5.
 
 use crate::finding::Figure;
 use crate::options::Spelling;
@@ -34,11 +34,11 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
     own_args: UNKNOWN.own_args,
     spelling: Spelling { variables: &["OCAMLRUNPARAM", "CAMLRUNPARAM"], between: ",", equals: "=", ..Spelling::PLAIN },
     own_count: "the runtime itself counts",
-    // Rings are written word by word: that holds no domain at a time, and is not posted.
+    // Rings are written word by word: this does not hold up a domain noticeably, and is not posted.
     posts: Posts { runs: false, idle: false, writes: false, leadership: true },
-    // A domain's own thread, its backup thread and the threads that the program made there.
+    // A domain's main thread, its backup thread and the threads that the program created there.
     lane_threads: LaneThreads::Fixed,
-    // A program spawns as many domains as its own code says, and all of them collect.
+    // The program's code determines how many domains it spawns, and all of them collect.
     knobs: Knobs {
         foreign_call: Some(ForeignCall {
             text: "Let {} (or whatever calls it) give the domain up around its work, and take it back before it \
@@ -55,8 +55,7 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
     },
 };
 
-/// Releases of OCaml that can be told by the names in their runtimes, and that differ in
-/// what a plan can say.
+/// Releases of OCaml that can be distinguished by names in their runtimes, and that differ in a plan.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum OcamlRelease {
     /// 4 or older: no domains.

@@ -1,5 +1,5 @@
-//! `rtscope bench`: experiments of the articles, with a user's own programs. Owns what
-//! they are called; each experiment is a module of its own.
+//! `rtscope bench`: runs the articles' experiments on a user's own programs. Owns their names; each experiment
+//! is a module of its own.
 
 mod print;
 mod scaling;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 /// Options of `bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArgs {
-    /// Which experiment.
+    /// The experiment to run.
     #[command(subcommand)]
     pub experiment: Experiment,
 }

@@ -1,4 +1,4 @@
-//! What experiments print and write, each in the same way.
+//! Output of experiments, the same for all of them: what is printed and which files are written.
 
 use crate::style::{Style, Tone, wrap};
 use crate::trouble::{UserError, print_results};
@@ -8,8 +8,8 @@ use serde::Serialize;
 use std::fs;
 use std::path::Path;
 
-/// Prints what was found, as `text` or as one JSON document, and puts both into the folder that was asked for: as
-/// files of this `name`, beside what was `drawn`.
+/// Prints what was found as `text` or as one JSON document, and writes both into the requested folder: as files
+/// of this `name`, along with what was `drawn`.
 pub fn show(
     (folder, as_json): (Option<&Path>, bool),
     name: &str,
@@ -27,14 +27,14 @@ pub fn show(
     print_results(&if as_json { document + "\n" } else { text(&Style::of_stdout()) })
 }
 
-/// Writes a file into a folder that is made.
+/// Writes a file into `folder`, which is created if necessary.
 fn write(folder: &Path, name: String, content: &str) -> Result<(), UserError> {
     let path = folder.join(name);
     let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, content));
     written.map_err(|error| UserError::unwritable(&path, error).next("give another folder with --output"))
 }
 
-/// Numbers of workers or threads, each once.
+/// Numbers of workers or threads, ascending and without duplicates.
 pub fn rising(numbers: &[u32]) -> Vec<u32> {
     let mut numbers = numbers.to_vec();
     numbers.sort_unstable();
@@ -42,20 +42,20 @@ pub fn rising(numbers: &[u32]) -> Vec<u32> {
     numbers
 }
 
-/// The text of an experiment: its title, what is true of all of it, its tables, what stood beside the measurement.
+/// The text of an experiment: its title, facts about all of it, its tables, notes on the measurement.
 pub fn sheet(title: &str, facts: &[String], tables: &str, notes: &[String], style: &Style) -> String {
     let mut out = format!("{}\n{}\n\n{tables}", style.paint(Tone::Strong, title), facts.join(style.dot()));
     notes.iter().flat_map(|note| wrap(note, style.width)).for_each(|line| out += &format!("{line}\n"));
     out
 }
 
-/// Why there are no intervals, where there are too few runs for them; `option` gives more.
+/// Why there are no intervals if there are too few runs for them; `option` gives more.
 pub fn too_few(runs: u32, option: &str) -> Option<String> {
     let few = (runs as usize) < INTERVAL_FROM;
     few.then(|| format!("An interval takes at least {INTERVAL_FROM} runs: give {option} {INTERVAL_FROM} or more."))
 }
 
-/// What is true of all of an experiment, each in a few words.
+/// Facts about the whole experiment, a few words each.
 pub fn facts(runs: u32, seed: u64, cpus: Option<usize>) -> Vec<String> {
     let runs = format!("{} of each", units::counted(u64::from(runs), "run", "runs"));
     let cpus = cpus.map(|cpus| units::counted(cpus as u64, "CPU", "CPUs"));
@@ -67,7 +67,7 @@ pub fn interval(found: &Median, shown: impl Fn(f64) -> String) -> String {
     found.interval.map_or_else(|| "-".into(), |(low, high)| format!("{} to {}", shown(low), shown(high)))
 }
 
-/// Columns as wide as they have to be, figures at their right; `words` are those that are none.
+/// A table whose columns are as wide as necessary, figures right-aligned; `words` are the columns of text.
 pub fn table(head: &[&str], rows: &[Vec<String>], words: &[usize], style: &Style) -> String {
     let widths: Vec<usize> = (0..head.len()).map(|at| width(head, rows, at)).collect();
     let line = |cells: Vec<&str>| {
@@ -84,7 +84,7 @@ pub fn table(head: &[&str], rows: &[Vec<String>], words: &[usize], style: &Style
     out
 }
 
-/// How wide a column is.
+/// Width of a column in characters.
 pub fn width(head: &[&str], rows: &[Vec<String>], at: usize) -> usize {
     let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count());
     cells.chain(head.get(at).map(|cell| cell.chars().count())).max().unwrap_or(0)

@@ -1,5 +1,5 @@
-//! A command line with places for what changes from run to run. Owns how a template is cut
-//! into words and filled; refuses shells.
+//! A command line with placeholders for what changes from run to run. Owns how a template is split into words
+//! and filled in; refuses shells.
 
 use crate::words;
 use std::ffi::OsString;
@@ -9,24 +9,24 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     pub name: String,
-    /// The command's words, places among them.
+    /// The command's words, including placeholders.
     pub words: Vec<String>,
 }
 
 impl Template {
-    /// Words behind `--`; the program gives the name.
+    /// From the words after `--`; the program gives the name.
     pub fn unnamed(words: &[String]) -> Template {
         let program = words.first().map_or("", String::as_str);
         let name = Path::new(program).file_name().map_or_else(|| program.into(), |name| name.to_string_lossy());
         Template { name: name.into_owned(), words: words.to_vec() }
     }
 
-    /// Whether `place` (`{workers}`) is anywhere.
+    /// Whether `place` (`{workers}`) occurs anywhere.
     pub fn has(&self, place: &str) -> bool {
         self.words.iter().any(|word| word.contains(place))
     }
 
-    /// The command with that number in every such place.
+    /// The command with `number` in place of each `place`.
     pub fn filled(&self, place: &str, number: u32) -> Vec<OsString> {
         self.words.iter().map(|word| word.replace(place, &number.to_string()).into()).collect()
     }

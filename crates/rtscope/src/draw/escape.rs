@@ -1,5 +1,4 @@
-//! Strings from outside (program arguments, process names) made safe for HTML,
-//! SVG and for JSON inside a script element.
+//! Makes strings from outside (program arguments, process names) safe for HTML, SVG and JSON inside a script element.
 
 use crate::style::{clean, shorten};
 use rtscope_model::text::clean_json;
@@ -8,10 +7,10 @@ use std::borrow::Cow;
 /// Longest string that is shown.
 const LONGEST: usize = 600;
 
-/// Signs that HTML must not see, in the order in which they are replaced.
+/// HTML entities and the characters that they replace, in the order of replacement.
 const ENTITIES: [(&str, &str); 5] = [("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'")];
 
-/// `text` for element content and quoted attributes.
+/// Escapes `text` for element content and quoted attributes.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     let shown = match clean(text) {
         Cow::Borrowed(text) => shorten(text, LONGEST),
@@ -23,11 +22,11 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(ENTITIES.iter().fold(shown.into_owned(), |text, (entity, sign)| text.replace(sign, entity)))
 }
 
-/// As [`escape`] for element content, with what stands between backticks as code.
+/// Like [`escape`] for element content, but text between backticks becomes code.
 pub(crate) fn marked(text: &str) -> String {
     let escaped = escape(text);
     let parts: Vec<&str> = escaped.split('`').collect();
-    // One too many: they are no pairs.
+    // An odd number of backticks: they do not pair up.
     if parts.len().is_multiple_of(2) {
         return escaped.into_owned();
     }
@@ -37,12 +36,12 @@ pub(crate) fn marked(text: &str) -> String {
     parts.iter().enumerate().map(part).collect()
 }
 
-/// What [`escape`] made of a text, as it was before.
+/// Undoes [`escape`].
 pub(crate) fn unescape(text: &str) -> String {
     ENTITIES.iter().rev().fold(text.to_owned(), |text, (entity, sign)| text.replace(entity, sign))
 }
 
-/// JSON that cannot end the script element it stands in, nor open a comment.
+/// Makes JSON unable to end its script element or to open a comment.
 pub(crate) fn json_in_script(json: &str) -> String {
     clean_json(json).replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

@@ -1,14 +1,14 @@
-//! A page of the documentation on a terminal. Owns the layout: paragraphs are wrapped, a table becomes a list of its
-//! rows. Refuses to show where links lead.
+//! Renders a page of the documentation for a terminal. Owns the layout: paragraphs are wrapped, a table becomes a
+//! list of its rows. Refuses to show where links lead.
 
 use crate::style::{Style, Tone, wrap};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// How far what belongs to an item is indented.
+/// Indentation of the lines of an item.
 const INDENT: usize = 2;
 const CODE_INDENT: usize = 4;
 
-/// `page` laid out for `style`, with a blank line between blocks.
+/// Lays out `page` for `style`, with a blank line between blocks.
 pub(crate) fn render(page: &str, style: &Style) -> String {
     let mut blocks =
         Blocks { style, done: Vec::new(), text: String::new(), items: None, header: Vec::new(), cells: None };
@@ -19,13 +19,13 @@ pub(crate) fn render(page: &str, style: &Style) -> String {
 struct Blocks<'s> {
     style: &'s Style,
     done: Vec<String>,
-    /// Of the block that is open.
+    /// Text of the open block.
     text: String,
-    /// Those of the list that is open.
+    /// Items of the open list.
     items: Option<Vec<String>>,
-    /// Heads of the columns of a table.
+    /// Column heads of the open table.
     header: Vec<String>,
-    /// Rows of the table that is open.
+    /// Rows of the open table.
     cells: Option<Vec<Vec<String>>>,
 }
 
@@ -44,7 +44,7 @@ impl Blocks<'_> {
                 self.done.push(self.style.paint(Tone::Strong, heading.trim_matches('`')).into_owned());
             }
             Event::Start(Tag::List(_)) => self.items = Some(Vec::new()),
-            // Of a list whose items are paragraphs.
+            // In a list whose items are paragraphs.
             Event::End(TagEnd::Paragraph) if self.items.is_some() => self.text.push(' '),
             Event::End(TagEnd::Paragraph) => {
                 let text = std::mem::take(&mut self.text);
@@ -73,7 +73,7 @@ impl Blocks<'_> {
         }
     }
 
-    /// A row is an item: its first cell, below it each other one with the head of its column.
+    /// Turns each row into an item: its first cell, and below it the other cells, each after its column head.
     fn table(&mut self) {
         let header = std::mem::take(&mut self.header);
         let rows = self.cells.take().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Drawings and text tables as such: one writer of SVG with its axes, plots of lines, escaping, the layout of a
-//! screen. Refuses to know a result, and to print.
+//! Building blocks of drawings and text: the SVG writer with its axes, line plots, escaping, the layout of a screen.
+//! Refuses to know results, and to print.
 
 pub(crate) mod escape;
 pub(crate) mod markdown;

@@ -1,23 +1,22 @@
-//! A plot of lines with intervals, one line for each way to run a program. Owns where things
-//! lie and how lines are told apart; refuses to compute what is drawn.
+//! Line plots with intervals, one line for each way to run a program. Owns positions and how lines are distinguished;
+//! refuses to compute what is drawn.
 
 use super::svg::{Anchor, Svg, names_at_right, round_step};
 use crate::style::shorten;
 
-/// Lines that have a look of their own; the next begins with the first again.
+/// Number of distinct looks; further lines start over with the first.
 pub const LOOKS: usize = 8;
-/// Room that a plot needs above itself for its titles, below for its axis, and at its right
-/// for the names of the lines.
+/// Margins of a plot: above for titles, below for the axis, at the right for the names of lines.
 pub const ABOVE: f64 = 44.0;
 pub const BELOW: f64 = 44.0;
 pub const RIGHT: f64 = 170.0;
 /// Longest name that is drawn.
 const NAME_MAX: usize = 22;
-/// Lines stand so far beside each other, so that no interval hides another.
+/// Horizontal distance between lines, so that no interval hides another.
 const BESIDE: f64 = 5.0;
 
-/// The look of lines; a page that has the style sheet of reports needs no more. Colours are
-/// told twice: for programs that know no variables.
+/// Style of the lines; sufficient for a page that has the style sheet of reports. Each colour is given twice, for
+/// programs without CSS variables.
 pub const LINES: &str = "\
 svg{--s0:#0067a3;--s1:#c4500a;--s2:#00805e;--s3:#b0528a;--s4:#946300;--s5:#5c6770;--s6:#6a4fbf;--s7:#1d2327}\
 @media (prefers-color-scheme:dark){svg{--s0:#5bb4ea;--s1:#f08a4b;--s2:#35c08f;--s3:#e39ac4;--s4:#e8b93f;--s5:#9aa6ad;\
@@ -32,7 +31,7 @@ svg{--s0:#0067a3;--s1:#c4500a;--s2:#00805e;--s3:#b0528a;--s4:#946300;--s5:#5c677
 .d3{fill:#b0528a;fill:var(--s3)}.d4{fill:#946300;fill:var(--s4)}.d5{fill:#5c6770;fill:var(--s5)}\
 .d6{fill:#6a4fbf;fill:var(--s6)}.d7{fill:#1d2327;fill:var(--s7)}";
 
-/// What a drawing that is a file by itself needs besides.
+/// Additional style of a drawing in a file of its own.
 const BASE: &str = "\
 svg{--paper:#fff;--ink:#1d2327;--rule:#d9dee2;--faint:#5c6770}\
 @media (prefers-color-scheme:dark){svg{--paper:#14181b;--ink:#e4e8ea;--rule:#333c42;--faint:#9aa6ad}}\
@@ -41,7 +40,7 @@ text{font:12px system-ui,\"DejaVu Sans\",sans-serif;fill:#1d2327;fill:var(--ink)
 .grid{stroke:#d9dee2;stroke:var(--rule)}.axis{stroke:#5c6770;stroke:var(--faint)}\
 .mark{stroke:#5c6770;stroke:var(--faint);stroke-dasharray:3 3}";
 
-/// An empty drawing that is a file by itself.
+/// An empty drawing for a file of its own.
 pub fn document(height: f64, label: &str) -> Svg {
     Svg::document(height, label, &format!("{BASE}{LINES}"))
 }
@@ -49,16 +48,16 @@ pub fn document(height: f64, label: &str) -> Svg {
 pub struct Plot<'a> {
     pub title: &'a str,
     pub about: String,
-    /// What the axis across counts.
+    /// Label of the horizontal axis.
     pub across: &'a str,
-    /// Its ticks: where, 0 to 1, and what stands there.
+    /// Its ticks: position (0 to 1) and label.
     pub ticks: Vec<(f64, String)>,
-    /// A dashed line upwards, with its words.
+    /// A dashed vertical line: position (0 to 1) and label.
     pub mark: Option<(f64, String)>,
     pub max: f64,
-    /// A value on the axis upwards.
+    /// Formats a value of the vertical axis.
     pub shown: fn(f64) -> String,
-    /// By name, in the order of their looks.
+    /// In the order of their looks.
     pub lines: Vec<Curve>,
 }
 
@@ -69,12 +68,12 @@ pub struct Curve {
 }
 
 pub struct Spot {
-    /// Where across, 0 to 1.
+    /// Horizontal position, 0 to 1.
     pub at: f64,
     pub value: f64,
-    /// Where the value lies.
+    /// Lower and upper end.
     pub interval: Option<(f64, f64)>,
-    /// What is shown when the pointer rests on it.
+    /// The tooltip.
     pub said: String,
 }
 
@@ -93,7 +92,7 @@ impl Scale {
     }
 }
 
-/// Draws it into `frame`: left, top, width and height of the plot itself.
+/// Draws `plot` into `frame`: left, top, width and height without the margins.
 pub fn draw(svg: &mut Svg, frame: [f64; 4], plot: &Plot<'_>) {
     let [left, top, width, height] = frame;
     let step = round_step(plot.max, 6.0);
@@ -133,7 +132,7 @@ fn axes(svg: &mut Svg, plot: &Plot<'_>, scale: &Scale, step: f64) {
     }
 }
 
-/// One line of the plot, moved `aside`; gives where its name belongs.
+/// Draws one line of the plot, shifted by `aside`; returns the position, text and class of its name.
 fn curve(svg: &mut Svg, (index, line): (usize, &Curve), aside: f64, scale: &Scale) -> Option<(f64, String, String)> {
     let look = index % LOOKS;
     let class = format!("s{look}");

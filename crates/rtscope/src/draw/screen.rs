@@ -1,11 +1,11 @@
-//! Lines of the text report: headings, labelled entries, tables. Owns layout
-//! and colour, knows nothing of what is said.
+//! Lines of the text report: headings, labelled entries, tables. Owns layout and colour, knows nothing of
+//! the content.
 
 use crate::style::{Style, Tone, clean, shorten, wrap};
 
-/// Columns that labels take.
+/// Width of the label column.
 pub(crate) const LABEL: usize = 14;
-/// Columns that the words of rows take.
+/// Width of the word column in rows.
 const WORD: usize = 10;
 
 pub(crate) struct Screen<'s> {
@@ -30,13 +30,13 @@ impl<'s> Screen<'s> {
         self.out.push('\n');
     }
 
-    /// One line as it is; the caller has cleaned it.
+    /// One line as is; the caller has cleaned it.
     pub(crate) fn line(&mut self, text: &str) {
         self.out.push_str(text.trim_end());
         self.out.push('\n');
     }
 
-    /// `left` strong, `right` faint and at the margin; on two lines where one is too short.
+    /// `left` in `tone`, `right` faint and at the right margin; on two lines if one is too short.
     pub(crate) fn spread(&mut self, tone: Tone, left: &str, right: &str) {
         let (left, right) = (&clean(left), &clean(right));
         let used = left.chars().count() + right.chars().count();
@@ -50,8 +50,7 @@ impl<'s> Screen<'s> {
         }
     }
 
-    /// A paragraph from column `indent` on, its first line behind `head`
-    /// (which is as wide as `indent`).
+    /// A paragraph from column `indent` on, its first line after `head` (which is as wide as `indent`).
     pub(crate) fn paragraph(&mut self, head: &str, indent: usize, tone: Option<Tone>, text: &str) {
         let width = self.style.width.saturating_sub(indent).max(20);
         for (index, line) in wrap(&clean(text), width).iter().enumerate() {
@@ -61,8 +60,8 @@ impl<'s> Screen<'s> {
         }
     }
 
-    /// A paragraph and something to paste, which is never broken: behind the last
-    /// line where it fits, else on a line of its own.
+    /// A paragraph and a text to paste, which is never wrapped: it follows the last line if it fits, else it gets a
+    /// line of its own.
     pub(crate) fn paragraph_then(&mut self, head: &str, indent: usize, text: &str, paste: &str) {
         let paste = clean(paste);
         let width = self.style.width.saturating_sub(indent).max(20);
@@ -78,19 +77,19 @@ impl<'s> Screen<'s> {
         }
     }
 
-    /// A label in the left column and text beside it.
+    /// A label in the left column, followed by text.
     pub(crate) fn entry(&mut self, label: &str, text: &str) {
         self.paragraph(&self.label(label), LABEL, None, text);
     }
 
-    /// Several texts beside one label.
+    /// Several texts under one label.
     pub(crate) fn entries(&mut self, label: &str, texts: impl IntoIterator<Item = impl AsRef<str>>) {
         for (index, text) in texts.into_iter().enumerate() {
             self.entry(if index == 0 { label } else { "" }, text.as_ref());
         }
     }
 
-    /// A label, padded, in its colour.
+    /// A padded, coloured label.
     pub(crate) fn label(&self, label: &str) -> String {
         self.padded(label, LABEL, Tone::Strong)
     }
@@ -99,23 +98,23 @@ impl<'s> Screen<'s> {
         format!("{}{:2$}", self.style.paint(tone, word), "", width.saturating_sub(word.chars().count()))
     }
 
-    /// A word and a paragraph beside it.
+    /// A word, followed by a paragraph.
     pub(crate) fn note(&mut self, word: &str, tone: Tone, text: &str) {
         self.paragraph(&self.padded(word, WORD, tone), WORD, None, text);
     }
 
-    /// A paragraph below rows, from where their heads begin.
+    /// A paragraph below a row, aligned with the row's head.
     pub(crate) fn below(&mut self, tone: Option<Tone>, text: &str) {
         self.paragraph(&" ".repeat(WORD), WORD, tone, text);
     }
 
-    /// A word, what it is about, and below that a paragraph.
+    /// A word and a head on one line, a paragraph below.
     pub(crate) fn row(&mut self, word: &str, tone: Tone, head: &str, text: &str) {
         self.command(word, tone, head);
         self.below(None, text);
     }
 
-    /// A word, what it is about in a column of `column` characters, and a text that is cut where the line ends.
+    /// A word, a head padded to `column` characters, and a text that is cut at the end of the line.
     pub(crate) fn brief(&mut self, word: &str, tone: Tone, (head, column): (&str, usize), text: &str) {
         let (word, head) = (self.padded(word, WORD, tone), clean(head));
         let taken = WORD + column.max(head.chars().count() + 1);
@@ -124,14 +123,14 @@ impl<'s> Screen<'s> {
         self.line(&format!("{word}{head}{text}"));
     }
 
-    /// A word and something to paste beside it: neither wrapped nor squeezed.
+    /// A word, followed by a text to paste: neither wrapped nor squeezed.
     pub(crate) fn command(&mut self, word: &str, tone: Tone, command: &str) {
         let word = self.padded(word, WORD, tone);
         self.line(&format!("{word}{}", self.style.paint(Tone::Strong, command)));
     }
 
-    /// A table with its label and column heads in the first line. First cell of
-    /// each row left, the others right, columns as wide as they need to be.
+    /// A table with its label and column heads in the first line. The first cell of each row is left-aligned, the
+    /// others are right-aligned; columns are as wide as needed.
     pub(crate) fn table(&mut self, label: &str, heads: &[impl AsRef<str>], rows: &[Vec<String>]) {
         let heads: Vec<&str> = heads.iter().map(AsRef::as_ref).collect();
         let mut widths = heads.iter().map(|head| head.chars().count()).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! A drawing in the making: shapes with classes (the page's style sheet gives
-//! the colours, so both colour schemes share one drawing), text escaped.
+//! Writes SVG: shapes with classes (the page's style sheet gives the colours, so both colour schemes share one
+//! drawing) and escaped text.
 
 use super::escape::escape;
 pub(crate) use rtscope_model::units::tick_label;
@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 /// Width of every drawing in its own units; the page scales it.
 pub(crate) const WIDTH: f64 = 960.0;
 
-/// For drawings of the page that are files by themselves, with the page's colours. They are
-/// told twice: for programs that know no variables.
+/// Style of the page's drawings in files of their own, with the page's colours. Each colour is given twice, for
+/// programs without CSS variables.
 pub(crate) const FILE_STYLE: &str = include_str!("drawing.css");
 
 pub(crate) struct Svg {
@@ -17,7 +17,7 @@ pub(crate) struct Svg {
 }
 
 rtscope_model::listed! {
-    /// Which end of a text its position is.
+    /// Which end of a text its position refers to.
     #[derive(Copy, Clone, Eq, PartialEq)]
     pub(crate) enum Anchor: word {
         Start = "start",
@@ -27,21 +27,20 @@ rtscope_model::listed! {
 }
 
 impl Svg {
-    /// An empty drawing; `label` says to those who cannot see it what it shows.
+    /// An empty drawing; `label` describes it for screen readers.
     pub(crate) fn new(height: f64, label: &str) -> Svg {
         let label = escape(label);
         Svg { out: format!(r#"<svg viewBox="0 0 {WIDTH} {height:.0}" role="img" aria-label="{label}">"#) }
     }
 
-    /// An empty drawing that is a file by itself: with its `style` and a background of
-    /// class `paper`.
+    /// An empty drawing for a file of its own, with its `style` and a background of class `paper`.
     pub(crate) fn document(height: f64, label: &str, style: &str) -> Svg {
         let mut svg = Svg::file([WIDTH, height], label, style);
         svg.rect([0.0, 0.0, WIDTH, height], "paper", "");
         svg
     }
 
-    /// The same of any size, without the background.
+    /// Like [`Svg::document`], but of any size and without the background.
     pub(crate) fn file([width, height]: [f64; 2], label: &str, style: &str) -> Svg {
         let label = escape(label);
         let out = format!(
@@ -51,7 +50,7 @@ impl Svg {
         Svg { out }
     }
 
-    /// An empty drawing of `size` that stands beside words, which say what it shows.
+    /// An empty decorative drawing next to text that says what it shows.
     pub(crate) fn mark([width, height]: [f64; 2], class: &str) -> Svg {
         Svg { out: format!(r#"<svg class="{class}" viewBox="0 0 {width:.0} {height:.0}" aria-hidden="true">"#) }
     }
@@ -61,7 +60,7 @@ impl Svg {
         self.out
     }
 
-    /// A rectangle; `title` is shown when the pointer rests on it.
+    /// A rectangle with the tooltip `title`.
     pub(crate) fn rect(&mut self, [x, y, w, h]: [f64; 4], class: &str, title: &str) {
         let _ = write!(
             self.out,
@@ -80,7 +79,7 @@ impl Svg {
         let _ = write!(self.out, r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" class="{class}"/>"#);
     }
 
-    /// A rectangle with round corners, on a line of the file by itself.
+    /// A rectangle with round corners, on its own line of the file.
     pub(crate) fn rounded(&mut self, [x, y, w, h]: [f64; 4], class: &str, round: f64) {
         let round = if round > 0.0 { format!(" rx=\"{round:.0}\"") } else { String::new() };
         let _ = writeln!(
@@ -98,20 +97,20 @@ impl Svg {
         }
     }
 
-    /// A hairline across a plot, with what it stands for at its left.
+    /// A horizontal hairline across a plot, labelled at its left.
     pub(crate) fn level(&mut self, [left, _, width, _]: [f64; 4], y: f64, label: &str) {
         self.line([left, y, left + width, y], "grid");
         self.text(left - 6.0, y + 4.0, Anchor::End, "tick", label);
     }
 
-    /// A hairline up a plot, with what it stands for below.
+    /// A vertical hairline through a plot, labelled below.
     pub(crate) fn upright(&mut self, [_, top, _, height]: [f64; 4], x: f64, label: &str) {
         self.line([x, top, x, top + height], "grid");
         self.text(x, top + height + 16.0, Anchor::Middle, "tick", label);
     }
 
-    /// Boxes on each other from `bottom` upwards, across from one place to another: of each its height, its class
-    /// and what it is. One too low to be seen is left out.
+    /// Boxes stacked from `bottom` upwards between two horizontal positions, each with its height, class and tooltip.
+    /// Boxes too low to be seen are left out.
     pub(crate) fn stack(
         &mut self,
         [from, to]: [f64; 2],
@@ -132,14 +131,15 @@ impl Svg {
         );
     }
 
-    /// Steps through points: each value holds until the next.
+    /// A step line: each value holds until the next.
     pub(crate) fn steps(&mut self, points: &[(f64, f64)], end: f64, class: &str) {
         if !points.is_empty() {
             let _ = write!(self.out, r#"<path class="{class}" d="{}"/>"#, stairs(points.iter().copied(), end));
         }
     }
 
-    /// Steps through what is known; they end where something unknown begins. Gives the height of the last.
+    /// A step line through known values, interrupted where a value is unknown. Returns the height of the last
+    /// known one.
     pub(crate) fn known_steps(&mut self, points: &[(f64, Option<f64>)], end: f64, class: &str) -> Option<f64> {
         let mut next = 0;
         for some in points.chunk_by(|a, b| a.1.is_some() == b.1.is_some()) {
@@ -150,21 +150,21 @@ impl Svg {
         points.iter().rev().find_map(|(_, y)| *y)
     }
 
-    /// A surface between two lines of steps: where each point begins, its top, its bottom.
+    /// The area between two step lines: where each point begins, its top, its bottom.
     pub(crate) fn area(&mut self, points: &[(f64, f64, f64)], end: f64, class: &str, title: &str) {
         let back = points.iter().rev().map(|(x, _, bottom)| format!("V{bottom:.1}H{x:.1}"));
         let d = stairs(points.iter().map(|(x, top, _)| (*x, *top)), end) + &back.collect::<String>() + "Z";
         self.shape(if points.is_empty() { "" } else { &d }, class, title);
     }
 
-    /// A filled path; nothing where it is empty.
+    /// A filled path; draws nothing if it is empty.
     pub(crate) fn shape(&mut self, d: &str, class: &str, title: &str) {
         if !d.is_empty() {
             let _ = write!(self.out, r#"<path class="{class}" d="{d}"><title>{}</title></path>"#, escape(title));
         }
     }
 
-    /// A path as a band: `[down, width]`, how far below it and how wide. Nothing where it is empty.
+    /// A path as a band: `[down, width]` is how far below the path and how wide. Draws nothing if it is empty.
     pub(crate) fn band(&mut self, d: &str, class: &str, [down, width]: [f64; 2]) {
         if !d.is_empty() {
             let at = format!("transform=\"translate(0 {down:.3})\" stroke-width=\"{width:.3}\"");
@@ -172,7 +172,7 @@ impl Svg {
         }
     }
 
-    /// Begins a group of shapes whose lengths are in units of `unit`.
+    /// Opens a group of shapes whose lengths are in units of `unit`.
     pub(crate) fn open_scaled(&mut self, [x, y]: [f64; 2], unit: f64, class: &str) {
         let _ = write!(self.out, r#"<g class="{class}" transform="translate({x:.1} {y:.1}) scale({unit:.4})">"#);
     }
@@ -186,7 +186,7 @@ impl Svg {
         let _ = write!(self.out, r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" class="{class}">{text}</text>"#);
     }
 
-    /// A text on a line of the file by itself, with no more attributes than it needs; nothing where it is empty.
+    /// A text on its own line of the file, with only the attributes it needs; writes nothing if it is empty.
     pub(crate) fn plain(&mut self, [x, y]: [f64; 2], centred: bool, class: &str, text: &str) {
         if text.is_empty() {
             return;
@@ -196,13 +196,13 @@ impl Svg {
         let _ = writeln!(self.out, "<text x=\"{x:.1}\" y=\"{y:.1}\"{anchor}{class}>{}</text>", escape(text));
     }
 
-    /// One entry of a legend: a small square and what it stands for.
+    /// A legend entry: a small square and its label.
     pub(crate) fn key(&mut self, x: f64, y: f64, class: &str, text: &str) {
         self.rect([x, y - 9.0, 10.0, 10.0], class, "");
         self.text(x + 15.0, y, Anchor::Start, "tick", text);
     }
 
-    /// `text` inside a box, where it fits.
+    /// `text` centred in a box, if it fits.
     pub(crate) fn text_inside(&mut self, [x, y, w, h]: [f64; 4], class: &str, text: &str) {
         if text_width(text) + 8.0 <= w {
             self.text(x + w / 2.0, y + h / 2.0 + 4.0, Anchor::Middle, class, text);
@@ -210,7 +210,7 @@ impl Svg {
     }
 }
 
-/// Steps as a path: each height holds until the next.
+/// A step line as path data: each height holds until the next.
 fn stairs(points: impl Iterator<Item = (f64, f64)>, end: f64) -> String {
     let mut d = String::new();
     for (x, y) in points {
@@ -219,7 +219,7 @@ fn stairs(points: impl Iterator<Item = (f64, f64)>, end: f64) -> String {
     d + &format!("H{end:.1}")
 }
 
-/// About how wide `text` will be at the size that drawings use.
+/// Approximate width of `text` at the font size of drawings.
 pub(crate) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * 6.6
 }
@@ -232,12 +232,12 @@ pub(crate) fn round_step(max: f64, count: f64) -> f64 {
     factor * power
 }
 
-/// Every `step` from 0 up to `top`.
+/// Multiples of `step` from 0 up to `top`.
 pub(crate) fn ticks(step: f64, top: f64) -> impl Iterator<Item = f64> {
     (0..=(top / step) as u32).map(move |number| f64::from(number) * step)
 }
 
-/// Hairlines across a plot at each `step` from 0 up to its top, each with its label.
+/// Labelled horizontal hairlines across a plot, at each multiple of `step` from 0 to its top.
 pub(crate) fn levels(svg: &mut Svg, plot: [f64; 4], [step, top]: [f64; 2], label: impl Fn(f64) -> String) {
     let [_, above, _, height] = plot;
     for value in ticks(step, top * 1.0001) {
@@ -245,7 +245,7 @@ pub(crate) fn levels(svg: &mut Svg, plot: [f64; 4], [step, top]: [f64; 2], label
     }
 }
 
-/// A time axis below a plot: ticks, their labels, hairlines across the plot.
+/// A time axis below a plot: ticks, their labels, hairlines through the plot.
 pub(crate) fn time_axis(svg: &mut Svg, [left, top, width, height]: [f64; 4], span_ns: u64) {
     let step = round_step(span_ns as f64, 8.0).max(1.0);
     for tick in ticks(step, span_ns as f64 * 1.0001) {
@@ -254,7 +254,7 @@ pub(crate) fn time_axis(svg: &mut Svg, [left, top, width, height]: [f64; 4], spa
     }
 }
 
-/// Durations upwards, on a logarithmic scale of whole decades.
+/// A vertical logarithmic scale of durations, in whole decades.
 pub(crate) struct Decades {
     plot: [f64; 4],
     low: f64,
@@ -262,7 +262,7 @@ pub(crate) struct Decades {
 }
 
 impl Decades {
-    /// For durations above 0, nanoseconds, in a plot.
+    /// The scale of a plot for these durations: above 0, in nanoseconds.
     pub(crate) fn of(plot: [f64; 4], durations: impl Iterator<Item = u64> + Clone) -> Decades {
         let logs = durations.filter(|ns| *ns > 0).map(|ns| (ns as f64).log10());
         let low = logs.clone().fold(f64::INFINITY, f64::min).min(18.0).floor();
@@ -279,7 +279,7 @@ impl Decades {
         top + height * (1.0 - (log.clamp(self.low, self.high) - self.low) / (self.high - self.low))
     }
 
-    /// A hairline for each decade with its name.
+    /// A labelled hairline for each decade.
     pub(crate) fn grid(&self, svg: &mut Svg) {
         for decade in (self.low as i32)..=(self.high as i32) {
             svg.level(self.plot, self.at(f64::from(decade)), &tick_label(10f64.powi(decade)));
@@ -287,8 +287,8 @@ impl Decades {
     }
 }
 
-/// Names of lines (where each ends, its name, its class) from `x` on, moved apart where
-/// they would overlap, none below `bottom`.
+/// Labels of lines (height of the line's end, text, class) at `x`, moved apart where they would overlap, none
+/// below `bottom`.
 pub(crate) fn names_at_right(svg: &mut Svg, [x, bottom]: [f64; 2], mut names: Vec<(f64, String, String)>) {
     const APART: f64 = 15.0;
     names.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -323,7 +323,7 @@ mod tests {
         assert!(!out.contains("<b>") && !out.contains("<i>") && out.contains(r#"width="0.0""#), "{out}");
     }
 
-    /// Variables of the file, in daylight and in the dark: `--waiting-to-stop: #c4500a`.
+    /// Variables of the file, light and dark: `--waiting-to-stop: #c4500a`.
     fn colours(style: &str) -> [Vec<(&str, &str)>; 2] {
         let (light, dark) = style.split_once("prefers-color-scheme: dark").unwrap();
         let dark = dark.split("\n}\n").next().unwrap();

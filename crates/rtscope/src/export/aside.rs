@@ -1,6 +1,6 @@
-//! Writes an export on a thread of its own, so that a recording is analysed and written at a time. Owns the
-//! handing over in batches, of which a few are on their way at most, and copies of the names that events
-//! refer to; refuses to know formats.
+//! Writes an export on a thread of its own, so that a recording is analysed and written in parallel. Owns the
+//! handover in batches, of which only a few are in flight, and copies of the names that events refer to;
+//! refuses to know formats.
 
 use super::format::{Format, To, facts};
 use crate::observer::Observer;
@@ -16,8 +16,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 /// Events and pauses in a batch.
 const BATCH: usize = 1_024;
-/// Batches on their way: about a mebibyte, which stays in a CPU's own cache, and bridges the milliseconds for which the
-/// writer shares its CPU with a decoder.
+/// Batches in flight: about a mebibyte, which stays in a CPU's own cache, and covers the milliseconds for which
+/// the writer shares its CPU with a decoder.
 const BATCHES: usize = 16;
 
 type Blamed = Box<(Pause, Vec<CausePiece>)>;
@@ -31,9 +31,9 @@ enum Item {
 #[derive(Default)]
 struct Batch {
     items: Vec<Item>,
-    /// Written ones, to be filled again: most of a recording can be pauses.
+    /// Written pauses, for reuse: most of a recording can be pauses.
     spare: Vec<Blamed>,
-    /// Names that were not known before, in the order of their numbers.
+    /// Names that are new in this batch, in the order of their numbers.
     kernel: Vec<String>,
     user: Vec<String>,
 }
@@ -44,15 +44,15 @@ enum Message {
     End(Vec<Loss>),
 }
 
-/// Hands what it sees to the thread that writes.
+/// Hands what it observes to the thread that writes.
 pub struct Hand {
-    /// `None`: nobody takes anything any more.
+    /// `None`: the writer has stopped.
     full: Option<SyncSender<Message>>,
     empty: Receiver<Batch>,
     batch: Batch,
     kernel_known: u32,
     user_known: u32,
-    /// The format draws: what lanes do it takes from their states.
+    /// Whether the format draws: then it takes what lanes do from their states.
     draws: bool,
     /// The last event that was not handed over: it may be the last of all.
     left: Option<Event>,
@@ -69,15 +69,14 @@ pub fn pair(format: Format) -> (Hand, Taken) {
     let (full, messages) = sync_channel(BATCHES);
     let (back, empty) = channel();
     let batch = Batch::default();
-    // Number 0 is the empty name everywhere.
+    // Number 0 is always the empty name.
     let draws = format != Format::Fxt;
     let (full, left) = (Some(full), None);
     let hand = Hand { full, empty, batch, kernel_known: 1, user_known: 1, draws, left, events: 0, pauses: 0 };
     (hand, Taken { messages, back })
 }
 
-/// Writes what is handed over until it ends. An onlooker of an analysis that failed just goes away: then
-/// nothing is brought to an end.
+/// Writes what is handed over until it ends. If the analysis fails, its side hangs up, and the export is not finished.
 ///
 /// # Errors
 /// The first error of writing.
@@ -105,14 +104,14 @@ pub fn write(format: Format, to: To<'_>, from: &Taken) -> io::Result<()> {
                 }
             }
         }
-        // Nobody may be there to take it any more.
+        // The other side may have hung up.
         let _ = from.back.send(batch);
     }
     Ok(())
 }
 
 impl Hand {
-    /// Items are made where they lie in the batch.
+    /// Builds items in place in the batch.
     #[inline(always)]
     fn put(&mut self, item: Item, tables: Tables<'_>) {
         news(tables.kernel, &mut self.kernel_known, &mut self.batch.kernel);
@@ -131,7 +130,7 @@ impl Hand {
     }
 
     fn send(&mut self, message: Message) {
-        // Whoever cannot write any more says so at the end.
+        // A writer that failed reports its error at the end.
         if self.full.as_ref().is_some_and(|full| full.send(message).is_err()) {
             self.full = None;
         }
@@ -180,7 +179,7 @@ impl Observer for Hand {
             return;
         }
         self.events += 1;
-        // The first and the last say when it was.
+        // The first and the last give the time range.
         if self.draws && self.events > 1 && !draws(event) {
             self.left = Some(*event);
         } else {

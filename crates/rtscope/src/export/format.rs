@@ -1,5 +1,5 @@
-//! Formats of other tools: what they are called, where their files are looked at, what begins one. What a
-//! format looks like is `rtscope-encode`'s.
+//! Formats of other tools: their names, where to open their files, how an export begins. `rtscope-encode`
+//! defines what a format looks like.
 
 use clap::ValueEnum;
 use rtscope_analyze::Context;
@@ -27,7 +27,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The ending of its files, and where they are looked at.
+    /// The extension of its files, and where to open them.
     pub(super) fn files(self) -> (&'static str, &'static str) {
         match self {
             Format::Perfetto => ("pftrace", "open it in https://ui.perfetto.dev"),
@@ -43,7 +43,7 @@ impl Format {
         matches!(self, Format::Chrome | Format::Firefox)
     }
 
-    /// Whether it is several files.
+    /// Whether it consists of several files.
     pub(super) fn is_folder(self) -> bool {
         self == Format::Parquet
     }
@@ -75,7 +75,7 @@ pub enum To<'w> {
     Folder(&'w Path),
 }
 
-/// What an export says of the recording besides its events.
+/// What an export says about the recording, in addition to its events.
 pub(super) fn facts(context: &Context, manifest: Option<&Manifest>) -> Exported {
     Exported {
         schema: SCHEMA.to_string(),

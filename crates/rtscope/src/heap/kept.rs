@@ -1,5 +1,5 @@
-//! Snapshots of heaps that a capture keeps: how many of them are taken into memory, and
-//! which one is meant by `--at`. What is in them is `decode`'s to read.
+//! Heap snapshots of a capture: how many are loaded into memory, and which one `--at` selects. `decode` reads
+//! their content.
 
 use crate::style::clean;
 use crate::trouble::UserError;
@@ -8,22 +8,22 @@ use rtscope_decode::capture::Capture;
 use rtscope_model::Loss;
 use rtscope_model::heap::Heap;
 
-/// Snapshots taken into memory, and the bytes of their files: of more, every n-th.
+/// Limits of what is loaded into memory: snapshots, and bytes of their files. Beyond them, every n-th is loaded.
 const SNAPSHOTS_MAX: usize = 512;
 const BYTES_MAX: u64 = 256 << 20;
 
-/// Snapshots of a capture.
+/// The loaded snapshots of a capture.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
-    /// In the order of time.
+    /// Ordered by time.
     pub heaps: Vec<Heap>,
-    /// Not taken into memory: there are too many.
+    /// Snapshots not loaded because there are too many.
     pub left_out: u64,
-    /// Those that are none.
+    /// Files that are no valid snapshots.
     pub losses: Vec<Loss>,
 }
 
-/// The snapshots of a capture, those of process `pid` only if one is given.
+/// Loads the snapshots of a capture; with `pid`, only those of that process.
 pub(crate) fn load(capture: &Capture, pid: Option<u32>) -> Kept {
     let sized = |name: String| {
         let size = capture.folder().size(&name);
@@ -44,7 +44,7 @@ pub(crate) fn load(capture: &Capture, pid: Option<u32>) -> Kept {
     kept
 }
 
-/// Every n-th, the last one always, so that number and bytes are in bounds.
+/// Every n-th name, always with the last, so that number and bytes stay within bounds.
 fn thinned(names: &[(String, u64)]) -> Vec<&str> {
     let bytes = names.iter().fold(0, |sum: u64, (_, size)| sum.saturating_add(*size));
     let every = names.len().div_ceil(SNAPSHOTS_MAX).max(bytes.div_ceil(BYTES_MAX) as usize).max(1);
@@ -60,7 +60,7 @@ fn thinned(names: &[(String, u64)]) -> Vec<&str> {
     chosen
 }
 
-/// Which snapshot of a capture.
+/// Selects a snapshot of a capture.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub enum At {
     /// The last one.
@@ -72,7 +72,7 @@ pub enum At {
     Number(u64),
 }
 
-/// `last`, `peak` or a number.
+/// Parses `last`, `peak` or a number.
 pub(super) fn at(text: &str) -> Result<At, String> {
     match text {
         "last" => Ok(At::Last),
@@ -81,7 +81,7 @@ pub(super) fn at(text: &str) -> Result<At, String> {
     }
 }
 
-/// The snapshot that is meant, and a line that says which it is.
+/// The selected snapshot, and a line that says which one it is.
 pub(super) fn choose(capture: &Capture, at: At) -> Result<(Heap, String), UserError> {
     let names = capture.heap_names();
     let path = capture.path().display();
@@ -116,7 +116,7 @@ fn none_because(capture: &Capture) -> String {
     told.map_or_else(|| "none was asked for".into(), |note| clean(note).into_owned())
 }
 
-/// `heap/12.json` is 12.
+/// The number in a file name: 12 for `heap/12.json`.
 fn bare(name: Option<&String>) -> &str {
     name.map_or("", |name| name.trim_start_matches("heap/").trim_end_matches(".json"))
 }
@@ -125,7 +125,7 @@ fn read(capture: &Capture, name: &str) -> Option<Heap> {
     capture.heap(name).map_err(|loss| eprintln!("rtscope: {}", clean(&loss.note))).ok()
 }
 
-/// Somebody else's snapshot may hold anything: what a terminal would obey is taken out.
+/// Removes control sequences for terminals: a snapshot from elsewhere may hold anything.
 pub(super) fn cleaned(mut heap: Heap) -> Heap {
     let wash = |text: &mut String| *text = clean(text).into_owned();
     wash(&mut heap.of);

@@ -1,48 +1,47 @@
-//! Where megablocks stand in a picture: in rows by address, one place for each megablock of
-//! addresses, so that what was given back is seen as a hole. Longer gaps end a row. Lengths
-//! are in units: a square of one block is one unit wide and high.
+//! Positions of megablocks in a picture: rows by address with one place per megablock of address space, so that
+//! returned memory shows as a hole. Longer gaps end a row. Lengths are in units: the square of one block is one unit
+//! wide and high.
 
 use super::picture::BLOCKS;
 use rtscope_model::units::counted;
 
-/// Squares of one block in a row of a megablock, and rows.
+/// Block squares per row of a megablock, and rows.
 pub(crate) const ACROSS: u64 = 32;
 pub(crate) const DOWN: u64 = BLOCKS as u64 / ACROSS;
-/// Megablocks in a row that are tried, the largest picture first.
+/// Megablocks per row to try, the largest scale first.
 const COLUMNS: [u64; 11] = [2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96];
-/// How high a picture becomes before its megablocks are drawn smaller, in pixels.
+/// Height, in pixels, above which megablocks are drawn smaller.
 const HIGH: f64 = 900.0;
-/// Room for the words of a gap, in pixels.
+/// Room for the label of a gap, in pixels.
 const GAP: f64 = 18.0;
 
-/// Segments at most: no runtime scatters its megablocks so much.
+/// Maximum number of segments: no runtime scatters its megablocks more.
 const SEGMENTS_MAX: usize = 300;
 
-/// Megablocks of addresses that follow one another.
+/// A range of megablock addresses without long gaps.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, serde::Serialize)]
 pub(crate) struct Segment {
     pub first: u64,
     pub slots: u64,
-    /// Units above it.
+    /// Units above the segment.
     pub top: u64,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    /// Megablocks in a row.
+    /// Megablocks per row.
     pub columns: u64,
     pub segments: Vec<Segment>,
-    /// Pixels of a unit.
+    /// Pixels per unit.
     pub unit: f64,
     /// Units between segments.
     pub gap: u64,
-    /// Megablocks that have no place, because there are too many gaps.
+    /// Megablocks left out because there are too many gaps.
     pub left_out: u64,
 }
 
 impl Layout {
-    /// A layout, `width` pixels wide, of megablocks of these addresses in megablocks,
-    /// ascending and each once.
+    /// Lays out megablocks `width` pixels wide. `slots` are their addresses in megablocks, ascending and unique.
     pub(crate) fn of(slots: &[u64], width: f64) -> Layout {
         let mut tried = COLUMNS.into_iter().map(|columns| Layout::with(slots, columns, width));
         let fits = |layout: &Layout| layout.height() as f64 * layout.unit <= HIGH;
@@ -66,7 +65,7 @@ impl Layout {
         layout
     }
 
-    /// How many megablocks are not drawn, in words; `None` if all are.
+    /// How many megablocks are not drawn, in words; `None` if all are drawn.
     pub(crate) fn not_drawn(&self) -> Option<String> {
         let far = counted(self.left_out, "megablock", "megablocks");
         (self.left_out > 0).then(|| format!("{far} far apart are not drawn"))
@@ -76,19 +75,19 @@ impl Layout {
         segment.slots.div_ceil(self.columns)
     }
 
-    /// Units of the whole.
+    /// Height of the picture, in units.
     pub(crate) fn height(&self) -> u64 {
         self.segments.last().map_or(0, |last| last.top + self.rows(last) * (DOWN + 1))
     }
 
-    /// Where a place of a segment stands, in units.
+    /// Position of a megablock of a segment, in units.
     pub(crate) fn place(&self, segment: &Segment, slot: u64) -> [u64; 2] {
         let place = slot.saturating_sub(segment.first);
         [place % self.columns * (ACROSS + 1), segment.top + place / self.columns * (DOWN + 1)]
     }
 }
 
-/// How squares of `per` blocks, a power of two up to 256, stand in a megablock: across, down.
+/// How many squares of `per` blocks (a power of two up to 256) a megablock has: across, down.
 pub(crate) fn shape(per: u64) -> [u64; 2] {
     let across = [32, 16, 16, 8, 8, 4, 4, 2].get(per.max(1).ilog2() as usize).copied().unwrap_or(1);
     [across, (BLOCKS as u64 / per.max(1) / across).max(1)]

@@ -1,6 +1,5 @@
-//! The map of a heap on a terminal: one character for one block or for several, as many as
-//! make it fit on a page; the letters say what the colours say. Rows alike and addresses
-//! that hold nothing are told in one line.
+//! The map of a heap on a terminal: one character for a block, or for as many as make the map fit on a page. Letters
+//! carry the same information as colours. Identical rows and empty address ranges take one line.
 
 use super::picture::{BLOCK, BLOCKS, Kind, MEGABLOCK, Picture, Square};
 use crate::style::{Style, Tone};
@@ -8,11 +7,11 @@ use rtscope_model::heap::Heap;
 use rtscope_model::units::{bytes, counted};
 use std::fmt::Write;
 
-/// Rows that a map has at most where it has to fit.
+/// Maximum rows of a map that has to fit on a page.
 const ROWS_MAX: u64 = 64;
-/// Rows that are printed at most, whatever was asked for.
+/// Maximum rows printed in any case.
 const PRINTED_MAX: usize = 100_000;
-/// Characters of an address and what stands behind it.
+/// Width of the address column.
 const ADDRESS: usize = 16;
 
 /// How large the map may be.
@@ -24,7 +23,7 @@ pub enum Size {
     Full,
 }
 
-/// A row that is drawn: squares from the left, and where they begin.
+/// A row of the map: its number, and its squares from the left.
 struct Row {
     number: u64,
     squares: Vec<Square>,
@@ -50,17 +49,17 @@ pub(super) fn text(heap: &Heap, size: Size, style: &Style) -> String {
     out
 }
 
-/// Blocks for one character, so that there are few rows.
+/// Blocks per character that make the map fit on a page.
 fn fitting(picture: &Picture, columns: u64) -> u64 {
     let mut per = 1;
-    // A square of so many blocks is the whole heap, wherever its megablocks are.
+    // A square of that many blocks is the whole heap, wherever its megablocks are.
     while per < 1 << 40 && count_rows(picture, per * columns) > ROWS_MAX {
         per *= 2;
     }
     per
 }
 
-/// Rows of `blocks` blocks each in which something lies.
+/// Number of rows of `blocks` blocks that are not empty.
 fn count_rows(picture: &Picture, blocks: u64) -> u64 {
     let first = picture.first();
     let (mut rows, mut next) = (0, 0);
@@ -123,14 +122,13 @@ fn painted(squares: &[Square], style: &Style) -> String {
     out
 }
 
-/// How a square is shown.
 fn look(square: Square) -> Tone {
     match square.kind {
         Kind::Nursery => Tone::OnYellow,
         Kind::Young => Tone::OnCyan,
         Kind::Old => Tone::OnBlue,
         Kind::Large => Tone::OnGreen,
-        // Blocks that hold little are letters only: what keeps them is seen at once.
+        // Pinned blocks that hold little are letters without a background, so that they stand out.
         Kind::Pinned if square.grade < 5 => Tone::Bad,
         Kind::Pinned => Tone::OnRed,
         Kind::Compact => Tone::OnMagenta,
@@ -141,7 +139,7 @@ fn look(square: Square) -> Tone {
     }
 }
 
-/// Totals of each kind with its letter, and how to read digits.
+/// Totals of each kind with its letter, and how to read the digits.
 fn legend(out: &mut String, heap: &Heap, picture: &Picture, per: u64, style: &Style) {
     let _ = writeln!(out);
     let all = picture.bytes();
@@ -206,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_large_heap_fits_on_a_page_in_any_terminal() {
-        // Freed and kept megablocks take turns, and no two rows are alike.
+        // Freed and kept megablocks alternate, and no two rows are alike.
         let mut state = 1u64;
         let mut tiles = Vec::new();
         for slot in 0..4096 {

@@ -1,6 +1,5 @@
-//! `rtscope heap PID|CAPTURE`: where the memory of a Haskell program is, or was. Owns the options,
-//! what is put together for showing, and the words of refusals; the blocks are `heap`'s, the
-//! process is `host`'s.
+//! `rtscope heap PID|CAPTURE`: where the memory of a Haskell program is, or was. Owns the options, the choice of
+//! output and the wording of refusals; `heap` reads the blocks, `host` the process.
 
 pub(crate) mod kept;
 pub(crate) mod layout;
@@ -50,10 +49,9 @@ pub struct HeapArgs {
     /// Read blocks only: not which pinned objects are alive, who holds them, and the census
     #[arg(long)]
     pub blocks: bool,
-    /// Stop the process while its blocks are read, and its objects too if --max-stop is long
-    /// enough for that (a second for each GiB): else they are read beside the running program,
-    /// as without --stop. A system call that does not restart (`epoll_wait`) then returns early
-    /// with EINTR
+    /// Stop the process while its blocks are read, and its objects too if --max-stop is long enough for that (a
+    /// second for each GiB): else they are read while the program runs, as without --stop. A system call that does
+    /// not restart (`epoll_wait`) then returns early with EINTR
     #[arg(long)]
     pub stop: bool,
     /// With --stop: let it go after so long, whatever was read
@@ -70,13 +68,13 @@ pub struct HeapArgs {
     pub json: bool,
 }
 
-/// Does it.
+/// Runs `rtscope heap`.
 ///
 /// # Errors
-/// The process cannot be read, or the output not be written.
+/// The process cannot be read, or the output cannot be written.
 pub fn run(args: &HeapArgs) -> Result<ExitCode, UserError> {
     let (heap, which) = look(&Host::default(), args)?;
-    // Names are the program's, of a process as of a capture.
+    // Names come from the program, for a process as for a capture.
     let heap = kept::cleaned(heap);
     if let Some(file) = &args.svg {
         write_to(file, &svg::svg(&heap), "--svg")?;
@@ -97,13 +95,13 @@ pub fn run(args: &HeapArgs) -> Result<ExitCode, UserError> {
     Ok(ExitCode::from(if is_sure(&heap) { 0 } else { 3 }))
 }
 
-/// Whether nothing moved under the reader's eyes.
+/// Whether the heap stayed the same while it was read.
 fn is_sure(heap: &Heap) -> bool {
-    // That collections cannot be counted is said, too, and is no sign of one.
+    // One doubt says only that collections cannot be counted; it is no sign of one.
     heap.doubts.len() == usize::from(heap.collections_meanwhile.is_none())
 }
 
-/// The heap, and which one it is where there are several.
+/// The heap, and which one it is if there are several.
 fn look(host: &Host, args: &HeapArgs) -> Result<(Heap, Option<String>), UserError> {
     let Some(of) = &args.of else {
         let core = args.core.as_deref().unwrap_or(Path::new("core"));
@@ -121,7 +119,7 @@ fn look(host: &Host, args: &HeapArgs) -> Result<(Heap, Option<String>), UserErro
     }
 }
 
-/// A process id, if it is written like one.
+/// The process id, if `of` is written like one.
 pub(crate) fn process(of: &Path) -> Result<Option<u32>, UserError> {
     let text = of.to_string_lossy();
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -131,7 +129,7 @@ pub(crate) fn process(of: &Path) -> Result<Option<u32>, UserError> {
     text.parse().map(Some).map_err(|_| UserError::new(format!("{text} is too large for a process id")).next(next))
 }
 
-/// A snapshot of a capture, or in a file of its own.
+/// A snapshot of a capture, or one in a file of its own.
 fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), UserError> {
     let cannot = |error| UserError::unreadable(of, error);
     let next = "give a process id (`pgrep -a NAME`), a capture or a heap/N.json in one";
@@ -150,7 +148,7 @@ fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), UserErro
     Ok((heap, None))
 }
 
-/// Threads that read the objects, where they are wanted.
+/// Number of threads that read the objects, if these are wanted.
 fn objects(args: &HeapArgs) -> Option<usize> {
     (!args.blocks).then(|| std::thread::available_parallelism().map_or(1, usize::from))
 }

@@ -1,6 +1,6 @@
-//! The map of a heap as squares: what `--map`, `--svg` and the page draw. Owns which kinds
-//! of blocks are told apart and their words, the order of megablocks by address, and how
-//! several blocks become one square. Takes any document; refuses to lay out and to colour.
+//! The map of a heap as squares, which `--map`, `--svg` and the page draw. Owns which kinds of blocks are
+//! distinguished and their names, the order of megablocks by address, and how several blocks become one square.
+//! Accepts any document; refuses to lay out and to colour.
 
 use rtscope_model::heap::{Heap, mark_word};
 use rtscope_model::units::{self, counted};
@@ -10,11 +10,11 @@ pub(crate) const BLOCK: u64 = 4096;
 pub(crate) const MEGABLOCK: u64 = 1 << 20;
 /// Blocks of a megablock.
 pub(crate) const BLOCKS: usize = 256;
-/// From so many blocks in a square on, descriptors (4 blocks of 256) are left out of it.
+/// Squares of this many blocks or more leave out descriptors (4 blocks of 256).
 const COARSE: u64 = 8;
 
 rtscope_model::listed! {
-    /// What a block is, as far as pictures tell, in the order of legends.
+    /// Kinds of blocks that pictures distinguish, in the order of legends.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     #[repr(u8)]
     pub(crate) enum Kind {
@@ -34,7 +34,7 @@ rtscope_model::listed! {
     }
 }
 
-/// Of each kind its mark, its code and its class.
+/// Mark, code and class of each kind.
 const LOOKS: [(char, char, &str); KINDS] = [
     ('n', 'n', "h-nursery"),
     ('a', 'y', "h-young"),
@@ -51,16 +51,15 @@ const LOOKS: [(char, char, &str); KINDS] = [
     (' ', 'z', "h-returned"),
 ];
 
-/// How many kinds there are.
 pub(crate) const KINDS: usize = Kind::ALL.len();
 
 impl Kind {
-    /// Its mark in a document; of pinned blocks the one of which all lives.
+    /// Its mark in a document; for pinned blocks, the mark of a completely live one.
     pub(crate) fn mark(self) -> char {
         LOOKS[self as usize].0
     }
 
-    /// The letter that the page's script knows it by.
+    /// Its letter in the page's script.
     pub(crate) fn code(self) -> char {
         LOOKS[self as usize].1
     }
@@ -70,17 +69,17 @@ impl Kind {
         mark_word(self.mark())
     }
 
-    /// The class that style sheets colour.
+    /// Its class in style sheets.
     pub(crate) fn class(self) -> &'static str {
         LOOKS[self as usize].2
     }
 }
 
-/// A block, or several as one.
+/// A block, or several drawn as one.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub(crate) struct Square {
     pub kind: Kind,
-    /// Of pinned blocks: the share that lives, 0 to 9; see [`rtscope_model::heap::pinned_grade`].
+    /// For pinned blocks, the share that lives, 0 to 9; see [`rtscope_model::heap::pinned_grade`].
     pub grade: u8,
 }
 
@@ -112,19 +111,18 @@ impl Tile {
     }
 }
 
-/// The megablocks of a heap by address, each once.
+/// The megablocks of a heap, by address and without duplicates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Picture {
     pub tiles: Vec<Tile>,
     /// Blocks of each kind, in the order of [`Kind::ALL`].
     pub blocks: [u64; KINDS],
-    /// Whether grades say what lives; else they say what is used.
+    /// Whether grades are shares of live bytes; else they are shares of used bytes.
     pub lives: bool,
 }
 
 impl Picture {
-    /// The picture of `heap`. Marks that are missing count as the runtime's own; those
-    /// beyond a megablock do not count.
+    /// The picture of `heap`. Missing marks count as the runtime's own blocks; marks beyond a megablock do not count.
     pub(crate) fn of(heap: &Heap) -> Picture {
         let tile = |megablock: &rtscope_model::heap::Megablock| {
             let mut squares = [Square { kind: Kind::Other, grade: 0 }; BLOCKS];
@@ -142,7 +140,7 @@ impl Picture {
         Picture { tiles, blocks, lives: heap.scan.is_some() }
     }
 
-    /// Bytes of each kind that there is any of, and their share; addresses that were given back have no share.
+    /// Bytes and share of each kind that is present; returned addresses have no share.
     pub(crate) fn totals(&self) -> impl Iterator<Item = (Kind, u64, Option<String>)> + '_ {
         Kind::ALL.into_iter().zip(self.blocks).filter(|(_, blocks)| *blocks > 0).map(|(kind, blocks)| {
             let bytes = blocks.saturating_mul(BLOCK);
@@ -150,19 +148,19 @@ impl Picture {
         })
     }
 
-    /// Bytes of all megablocks that were not given back.
+    /// Bytes of all megablocks that were not returned to the system.
     pub(crate) fn bytes(&self) -> u64 {
         self.tiles.len() as u64 * MEGABLOCK
     }
 
-    /// The slot at which the picture begins.
+    /// The first slot of the picture.
     pub(crate) fn first(&self) -> u64 {
         self.tiles.first().map_or(0, |tile| tile.slot)
     }
 
-    /// Squares of `per` blocks each, by number; number 0 is the first block of the picture, and
-    /// where nothing lies there is none. A square of several blocks is of a kind that is
-    /// among them, such that squares of each kind are as frequent as its blocks.
+    /// Squares of `per` blocks each, by number; number 0 is the first block of the picture, and empty places have no
+    /// square. A square of several blocks has the kind of one of them, chosen so that squares of each kind are as
+    /// frequent as its blocks.
     pub(crate) fn squares(&self, per: u64) -> impl Iterator<Item = (u64, Square)> + '_ {
         let (per, first) = (per.max(1), self.first());
         let numbered = move |tile: &'_ Tile| (tile.slot - first) * BLOCKS as u64;
@@ -178,7 +176,7 @@ impl Picture {
         })
     }
 
-    /// What a picture says of squares of `per` blocks.
+    /// Explains a square of `per` blocks.
     pub(crate) fn square_words(per: u64) -> String {
         if per == 1 {
             return "square is a block of 4 KiB".into();
@@ -195,7 +193,7 @@ impl Picture {
         }
     }
 
-    /// A line for `blocks` alike blocks from `address` on.
+    /// Describes `blocks` identical blocks from `address` on.
     pub(crate) fn run_words(&self, address: u64, blocks: u64, square: Square) -> String {
         let bytes = blocks.saturating_mul(BLOCK);
         let end = address.saturating_add(bytes);
@@ -207,7 +205,7 @@ impl Picture {
         format!("{address:#x} to {end:#x}: {}{grade}; {count}, {}", square.kind.words(), units::bytes(bytes))
     }
 
-    /// A line for a whole megablock.
+    /// Describes a whole megablock.
     pub(crate) fn tile_words(&self, tile: &Tile) -> String {
         let counts = Counts::of(&tile.squares);
         let mut parts: Vec<_> = counts.blocks.into_iter().zip(Kind::ALL).filter(|(count, _)| *count > 0).collect();
@@ -223,7 +221,7 @@ impl Picture {
     }
 }
 
-/// Blocks of each kind, and the grades of the pinned among them.
+/// Blocks of each kind, and the sum of the grades of pinned ones.
 #[derive(Default)]
 struct Counts {
     blocks: [u64; KINDS],
@@ -242,17 +240,17 @@ impl Counts {
         self.grades += u64::from(square.grade);
     }
 
-    /// The mean of the pinned, rounded as the marks are: 0 is nothing at all.
+    /// Mean grade of the pinned blocks, rounded as marks are: 0 means nothing at all.
     fn grade(&self) -> u8 {
         self.grades.div_ceil(self.blocks[Kind::Pinned as usize].max(1)).min(9) as u8
     }
 }
 
-/// Blocks that become one square. What one square says too little of, a later one says.
+/// Merges blocks into squares. A kind that is underrepresented in one square is made up for in a later one.
 struct Merge {
     per: u64,
     counts: Counts,
-    /// Blocks that no square has stood for yet.
+    /// Blocks that no square has represented yet.
     owed: [i64; KINDS],
 }
 

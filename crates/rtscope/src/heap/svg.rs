@@ -1,6 +1,5 @@
-//! The map of a heap as a drawing: a document of its own (`--svg`), and the squares that the
-//! page shows where no script runs. Blocks of one kind are one path, whatever their number;
-//! where that is still too long, squares stand for several blocks.
+//! The map of a heap as SVG: a document of its own (`--svg`), and the squares that the page shows without scripts.
+//! All blocks of one kind form one path; if that is still too long, squares stand for several blocks.
 
 use super::layout::{ACROSS, DOWN, Layout, shape};
 use super::picture::{BLOCK, BLOCKS, Kind, MEGABLOCK, Picture, Square};
@@ -10,24 +9,24 @@ use rtscope_model::heap::Heap;
 use rtscope_model::units::{bytes, counted, percent_of};
 use std::fmt::Write as _;
 
-/// The colours, which the page uses too.
+/// Colours, shared with the page.
 pub(crate) const STYLE: &str = include_str!("map.css");
 
-/// Colours of text, for a file by itself.
+/// Style of text in a file of its own.
 const TEXT: &str = "\
 text{font:12px system-ui,\"DejaVu Sans\",sans-serif;fill:#1d2327;fill:var(--h-ink)}\
 .title{font-size:16px;font-weight:600}.tick{font-size:11px}\
 .small{font-size:9px;font-family:ui-monospace,\"DejaVu Sans Mono\",monospace;opacity:.75}\
 .paper{fill:#fff;fill:var(--h-returned)}";
 
-/// Largest document, in bytes; a row of a heap beyond all measure may still exceed it.
+/// Largest document, in bytes; one of an extremely large heap may still exceed it.
 const SIZE_MAX: usize = 3_500_000;
-/// Squares up to which each block is tried to be drawn.
+/// Maximum squares of the finest drawing that is tried.
 const SQUARES_MAX: u64 = 600_000;
-/// Runs of blocks, and megablocks, up to which each tells of itself.
+/// Up to this many runs of blocks, or megablocks, each has a tooltip.
 const RUNS_MAX: usize = 8_000;
 const TILES_MAX: usize = 6_000;
-/// Places up to which those that hold nothing have a frame.
+/// Up to this many places, empty ones have a frame.
 const FRAMES_MAX: u64 = 30_000;
 /// Room at the left for addresses.
 const LEFT: f64 = 92.0;
@@ -40,7 +39,7 @@ pub(super) fn svg(heap: &Heap) -> String {
     fitting(&picture, SIZE_MAX, |per| document(heap, &picture, &layout, per))
 }
 
-/// The squares of `picture`, as a drawing in a page, in about `room` bytes.
+/// The squares of `picture` as a drawing for a page, in about `room` bytes.
 pub(crate) fn in_page(picture: &Picture, room: usize) -> String {
     let layout = layout(picture);
     fitting(picture, room, |per| {
@@ -88,7 +87,7 @@ fn document(heap: &Heap, picture: &Picture, layout: &Layout, per: u64) -> String
     svg.finish() + "\n"
 }
 
-/// What the drawing is of, on one line.
+/// Facts about the heap on one line.
 fn facts(heap: &Heap, picture: &Picture, layout: &Layout, per: u64) -> String {
     let alive = heap.pinned.live_bytes.filter(|_| heap.pinned.used_bytes > 0);
     let facts = [
@@ -102,8 +101,8 @@ fn facts(heap: &Heap, picture: &Picture, layout: &Layout, per: u64) -> String {
     facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// The squares, with addresses at the left; `hover`: with what each is. `[per, top]`: blocks
-/// in a square, and pixels above.
+/// Draws the squares, with addresses at the left and, if `hover`, with tooltips. `[per, top]`: blocks per square, and
+/// pixels above.
 fn squares(svg: &mut Svg, picture: &Picture, layout: &Layout, [per, top]: [u64; 2], hover: bool) {
     let top = top as f64;
     addresses(svg, layout, top);
@@ -117,7 +116,7 @@ fn squares(svg: &mut Svg, picture: &Picture, layout: &Layout, [per, top]: [u64; 
     svg.close();
 }
 
-/// Addresses of rows, as many as have room, and what lies between segments.
+/// Labels as many rows as have room with their addresses, and segments with the gap above them.
 fn addresses(svg: &mut Svg, layout: &Layout, top: f64) {
     let row = (DOWN + 1) as f64 * layout.unit;
     let every = (11.0 / row).ceil().max(1.0) as u64;
@@ -137,7 +136,7 @@ fn addresses(svg: &mut Svg, layout: &Layout, top: f64) {
     }
 }
 
-/// The path of one class: runs of squares side by side.
+/// The path of one class: horizontal runs of squares.
 #[derive(Default)]
 struct Path {
     d: String,
@@ -184,7 +183,7 @@ impl Paths {
         for segment in &layout.segments {
             for slot in segment.first..segment.first + segment.slots {
                 let [x, y] = layout.place(segment, slot);
-                // Where no megablock is, no squares are taken.
+                // A place without a megablock takes no squares.
                 let in_tile = if tiles.next_if(|tile| tile.slot == slot).is_some() { across * down } else { 0 };
                 let tile: Vec<Square> = squares.by_ref().take(in_tile as usize).map(|(_, square)| square).collect();
                 if tile.iter().all(|square| square.kind == Kind::Returned) {
@@ -207,8 +206,7 @@ impl Paths {
         for run in squares.chunk_by(|a, b| a == b) {
             let width = run.len() as u64 * wide;
             let Some(square) = run.first() else { continue };
-            // Free blocks are what shows between the others; a block that is filled to
-            // the top has nothing under it.
+            // Free blocks are the background of the others; a completely filled block hides what is under it.
             if !matches!(square.kind, Kind::Free | Kind::FreeMegablock)
                 && square.grade < 9
                 && let Some(path) = self.kinds.get_mut(square.kind as usize)
@@ -229,7 +227,7 @@ impl Paths {
             let class = if kind == Kind::Pinned { "h-dead" } else { kind.class() };
             svg.band(&path.d, class, [high / 2.0, high]);
         }
-        // A pinned block is filled from below as far as it lives.
+        // A pinned block is filled from below by its live share.
         for (grade, path) in (0..10u32).zip(&self.grades) {
             let filled = high * f64::from(grade) / 9.0;
             svg.band(&path.d, Kind::Pinned.class(), [high - filled / 2.0, filled]);
@@ -245,7 +243,7 @@ fn is_free(tile: &[Square]) -> bool {
     tile.iter().any(free) && tile.iter().all(|square| free(square) || square.kind == Kind::Descriptors)
 }
 
-/// What is where, for the pointer: each run of blocks, or each megablock where those are many.
+/// Tooltips: for each run of blocks, or for each megablock if there are many runs.
 fn hovers(svg: &mut Svg, picture: &Picture, layout: &Layout) {
     let lines = |tile: &'_ super::picture::Tile| {
         tile.squares.chunks(ACROSS as usize).map(|line| line.chunk_by(|a, b| a == b).count()).sum::<usize>()
@@ -275,7 +273,7 @@ fn hovers(svg: &mut Svg, picture: &Picture, layout: &Layout) {
     }
 }
 
-/// Alike blocks of a megablock.
+/// A run of identical blocks of a megablock.
 struct Run {
     first: u64,
     blocks: u64,
@@ -315,7 +313,7 @@ fn legend(svg: &mut Svg, picture: &Picture, top: f64) {
     }
 }
 
-/// A small picture of a kind.
+/// A sample of a kind for legends.
 pub(crate) fn swatch(svg: &mut Svg, [x, y]: [f64; 2], kind: Kind) {
     match kind {
         Kind::Pinned => {

@@ -43,7 +43,7 @@ fn ledger(out: &mut String, heap: &Heap, style: &Style) {
         writeln!(out, "  {}  {:>10}", style.paint(Tone::Strong, &format!("{sum:width$}")), bytes(all.unsigned_abs()));
 }
 
-/// Megablocks: how many hold something, and how few would do.
+/// Megablocks: how many hold something, and how few would suffice.
 fn fragmentation(out: &mut String, heap: &Heap) {
     let levels = &heap.fragmentation;
     let held = counted(levels.megablocks, "megablock", "megablocks");
@@ -55,7 +55,7 @@ fn fragmentation(out: &mut String, heap: &Heap) {
     let _ = writeln!(out);
 }
 
-/// Rows of a list.
+/// Maximum rows of a list.
 const ROWS: usize = 10;
 
 fn pinned(out: &mut String, heap: &Heap) {
@@ -85,7 +85,7 @@ fn pinned(out: &mut String, heap: &Heap) {
     worst(out, heap);
 }
 
-/// Blocks that keep most dead bytes.
+/// The blocks that keep the most dead bytes.
 fn worst(out: &mut String, heap: &Heap) {
     if heap.pinned.worst.is_empty() {
         return;
@@ -99,7 +99,7 @@ fn worst(out: &mut String, heap: &Heap) {
     }
 }
 
-/// Large objects that are kept for slices of them.
+/// Large objects that slices of them keep alive.
 fn large(out: &mut String, heap: &Heap) {
     let large = &heap.large;
     if large.objects == 0 {

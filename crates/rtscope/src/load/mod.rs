@@ -1,5 +1,5 @@
-//! `rtscope load URL`: HTTP load on a schedule. Owns the options, the line that shows while
-//! it runs and the exit status; sending and counting are `rtscope_load`'s.
+//! `rtscope load URL`: HTTP load on a schedule. Owns the options, the line shown while it runs and the exit
+//! status; `rtscope_load` sends and counts.
 
 pub(crate) mod text;
 pub mod words;
@@ -35,14 +35,13 @@ Examples:
   rtscope load http://localhost:8080/ --rate '100..2000 in 60s' --stop-when 'p99 > 1s for 5s'
   rtscope load http://localhost:8080/ --rate '500 for 30s' --rate '500..1000 by 100 every 10s'";
 
-/// Connections where nobody says how many: what servers expect of one client's pool, or
-/// of many clients without one.
+/// Default number of connections: what servers expect of one client's pool, or of many clients without one.
 const CONNECTIONS: usize = 100;
 
 /// Requests that a file of requests has room for: 96 MiB.
 const KEEP: u64 = 4 << 20;
 
-/// The most of either, so that places for them fit into memory.
+/// Most connections, so that their slots fit into memory.
 const MOST: u64 = 100_000;
 
 /// Options of `rtscope load`.
@@ -125,8 +124,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<ExitCode, UserError> {
 /// What the options ask for.
 ///
 /// # Errors
-/// They contradict themselves, are no URL, header or profile (wrong usage), or a body cannot
-/// be read.
+/// They contradict each other, are no URL, header or profile (wrong usage), or a body cannot be read.
 pub fn load(args: &LoadArgs) -> Result<Load, UserError> {
     let load = asked(args).map_err(|trouble| trouble.ends_with(WRONG))?;
     let Some(file) = &args.body else { return Ok(load) };

@@ -1,5 +1,4 @@
-//! A load's result for people, and the line that shows while it runs. Owns the words; the
-//! figures are the document's.
+//! A load's result for people, and the line shown while it runs. Owns the words; the figures are the document's.
 
 use crate::style::{Style, Tone, clean, wrap};
 use rtscope_load::document::{Document, Doubt, Ended, Second};
@@ -7,7 +6,7 @@ use rtscope_load::spread::Figures;
 use rtscope_model::units::{count, counted, duration, duration_or_dash, percent, rate};
 use std::fmt::Write as _;
 
-/// Requests from which a 99th percentile is worth much: its rank is then known to a fifth.
+/// Requests from which a 99th percentile means much: its rank is then known to within a fifth.
 const ENOUGH: u64 = 10_000;
 
 /// What happened in a second, short enough for a terminal; the warm-up shows no figures.
@@ -48,7 +47,7 @@ pub fn text(load: &Document, style: &Style) -> String {
     out
 }
 
-/// A sentence behind a mark.
+/// Appends a sentence with a mark in front.
 fn item(out: &mut String, mark: char, tone: Tone, sentence: &str, style: &Style) {
     let mut lines = wrap(sentence, style.width.saturating_sub(2)).into_iter();
     let first = format!("{mark} {}", lines.next().unwrap_or_default());
@@ -56,7 +55,7 @@ fn item(out: &mut String, mark: char, tone: Tone, sentence: &str, style: &Style)
     lines.for_each(|line| out.push_str(&format!("  {}\n", style.paint(tone, &line))));
 }
 
-/// What came of it in one line.
+/// The result in one line.
 pub fn headline(load: &Document) -> String {
     let requests = &load.requests;
     let failed = match requests.failed {
@@ -76,7 +75,7 @@ pub fn headline(load: &Document) -> String {
 /// The first of the three parts of a latency.
 const LATE: &str = "rtscope was late";
 
-/// Latencies by what they are of: whole ones, then their parts.
+/// Latencies and what they are of: whole ones, then their parts.
 pub fn rows(load: &Document) -> Vec<(&'static str, &Figures)> {
     let latency = &load.latency;
     let mut rows = vec![("all", &latency.all)];
@@ -97,7 +96,7 @@ fn row(out: &mut String, name: &str, figures: &Figures) {
     let _ = writeln!(out, "  {name:<26}{cells}");
 }
 
-/// What else there is to know.
+/// Further notes on the result.
 pub fn notes(load: &Document) -> Vec<String> {
     let mut notes = Vec::new();
     let all = &load.latency.all;

@@ -1,5 +1,5 @@
-//! Rates and limits as they are written on a command line: `100..2000 in 60s`,
-//! `p99 > 500ms for 10s`. Owns the grammar; what rates may be is `rtscope_load`'s matter.
+//! Rates and limits as written on a command line: `100..2000 in 60s`, `p99 > 500ms for 10s`. Owns the grammar;
+//! `rtscope_load` decides which rates are possible.
 
 use crate::record::duration;
 use rtscope_load::limit::{Figure, Limit};
@@ -9,22 +9,22 @@ use std::time::Duration;
 const RATE_FORM: &str = "write 1000, '1000 for 30s', '100..2000 in 60s' or '100..1000 by 100 every 10s'";
 const LIMIT_FORM: &str = "write 'errors > 5% for 10s' or 'p99 > 500ms for 10s' (p50, p90, p99, p99.9, max)";
 
-/// Quantiles of latency that a limit may be about.
+/// Quantiles of latency that a limit can refer to.
 const QUANTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
-/// How long a limit must be broken where that is not said.
+/// How long a limit must be exceeded by default.
 const LIMIT_LASTS: Duration = Duration::from_secs(10);
 
-/// A rate as it was asked for; a bare one lasts as long as `--for` says.
+/// A rate as given; a bare one lasts as long as `--for` says.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Rate {
     /// `1000`: requests per second.
     Bare(f64),
-    /// Everything else.
+    /// All other forms.
     Phases(Vec<Phase>),
 }
 
-/// One `--rate`.
+/// Parses one `--rate`.
 pub fn rate(text: &str) -> Result<Rate, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let phases = match words.as_slice() {
@@ -48,7 +48,7 @@ pub fn rate(text: &str) -> Result<Rate, String> {
 }
 
 fn checked(phases: Vec<Phase>) -> Result<Vec<Phase>, String> {
-    // A rate that is too low for its own phase may be enough with others: that is asked at the end.
+    // A rate that is too low for its own phase may be enough with others: this is checked at the end.
     match Profile::new(phases.clone()) {
         Err(error) if error != rtscope_load::profile::ProfileError::Requests => Err(error.to_string()),
         _ => Ok(phases),
@@ -63,7 +63,7 @@ pub fn profile(rates: &[Rate], bare_lasts: Duration) -> Result<Profile, String> 
     Profile::new(phases.collect()).map_err(|error| error.to_string())
 }
 
-/// One `--stop-when`; `None` for `never`.
+/// Parses one `--stop-when`; `None` for `never`.
 pub fn limit(text: &str) -> Result<Option<Limit>, String> {
     if text.trim() == "never" {
         return Ok(None);
@@ -89,7 +89,7 @@ pub fn limit(text: &str) -> Result<Option<Limit>, String> {
 fn share(text: &str) -> Result<f64, String> {
     let per_cent = text.strip_suffix('%').ok_or("write a share of errors with %: 5%")?;
     let share = number(per_cent.trim())? / 100.0;
-    // At 100 % nothing is above it.
+    // A limit of 100 % cannot be exceeded.
     if share < 1.0 { Ok(share) } else { Err("no share of errors is above 100%".to_owned()) }
 }
 

@@ -1,19 +1,18 @@
-//! The machine drawn on a terminal: packages, nodes and shared caches as headings
-//! that step inwards, cores as boxes, as cells where there are many. Refuses to be
-//! wider than the terminal.
+//! The machine drawn on a terminal: packages, nodes and shared caches as indented headings, cores as boxes, or
+//! as cells if there are many. Refuses to be wider than the terminal.
 
 use super::nest::{Core, Nest, nests};
 use crate::style::{Style, Tone};
 use rtscope_host::cpu_list;
 use rtscope_model::resources::Resources;
 
-/// Cores up to which each has a box of three lines.
+/// Number of cores up to which each has a box of three lines.
 const BOXES_MAX: usize = 32;
 
-/// Cores of one place that are drawn at all; of more, their numbers are told.
+/// Most cores of one place that are drawn; more are summarised in words.
 const CELLS_MAX: usize = 256;
 
-/// The drawing, a line for each of its lines.
+/// The drawing, line by line.
 pub(super) fn lines(resources: &Resources, style: &Style) -> Vec<String> {
     let cores: std::collections::BTreeSet<u32> = resources.cpus.iter().map(|place| place.core).collect();
     let drawing = Drawing {
@@ -41,11 +40,11 @@ fn most_threads(resources: &Resources) -> usize {
 
 struct Drawing<'s> {
     style: &'s Style,
-    /// Cores are boxes, else cells.
+    /// Whether cores are boxes; otherwise cells.
     boxes: bool,
     /// Digits of the largest CPU number.
     number: usize,
-    /// CPUs of the core with most.
+    /// Most CPUs of any core.
     threads: usize,
 }
 
@@ -72,7 +71,7 @@ impl Drawing<'_> {
         }
         let each = self.inner_width(cores) + 3;
         let most = ((self.style.width.saturating_sub(indent.len()) + 1) / each).max(1);
-        // Rows of the same length, as far as there are enough cores.
+        // Rows of equal length, if there are enough cores.
         let columns = cores.len().div_ceil(cores.len().div_ceil(most));
         for row in cores.chunks(columns) {
             let parts: Vec<Vec<String>> = row.iter().map(|core| self.core(core, each - 3)).collect();
@@ -99,7 +98,7 @@ impl Drawing<'_> {
         format!(" core {}{kind} ", core.number)
     }
 
-    /// A core in one line or three.
+    /// A core, in one line or three.
     fn core(&self, core: &Core, width: usize) -> Vec<String> {
         let cpus: String = core.cpus.iter().map(|(cpu, allowed)| self.cpu(*cpu, *allowed)).collect();
         let used = core.cpus.len() * (self.number + 2);
@@ -130,7 +129,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Many cores in words.
+/// Summarises many cores in words.
 fn told(cores: &[Core]) -> String {
     let all = |wanted: bool| {
         let cpus = cores.iter().flat_map(|core| &core.cpus).filter(|(_, allowed)| *allowed || !wanted);

@@ -1,28 +1,28 @@
-//! What of a machine lies in what: packages, NUMA nodes and shared caches as boxes
-//! in boxes down to cores. Owns that order for every drawing; refuses to draw.
+//! How the parts of a machine are nested: packages, NUMA nodes and shared caches as boxes in boxes down to
+//! cores. Owns that order for every drawing; refuses to draw.
 
 use rtscope_model::resources::{Cache, CpuPlace, OneCache, Resources};
 use rtscope_model::units;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A box: what it is called, what is in it.
+/// A box: its names and its contents.
 #[derive(Debug)]
 pub(super) struct Nest {
-    /// `package 0`, `node 0`, `L3 32 MiB`: all that hold the same CPUs, outermost first.
+    /// `package 0`, `node 0`, `L3 32 MiB`: all that have the same CPUs, outermost first.
     pub(super) names: Vec<String>,
     pub(super) inner: Vec<Nest>,
-    /// Cores that lie in no smaller box.
+    /// Cores that are in no smaller box.
     pub(super) cores: Vec<Core>,
 }
 
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) number: u32,
-    /// Number and whether the process may run there.
+    /// Number, and whether the process may run there.
     pub(super) cpus: Vec<(u32, bool)>,
     /// `P`, `E`, …; empty where all cores are alike.
     pub(super) kind: String,
-    /// Caches that it has for itself: `L2 1.0 MiB`, the largest level first.
+    /// Its private caches: `L2 1.0 MiB`, the largest level first.
     pub(super) caches: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn nests(resources: &Resources) -> Vec<Nest> {
             _ => boxes.push((Nest { names: vec![set.name], inner: Vec::new(), cores: Vec::new() }, set.cpus)),
         }
     }
-    // From the smallest outwards: each takes what is still free and lies in it.
+    // From the smallest outwards: each takes what is still free and inside it.
     let mut free: Vec<(Nest, BTreeSet<u32>)> = Vec::new();
     let mut loose = cores;
     for (mut nest, cpus) in boxes.into_iter().rev() {
@@ -63,8 +63,8 @@ pub(super) fn nests(resources: &Resources) -> Vec<Nest> {
     vec![top]
 }
 
-/// Packages, nodes and caches of several cores, the largest first. What cuts
-/// through another one cannot be drawn as a box and is left out: a note says it.
+/// Packages, nodes and caches shared by several cores, the largest first. One that cuts through another cannot
+/// be drawn as a box and is left out; a note says so.
 fn sets(resources: &Resources) -> Vec<Set> {
     let mut sets = Vec::new();
     let by = |key: fn(&CpuPlace) -> u32| {
@@ -89,7 +89,7 @@ fn sets(resources: &Resources) -> Vec<Set> {
             }
         }
     }
-    // Stable: of equal sets the package comes first, then the node, then caches.
+    // Stable: among equal sets the package comes first, then the node, then caches.
     sets.sort_by_key(|set| (std::cmp::Reverse(set.cpus.len()), set.cpus.first().copied()));
     let mut kept: Vec<Set> = Vec::new();
     for set in sets {
@@ -114,7 +114,7 @@ fn cores(resources: &Resources) -> Vec<Core> {
     cores.into_values().collect()
 }
 
-/// Caches of which all sharers are this core's.
+/// Caches that only this core's CPUs share.
 fn own_caches(resources: &Resources, core: &Core) -> Vec<String> {
     let has = |cpu: &u32| core.cpus.iter().any(|(own, _)| own == cpu);
     let own = |one: &&OneCache| !one.cpus.is_empty() && one.cpus.iter().all(has);

@@ -1,20 +1,19 @@
-//! The machine as a drawing for pages and documents: boxes in boxes down to CPUs,
-//! those that may be used filled. One file that needs nothing else. Refuses to say
-//! more than the text does.
+//! The machine as a drawing for pages and documents: boxes in boxes down to CPUs; those that may be used are
+//! filled. A self-contained file. Refuses to say more than the text does.
 
 use super::headline;
 use super::nest::{Core, Nest, nests};
 use crate::draw::svg::Svg;
 use rtscope_model::resources::Resources;
 
-/// Widest row of boxes; one that has no room beside the others begins a new row.
+/// Widest row of boxes; a box that does not fit begins a new row.
 const WIDTH: f64 = 1040.0;
 const MARGIN: f64 = 20.0;
 const PAD: f64 = 10.0;
 const GAP: f64 = 8.0;
 const LINE: f64 = 16.0;
 const CPU_HEIGHT: f64 = 24.0;
-/// Cores up to which each names its own caches.
+/// Number of cores up to which each names its own caches.
 const NAMED_MAX: usize = 64;
 
 const STYLE: &str = "\
@@ -53,7 +52,7 @@ fn cores_in(nest: &Nest) -> usize {
     nest.cores.len() + nest.inner.iter().map(cores_in).sum::<usize>()
 }
 
-/// About how wide a text of 12 pixels will be.
+/// Approximate width of a text of 12 pixels.
 fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * 6.9
 }
@@ -91,7 +90,7 @@ impl Drawing {
         let (mut x, mut y, mut row) = (0.0_f64, 0.0_f64, 0.0_f64);
         for item in items {
             let (inside, size) = self.measure(&item, width);
-            // Boxes begin a row of their own behind cores that lie in none.
+            // Boxes begin a row of their own after cores that are in none.
             let other = flow.items.last().is_some_and(|last| matches!(last.item, Item::Core(_)) && inside.is_some());
             if x > 0.0 && (other || x + size[0] > width) {
                 (x, y, row) = (0.0, y + row + GAP, 0.0);

@@ -1,5 +1,5 @@
-//! The machine in words: each figure, and below it the file that it came from with
-//! what that said. Refuses to compute: figures come as they are.
+//! The machine in words: each figure, and below it the file that it came from with its content. Refuses to
+//! compute: figures are shown as they are.
 
 use super::{drawing, headline, nest};
 use crate::draw::screen::{LABEL, Screen};
@@ -8,7 +8,7 @@ use rtscope_host::cpu_list;
 use rtscope_model::resources::{Cache, Level, OneCache, Resources, Source};
 use rtscope_model::units;
 
-/// What is shown as text for `style`. Ends with a line feed.
+/// The machine as text in `style`. Ends with a line feed.
 pub fn text(resources: &Resources, style: &Style) -> String {
     let mut screen = Screen::new(style);
     screen.paragraph("", 0, Some(Tone::Strong), &headline(resources));
@@ -26,7 +26,7 @@ pub fn text(resources: &Resources, style: &Style) -> String {
     screen.finish()
 }
 
-/// The files that said something, faint: `path: text`.
+/// The files that a figure came from, faint: `path: text`.
 fn from(screen: &mut Screen<'_>, sources: &[&Source]) {
     let Some(first) = sources.first() else { return };
     let more = match sources.len() {
@@ -37,7 +37,7 @@ fn from(screen: &mut Screen<'_>, sources: &[&Source]) {
     screen.paragraph(&" ".repeat(LABEL), LABEL, Some(Tone::Faint), &text);
 }
 
-/// Sources whose `what` begins so.
+/// Sources whose `what` begins with this.
 fn sources<'r>(resources: &'r Resources, what: &str) -> Vec<&'r Source> {
     resources.sources.iter().filter(|source| source.what.starts_with(what)).collect()
 }

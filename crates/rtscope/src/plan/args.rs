@@ -30,7 +30,7 @@ pub struct PlanArgs {
     /// How the plan is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// The same as --format json
+    /// Short for --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
     /// Plan for any program of this runtime, where PROG is not given
@@ -44,14 +44,14 @@ pub struct PlanArgs {
     pub pid: Option<u32>,
 }
 
-/// Reads a goal.
+/// Parses a goal.
 pub fn goals() -> impl TypedValueParser<Value = Goal> {
     let values = Goal::ALL.map(|goal| PossibleValue::new(goal.name()).help(goal.about()));
     let known = |name: String| Goal::ALL.into_iter().find(|goal| goal.name() == name).ok_or("no such goal");
     PossibleValuesParser::new(values).try_map(known)
 }
 
-/// Reads a runtime by its id.
+/// Parses a runtime by its id.
 fn known_runtimes() -> impl TypedValueParser<Value = &'static Runtime> {
     let values = runtimes::ALL.map(|runtime| PossibleValue::new(runtime.dialect.info.id).help(runtime.about));
     PossibleValuesParser::new(values).try_map(|id| runtimes::find(&id).ok_or("no such runtime"))

@@ -1,5 +1,5 @@
-//! A plan as a compose file, with the same as a `docker run` line above it. Owns these
-//! words; the image is the reader's.
+//! A plan as a compose file, with an equivalent `docker run` line above it. Owns these words; the image is
+//! the reader's.
 
 use super::{Planned, yaml};
 use crate::style::clean;
@@ -15,7 +15,7 @@ pub fn render(planned: &Planned) -> String {
     run.extend(plan.env.iter().map(|(name, value)| format!("--env {}", quoted(&format!("{name}={value}")))));
     run.extend(cpuset.iter().map(|cpus| format!("--cpuset-cpus {cpus}")));
     run.extend(memory.map(|bytes| format!("--memory {bytes}b")));
-    // Not wrapped: to be copied.
+    // Not wrapped, so that it can be copied.
     let mut out = format!("# {} IMAGE\n", clean(&run.join(" ")));
     out += &yaml::reasons(plan);
     out += &format!("services:\n  {}:\n", yaml::string(&name));
@@ -25,7 +25,7 @@ pub fn render(planned: &Planned) -> String {
     } else {
         out += "    environment:\n";
         for (name, value) in &plan.env {
-            // Compose replaces $NAME.
+            // Compose expands $NAME.
             out += &format!("      {}: {}\n", yaml::string(name), yaml::string(&value.replace('$', "$$")));
         }
     }

@@ -7,7 +7,7 @@ use serde_json::json;
 /// The document, on one line.
 pub fn render(planned: &Planned) -> String {
     let resources = &planned.resources;
-    // The figures that the plan follows from; `rtscope machine --json` has them all.
+    // The figures that the plan is based on; `rtscope machine --json` has them all.
     let machine = json!({
         "cpus_allowed": resources.cpus_allowed,
         "cores": resources.cores,

@@ -28,7 +28,7 @@ pub fn render(planned: &Planned) -> String {
     out
 }
 
-/// The part of a container that sets variables; nothing where there are none.
+/// The part of a container that sets variables; empty if there are none.
 pub(crate) fn environment<'v>(variables: impl Iterator<Item = (&'v str, &'v str)>) -> String {
     let mut out = String::new();
     for (name, value) in variables {
@@ -40,7 +40,7 @@ pub(crate) fn environment<'v>(variables: impl Iterator<Item = (&'v str, &'v str)
     out
 }
 
-/// What a container asks for, `indent` spaces deep: whole CPUs, and `memory`, a quantity.
+/// What a container requests, indented by `indent` spaces: whole CPUs, and `memory`, a quantity.
 pub fn resources(cpus: u32, memory: Option<&str>, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let cpus = yaml::string(&cpus.to_string());
@@ -70,7 +70,7 @@ pub fn resources(cpus: u32, memory: Option<&str>, indent: usize) -> String {
     out
 }
 
-/// The limit that the plan reckons with, as a quantity.
+/// The memory limit that the plan assumes, as a quantity.
 pub(crate) fn memory(resources: &Resources) -> Option<String> {
     let bytes = resources.memory_limit_bytes.filter(|bytes| resources.memory_limited && *bytes > 0)?;
     Some(if bytes % (1 << 20) == 0 { format!("{}Mi", bytes >> 20) } else { bytes.to_string() })

@@ -1,4 +1,4 @@
-//! A plan with what it was made for, as each format takes it.
+//! A plan with what it was made for, as every format takes it.
 
 use super::program::Found;
 use rtscope_host::procfs::Host;
@@ -18,7 +18,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// The plan for `found` where it may use what `host` gives process `pid`, or this one.
+    /// The plan for `found` with what `host` gives to process `pid`, or to this one.
     pub fn of(found: &Found, host: &Host, pid: Option<u32>, goal: Goal) -> Planned {
         let resources = resources::without_caches(host, pid);
         let plan = rtscope_tune::plan::plan(&resources, &found.program, goal);

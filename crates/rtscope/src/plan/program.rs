@@ -1,6 +1,5 @@
-//! Which program a plan is for: found like exec finds it, its link read, what its user
-//! gave it collected. Owns the way from a word to `tune`'s `Program`; refuses to run
-//! anything.
+//! The program that a plan is for: finds it as exec does, reads its link, collects what its user set. Owns the
+//! way from a word to `tune`'s `Program`; refuses to run it.
 
 use super::PlanArgs;
 use crate::trouble::UserError;
@@ -16,16 +15,16 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A program with a few words about it.
+/// A program and its short description.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// For the planner.
     pub program: Program,
-    /// For people.
+    /// For people: its short description.
     pub about: String,
 }
 
-/// The program that `args` name, or any.
+/// The program that `args` name, or any program.
 pub fn find(args: &PlanArgs, host: &Host) -> Result<Found, UserError> {
     if let Some(name) = &args.program {
         let path = spawn::find_program(name).filter(|path| path.exists());
@@ -49,8 +48,8 @@ pub fn find(args: &PlanArgs, host: &Host) -> Result<Found, UserError> {
     Ok(Found { program: runtime.program(given(own, &[])), about })
 }
 
-/// The program in the file at `path`, which the user calls `name`, started with `command`. `live`: it is
-/// to run on this machine, so what this process may do tells what it may do.
+/// The program in the file at `path`, which the user calls `name`, started with `command`. `live`: it will run
+/// on this machine, so the permissions of this process are its own.
 pub fn of_file(path: &Path, name: &str, command: &[String], live: bool) -> Found {
     of_link(link::read(path), live, name.to_owned(), given(own, command))
 }
@@ -75,7 +74,7 @@ fn of_process(host: &Host, pid: u32) -> Found {
     let unreadable = opened.is_err();
     let given = given(variable, &command);
     match link::read_opened(opened, &exe) {
-        // Not the path that was read, which says nothing.
+        // Not the path that was read, which means nothing to the user.
         Link::Unknown(_) if unreadable => {
             let why = format!("The program of process {pid} cannot be read (root may): what it accepts is unknown.");
             Found { program: Program { name: Some(name), link: Err(why), given }, about: "not known".to_owned() }
@@ -84,13 +83,13 @@ fn of_process(host: &Host, pid: u32) -> Found {
     }
 }
 
-/// What a program of that command line is told in an environment.
+/// What the environment and the command line already set for the program.
 fn given(variable: impl Fn(&str) -> Option<String>, command: &[String]) -> Given {
     let places = options::runtime_options(command, false);
     runtimes::given(variable, places.into_iter().filter_map(|place| command.get(place).cloned()).collect())
 }
 
-/// What was read of a link as what a plan is made for.
+/// Turns a link that was read into what a plan is made for.
 fn of_link(link: Link, live: bool, name: String, given: Given) -> Found {
     let link: Result<Arc<dyn Linked>, String> = match link {
         Link::Ghc(link) => Ok(Arc::new(ghc(link, live))),

@@ -22,7 +22,7 @@ pub fn render(planned: &Planned) -> String {
     out
 }
 
-/// An assignment in double quotes, with everything escaped that systemd acts on.
+/// An assignment in double quotes; everything that systemd interprets is escaped.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

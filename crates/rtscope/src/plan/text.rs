@@ -1,6 +1,5 @@
-//! A plan on a terminal: the command to paste, then what is set and why, what is not and why not. In short a line for each;
-//! explained, with the whole reason and its source.
-//! Owns the layout; every sentence is the planner's.
+//! A plan on a terminal: the command to paste, then what is set and why, what is not and why not. In short, one
+//! line each; explained, the whole reason with its source. Owns the layout; every sentence is the planner's.
 
 use super::Planned;
 use crate::draw::screen::Screen;
@@ -10,10 +9,10 @@ use rtscope_model::text::quoted;
 use rtscope_model::units;
 use rtscope_tune::plan::{Goal, Plan};
 
-/// Width of the column of flags where each has one line.
+/// Width of the column of flags in the short form.
 const FLAG: usize = 18;
 
-/// The plan as text; `explain`ed with the whole of each reason.
+/// The plan as text; `explain` gives the whole of each reason.
 pub fn render(planned: &Planned, explain: bool, style: &Style) -> String {
     let plan = &planned.plan;
     let mut page = Screen::new(style);
@@ -44,14 +43,14 @@ pub fn render(planned: &Planned, explain: bool, style: &Style) -> String {
     page.finish()
 }
 
-/// What a plan came to about one thing.
+/// What a plan decided about one thing.
 struct Decision<'p> {
     word: &'static str,
     tone: Tone,
-    /// The flag, or what else it is about.
+    /// The flag, or whatever it is about.
     what: String,
     why: &'p str,
-    /// Where the reason comes from, and how sure it is.
+    /// Where the reason comes from, and how certain it is.
     source: Option<String>,
 }
 

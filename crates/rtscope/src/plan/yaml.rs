@@ -1,5 +1,5 @@
-//! What the YAML formats share: names, strings, comments. Owns quoting: whatever comes
-//! from outside is a double-quoted string, of which YAML and JSON have the same idea.
+//! What the YAML formats share: names, strings, comments. Owns quoting: whatever comes from outside is a
+//! double-quoted string, which YAML and JSON read alike.
 
 use crate::style::{clean, wrap};
 use rtscope_tune::plan::Plan;
@@ -20,8 +20,8 @@ pub fn reasons(plan: &Plan) -> String {
     plan.words().zip(&plan.flags).map(|(word, flag)| comment(&format!("{word}: {}", flag.reason), 0)).collect()
 }
 
-/// `text` as a name that Kubernetes, compose and systemd all take: small letters,
-/// digits and dashes, at most 63.
+/// `text` as a name that Kubernetes, compose and systemd all accept: lower-case letters, digits and dashes, at
+/// most 63.
 pub fn name(text: &str) -> String {
     let letters = text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
     let name: String = letters.skip_while(|c| *c == '-').take(63).collect();

@@ -1,5 +1,5 @@
-//! Where the code was, in words: the longest wait that has a place, and the places
-//! that took most CPU time. Shared by the text and the page.
+//! Code locations in words: the longest wait with a known place, and the places that took the most CPU time. Shared
+//! by the text and the page.
 
 use super::{units, words};
 use rtscope_analyze::kernel::called;
@@ -7,21 +7,21 @@ use rtscope_analyze::results::{Code, Place, Results};
 use rtscope_model::{CausePiece, LaneId, SymbolId, Symbols};
 use std::collections::BTreeMap;
 
-/// Places told.
+/// Maximum places shown.
 const PLACES_MAX: usize = 5;
 /// Places with less than this share of the sampled time are left out.
 const SHARE_MIN: f64 = 0.005;
 
-/// "lane 1 was 14.8 ms in c_busy": the longest, of the longest pauses, of which that is
-/// known.
+/// The longest stay of a lane in one place, among the longest pauses: "lane 1 was 14.8 ms in c_busy". `None` if no
+/// place is known.
 pub fn longest_wait(results: &Results) -> Option<String> {
     let (drawing, noun) = (&results.drawing, results.runtime.info().lane.0);
     let stays = drawing.worst.iter().filter_map(|worst| longest_stay(&worst.blamed.causes, &drawing.symbols, noun));
     stays.max_by_key(|(ns, _)| *ns).map(|(_, words)| words)
 }
 
-/// Where a lane stayed longest in one pause, in however many pieces whose cause has to do with a place: how long, and
-/// in words.
+/// The place where a lane stayed longest in one pause, summed over all pieces whose cause depends on a place: how
+/// long, and in words.
 pub fn longest_stay<'p>(
     pieces: impl IntoIterator<Item = &'p CausePiece>,
     symbols: &Symbols,
@@ -38,19 +38,19 @@ pub fn longest_stay<'p>(
     Some((ns, format!("{lane} was {} in {}", units::duration(ns), called(symbols.get(code)))))
 }
 
-/// The places that took most CPU time, each with its share of all sampled time.
+/// The places that took the most CPU time, each with its share of all sampled time.
 pub fn places(code: &Code) -> Vec<(&Place, f64)> {
     let all = code.samples.saturating_mul(code.period_ns).max(1);
     let shares = code.top.iter().map(|place| (place, place.running_ns as f64 / all as f64));
     shares.filter(|(_, share)| *share >= SHARE_MIN).take(PLACES_MAX).collect()
 }
 
-/// How long one place was waited for.
+/// How long pauses waited for a thread that ran in `place`.
 pub fn waited(place: &Place) -> String {
     units::duration_or_dash((place.waited_ns > 0).then_some(place.waited_ns))
 }
 
-/// How much was sampled: "1 842 samples, one each 10.3 ms of CPU time".
+/// The amount of samples: "1 842 samples, one each 10.3 ms of CPU time".
 pub fn basis(code: &Code) -> String {
     let samples = units::counted(code.samples, "sample", "samples");
     format!("{samples}, one each {} of CPU time", units::duration(code.period_ns))

@@ -1,5 +1,5 @@
-//! Two runs beside each other, in words and as one JSON document. Owns the
-//! sentences that the text and the page share; the answer itself is `analyze`'s.
+//! The comparison of two runs, in words and as one JSON document. Owns the sentences that the text and the page
+//! share; `analyze` computes the answer.
 
 use super::{units, words};
 use crate::compare::{Asked, Came, Compared};
@@ -12,7 +12,7 @@ use rtscope_analyze::compare::{Comparison, OtherProcesses, SCHEMA, Verdict};
 use rtscope_analyze::results::Results;
 use serde_json::{Value, json};
 
-/// Findings that the headline names.
+/// Maximum findings named in the headline.
 const NAMED_MAX: usize = 2;
 
 fn run(results: &Results) -> Value {
@@ -43,8 +43,7 @@ pub fn json(compared: &Compared) -> serde_json::Result<String> {
     }))
 }
 
-/// What changed and by how much, in a sentence or two, behind what could not be
-/// compared at all.
+/// What changed and by how much, in a sentence or two, after what could not be compared at all.
 pub fn headline(compared: &Compared) -> String {
     let answer = answer(compared);
     let seen = [&compared.a.results, &compared.b.results].map(words::has_runtime);
@@ -81,7 +80,7 @@ fn answer(compared: &Compared) -> String {
     }
 }
 
-/// What others took, where that is far apart.
+/// What other processes took, if the runs differ much in that.
 fn others(others: OtherProcesses) -> Option<String> {
     let (a, b) = others.a_share.zip(others.b_share).filter(|_| others.differ)?;
     Some(format!(
@@ -101,10 +100,10 @@ fn different(compared: &Compared, by_others: bool) -> String {
     let span = compared.b.results.span_ns as f64;
     let largest = own().map(|finding| finding.share_change().abs() * span).fold(0.0, f64::max);
     match (differing.first(), own().next()) {
-        // A finding may cost more than pauses tell: a quota also stops a program between them.
+        // A finding may cost more than pauses show: a quota also stops a program between them.
         (Some(figure), _) if figure.cost_ns.map_or(0.0, f64::abs) * 4.0 >= largest => {
             let cost = figure.cost_ns.unwrap_or(0.0);
-            // What became worse is not explained by what went away.
+            // A finding that is gone does not explain what became worse.
             let fits = |finding: &&&FindingChange| finding.share_change() * cost > 0.0;
             let named = found.iter().filter(fits).take(NAMED_MAX).map(|finding| phrase(finding));
             let named = words::all_of(named, ", ").map_or(String::new(), |named| format!(": {named}"));
@@ -147,7 +146,7 @@ fn sentence_case(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + chars.as_str())
 }
 
-/// "B waits 2.10 s less for lanes to stop, 72 % of the run became 0.3 %".
+/// The main difference: "B waits 2.10 s less for lanes to stop, 72 % of the run became 0.3 %".
 fn sentence(first: &Figure, differing: &[&Figure]) -> String {
     let part = first.path.rsplit_once('.').map_or("", |(part, _)| part);
     let sum = differing.iter().find(|figure| figure.unit == Unit::NsPerSecond && same_part(&figure.path, part));
@@ -177,7 +176,7 @@ fn same_part(path: &str, part: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(other, _)| other == part) || (whole(path) && whole(&format!("{part}.")))
 }
 
-/// What a figure is called.
+/// The name of the figure with the key `path`.
 pub fn name(path: &str) -> String {
     let parts = [
         ("pauses.time_to_stop_ns.", "waiting for all to stop"),
@@ -205,7 +204,7 @@ pub fn name(path: &str) -> String {
     }
 }
 
-/// A figure or the size of a change; `of_run` says what a sum, in nanoseconds of each second, is.
+/// Formats a figure or a change; `of_run` formats sums, which are nanoseconds per second.
 fn amount(figure: &Figure, amount: f64, of_run: impl Fn(f64) -> String) -> String {
     match figure.unit {
         Unit::NsPerSecond => of_run(amount),
@@ -215,12 +214,12 @@ fn amount(figure: &Figure, amount: f64, of_run: impl Fn(f64) -> String) -> Strin
     }
 }
 
-/// A figure of one run: sums as a share of it.
+/// Formats a figure of one run; sums as a share of the run.
 pub fn value(figure: &Figure, value: Option<f64>) -> String {
     value.map_or_else(|| "-".into(), |value| amount(figure, value, |ns| units::percent(ns / 1e9)))
 }
 
-/// A change: sums as what they cost in a run of `span_ns`.
+/// Formats a change; sums as what they cost in a run of `span_ns`.
 pub fn change(figure: &Figure, change: Option<f64>, span_ns: u64) -> String {
     let Some(change) = change else { return "-".into() };
     let text = amount(figure, change.abs(), |ns| units::duration((ns * span_ns as f64 / 1e9) as u64));
@@ -231,7 +230,7 @@ pub fn change(figure: &Figure, change: Option<f64>, span_ns: u64) -> String {
     }
 }
 
-/// "-2.4 s to -1.9 s".
+/// The interval of a change: "-2.4 s to -1.9 s".
 pub fn interval(figure: &Figure, span_ns: u64) -> String {
     match (figure.low, figure.high) {
         (None, _) | (_, None) => "-".into(),
@@ -239,13 +238,13 @@ pub fn interval(figure: &Figure, span_ns: u64) -> String {
     }
 }
 
-/// Cells of a figure: its name, both values, its change and the interval of that.
+/// Table cells of a figure: name, both values, change and the interval of the change.
 pub fn cells(figure: &Figure, span_ns: u64) -> [String; 5] {
     let [a, b] = [figure.a, figure.b].map(|of| value(figure, of));
     [name(&figure.path), a, b, change(figure, figure.change, span_ns), interval(figure, span_ns)]
 }
 
-/// What was decided of a figure.
+/// The judgement of a figure.
 pub fn decided(figure: &Figure) -> &'static str {
     match (figure.real, figure.matters, figure.by_others) {
         (None, ..) => "not judged",
@@ -256,14 +255,14 @@ pub fn decided(figure: &Figure) -> &'static str {
     }
 }
 
-/// Whether a figure gets a row: those that differ, and those that are asked for first.
+/// Whether a figure gets a row: the main figures always, the others only if they differ.
 pub fn shown(figure: &Figure) -> bool {
     let rare = figure.path.ends_with(".mean") && figure.path.starts_with("pauses.") || figure.path.ends_with(".p90");
     let known = figure.a.is_some() && figure.b.is_some();
     known && (!rare || figure.differs() && figure.unit != Unit::Ns)
 }
 
-/// A finding and what became of it, in a sentence.
+/// A finding and its change, in a sentence.
 pub fn finding(finding: &FindingChange) -> String {
     let cost =
         |seen: &Seen| format!("{} ({})", words::costs(seen.cost_ns, seen.cost_bytes).0, units::percent(seen.share));
@@ -286,7 +285,7 @@ pub fn setting(difference: &Difference) -> String {
     format!("{}: {} in A, {} in B", difference.what, difference.a, difference.b)
 }
 
-/// A condition and what became of it.
+/// A condition and its outcome.
 pub fn condition(asked: &Asked) -> String {
     let outcome = match asked.outcome {
         Came::Holds => "holds",
@@ -314,7 +313,7 @@ pub fn condition(asked: &Asked) -> String {
     format!("{}: {outcome}{values}{note}", asked.condition)
 }
 
-/// What two runs can show and what not.
+/// What two runs can and cannot show.
 pub fn limits(comparison: &Comparison) -> Vec<String> {
     let judged = comparison.figures.iter().filter(|figure| figure.real.is_some()).count();
     if judged == 0 {
@@ -325,7 +324,7 @@ pub fn limits(comparison: &Comparison) -> Vec<String> {
          that chance would do it in one of twenty comparisons of {judged} figures. What changes from one start to the next \
          and not within a run can still look like one; record again to be sure"
     )];
-    // Where a run varies more than it is long, no change of the sum can show at all.
+    // If a run varies by more than its length, no change of the sum can show at all.
     let smallest = |path: &str| comparison.figure(path).and_then(|figure| figure.smallest);
     let shown = [
         smallest("pauses.total_ns")

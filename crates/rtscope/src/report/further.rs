@@ -1,17 +1,16 @@
-//! The words of the figures that stand below the first screen: sparks, phases of
-//! a concurrent collector, allocation areas, what the program said of itself. Shared by
-//! the text and the page.
+//! Wording of the figures below the first screen: sparks, phases of a concurrent collector, allocation areas, user
+//! events. Shared by the text and the page.
 
 use super::units;
 use super::words::{all_of, cut};
 use rtscope_analyze::results::{Concurrent, Distribution, Nursery, Promotion, Results, SparkCounts, UserEvents};
 
-/// Sparks that the program offered; `None` where it offered none.
+/// Sparks that the program offered; `None` if it offered none.
 pub fn offered(sparks: &SparkCounts) -> Option<u64> {
     Some(sparks.offered()).filter(|all| *all > 0)
 }
 
-/// What became of sparks: each fate, what it means, and how many met it.
+/// The fates of sparks: name, meaning and number.
 pub fn fates(sparks: &SparkCounts) -> [(&'static str, &'static str, u64); 6] {
     [
         ("converted", "ran in parallel", sparks.converted),
@@ -23,15 +22,14 @@ pub fn fates(sparks: &SparkCounts) -> [(&'static str, &'static str, u64); 6] {
     ]
 }
 
-/// Sparks of all lanes together whose end the runtime did not count. GHC
-/// forgets those of a pool that is full when it collects. Of one lane this says nothing:
-/// a spark ends where it runs.
+/// Sparks of all lanes whose end the runtime did not count: GHC forgets those of a pool that is full at a collection.
+/// Means nothing for a single lane, because a spark ends where it runs.
 pub fn uncounted(all: &SparkCounts) -> u64 {
     let ends = [all.converted, all.collected, all.fizzled, all.remaining];
     all.created.saturating_sub(ends.into_iter().fold(0, u64::saturating_add))
 }
 
-/// "1,300 offered, 900 ran in parallel (69 %); 200 fizzled, …".
+/// Sparks in one line: "1,300 offered, 900 ran in parallel (69 %); 200 fizzled, …".
 pub fn sparks(results: &Results) -> Option<String> {
     let sparks = &results.sparks.as_ref()?.all;
     let all = offered(sparks)?;
@@ -45,7 +43,7 @@ pub fn sparks(results: &Results) -> Option<String> {
     Some(format!("{} offered, {} ran in parallel ({share}){others}", units::count(all), units::count(ran)))
 }
 
-/// The phases of a concurrent collector by their names.
+/// The phases of a concurrent collector, each with its name in singular and plural.
 pub fn phases(concurrent: &Concurrent) -> [(&'static str, &'static str, Distribution); 3] {
     [
         ("mark", "marks", concurrent.mark_ns),
@@ -54,7 +52,7 @@ pub fn phases(concurrent: &Concurrent) -> [(&'static str, &'static str, Distribu
     ]
 }
 
-/// "12 marks in 340 ms (longest 45.0 ms); …".
+/// The concurrent collector in one line: "12 marks in 340 ms (longest 45.0 ms); …".
 pub fn concurrent(results: &Results) -> Option<String> {
     let concurrent = results.concurrent.as_ref()?;
     let phase = |(one, many, d): (&str, &str, Distribution)| {
@@ -75,7 +73,7 @@ pub fn in_pauses(concurrent: &Concurrent) -> String {
     }
 }
 
-/// What the areas are, and what was used of them.
+/// The size of the allocation areas, and how much of them was used.
 pub fn nursery(nursery: &Nursery, lane: &str) -> String {
     let mut text = format!("{} for each {lane}", units::bytes(nursery.bytes));
     if let Some(used) = nursery.used {
@@ -89,7 +87,7 @@ pub fn nursery(nursery: &Nursery, lane: &str) -> String {
     text
 }
 
-/// "3.1 % of 1.2 GiB of young data were promoted".
+/// The share of promoted data: "3.1 % of 1.2 GiB of young data were promoted".
 pub fn promotion(promotion: &Promotion) -> String {
     let share = units::percent(promotion.share);
     match promotion.young_bytes {
@@ -98,13 +96,13 @@ pub fn promotion(promotion: &Promotion) -> String {
     }
 }
 
-/// Names of spans, longest in all first; also those of which no span was seen whole.
+/// User spans by name, including names of which no span was seen completely.
 pub fn user_spans(results: &Results) -> impl Iterator<Item = &UserEvents> {
     results.user.iter().filter(|one| one.spans_ns.count > 0 || one.cut > 0)
 }
 
-/// "`restart` 40 times; `depth` 400 values from -2 to 397, the last 12; …", `most` of them;
-/// `None` where the program posted spans only or nothing.
+/// Marks and values, at most `most` of them: "`restart` 40 times; `depth` 400 values from -2 to 397, the last 12; …".
+/// `None` if the program posted only spans or nothing.
 pub fn user_events(results: &Results, most: usize) -> Option<String> {
     let words = |one: &UserEvents| {
         let times = (one.marks > 0).then(|| units::counted(one.marks, "time", "times"));

@@ -1,5 +1,5 @@
-//! `report --json`: the results, key by key. The keys are those of
-//! `docs/report-json.md` and keep their meaning; what cannot be known is null.
+//! `report --json`: the results, key by key. The keys are documented in `docs/report-json.md` and keep their meaning;
+//! what cannot be known is null.
 
 use super::words::has_runtime;
 use rtscope_analyze::results::Results;
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 /// Keys that only a runtime's log can fill.
 const FROM_THE_LOG: [&str; 3] = ["/pauses", "/mmu", "/productivity/runtime_view"];
 
-/// The results as one JSON document. A figure that is no number (0/0) is null.
+/// The results as one JSON document. A figure that is not a number (0/0) is null.
 pub fn document(results: &Results) -> Value {
     let mut document = serde_json::to_value(results).unwrap_or_default();
     if !has_runtime(results) {
@@ -20,13 +20,13 @@ pub fn document(results: &Results) -> Value {
     document
 }
 
-/// Writes that document on one line.
+/// Writes the document of [`document`] on one line.
 pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer(&mut *out, &document(results))?;
     out.write_all(b"\n")
 }
 
-/// Leaves the shape and takes the figures.
+/// Keeps the shape but sets all figures to null and empties lists.
 fn forget(value: &mut Value) {
     match value {
         Value::Object(keys) => keys.values_mut().for_each(forget),

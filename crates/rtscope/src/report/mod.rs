@@ -1,5 +1,5 @@
-//! `rtscope report`: results shown as text, JSON, JSON lines and a page. Owns what is said and in which order. Refuses
-//! to compute figures, to read captures and to print.
+//! `rtscope report`: results shown as text, JSON, JSON lines and a page. Owns the content and its order. Refuses to
+//! compute figures, to read captures and to print.
 
 pub mod code;
 pub mod compare;
@@ -16,7 +16,7 @@ pub mod text;
 pub mod waits;
 pub mod words;
 
-/// Evidence and remedies that a page shows of one finding.
+/// Maximum evidence and remedies that a page shows of one finding.
 pub(crate) const EVIDENCE_MAX: usize = 8;
 pub(crate) const REMEDIES_MAX: usize = 4;
 

@@ -1,5 +1,5 @@
-//! The verdict on a recording without a finding: what "nothing found" stands on. What takes much of the time and no rule
-//! explains is a finding itself.
+//! The verdict on a recording without a finding: what "nothing found" is based on. Whatever takes much of the time
+//! and no rule explains is a finding itself.
 
 use super::words::has_runtime;
 use crate::style::{clean, sentence};
@@ -8,14 +8,14 @@ use rtscope_analyze::results::{Outcome, Results};
 use rtscope_model::units::{self, percent_of};
 use std::fmt::Write as _;
 
-/// The verdict on a recording without a finding: whether every rule looked and nothing was lost, in a few words,
-/// and what it stands on.
+/// The verdict on a recording without a finding: whether every rule looked and nothing was lost, the verdict in a few
+/// words, and what it is based on.
 pub fn without_findings(results: &Results) -> (bool, &'static str, String) {
     let (clear, verdict, text) = without_findings_in_short(results);
     (clear, verdict, if has_runtime(results) { format!("{text}{}", checked(results)) } else { text })
 }
 
-/// The same without the rules that were checked.
+/// Like [`without_findings`], but without the rules that were checked.
 pub fn without_findings_in_short(results: &Results) -> (bool, &'static str, String) {
     if !has_runtime(results) {
         let notes = results.program.iter().flat_map(|program| &program.notes);

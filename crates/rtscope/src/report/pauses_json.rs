@@ -6,14 +6,14 @@ use rtscope_model::{Cause, CausePiece, Confidence, LaneId, NameId, Names, Pause,
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Writes the line of a pause to `out`, which should have a buffer; `names` resolves who took CPUs, `symbols` where
-/// the code was.
+/// Writes the line of a pause to `out`, which should be buffered; `names` resolves which process took a CPU,
+/// `symbols` where the code was.
 pub fn write(out: &mut impl Write, blamed: &BlamedPause, names: &Names, symbols: &Symbols) -> io::Result<()> {
     serde_json::to_writer(&mut *out, &PauseLine::new(blamed, names, symbols))?;
     out.write_all(b"\n")
 }
 
-/// A pause as its line holds it; also the form in which a page embeds it.
+/// A pause as its line holds it; a page embeds the same form.
 #[derive(Serialize)]
 pub(super) struct PauseLine<'p> {
     #[serde(flatten)]

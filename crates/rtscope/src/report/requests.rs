@@ -1,11 +1,11 @@
-//! What the slowest requests of a load waited for, in words. Owns the words; the figures
-//! are the join's.
+//! What the slowest requests of a load waited for, in words. Owns the wording; the figures come from the join.
 
 use super::units::{count, counted, duration, percent};
 use super::words::all_of;
 use rtscope_analyze::results::requests::{Joined, Part, What};
 
-/// "1,200 requests of `url`: half took at most 316 us, 99 in 100 37.1 ms, the slowest 47.6 ms."
+/// The latency of all requests: "1,200 requests of `url`: half took at most 316 us, 99 in 100 37.1 ms, the slowest
+/// 47.6 ms."
 pub fn figures(joined: &Joined, url: &str) -> String {
     format!(
         "{} of {url}: half took at most {}, 99 in 100 {}, the slowest {}.",
@@ -16,7 +16,7 @@ pub fn figures(joined: &Joined, url: &str) -> String {
     )
 }
 
-/// "Of the 1 % slowest (12, 37.1 ms or more), 71 % waited for a pause, …".
+/// What the slowest waited for: "Of the 1 % slowest (12, 37.1 ms or more), 71 % waited for a pause, …".
 pub fn slowest(joined: &Joined) -> String {
     let slow = &joined.slow;
     let shares = told(joined).filter_map(|part| Some(format!("{} {}", percent(part.share?), ways(part.what)[1])));
@@ -28,14 +28,14 @@ pub fn slowest(joined: &Joined) -> String {
     format!("{head}, {shares}.{blind}")
 }
 
-/// "Together they took 95.3 s more than the median: 62 % of that in pauses, …".
+/// Where their time went: "Together they took 95.3 s more than the median: 62 % of that in pauses, …".
 pub fn explained(joined: &Joined) -> Option<String> {
     let share = |part: &Part| Some(format!("{} {}", percent(part.above_share?), ways(part.what)[2]));
     let shares = all_of(told(joined).filter_map(share), ", ")?;
     Some(format!("Together they took {} more than the median: {shares}.", duration(joined.slow.above_ns)))
 }
 
-/// What of a load the figures leave out.
+/// The requests of a load that the figures leave out.
 pub fn left_out(joined: &Joined) -> Option<String> {
     let parts = [
         (joined.outside, "not whole inside the recording"),
@@ -47,7 +47,7 @@ pub fn left_out(joined: &Joined) -> Option<String> {
     Some(format!("Not counted: {}.", all_of(parts, ", ")?))
 }
 
-/// What a request waited for: as a heading, what it did, and where its time lies.
+/// What requests waited for: as a heading, as what they did, and as where their time went.
 fn ways(what: What) -> [&'static str; 3] {
     match what {
         What::Pause => ["pause", "waited for a pause", "in pauses"],
@@ -63,12 +63,12 @@ pub fn what(what: What) -> &'static str {
     ways(what)[0]
 }
 
-/// The kernel's side of it is missing.
+/// Whether the kernel's data is missing.
 fn is_blind(joined: &Joined) -> bool {
     joined.slow.parts.iter().any(|part| part.what == What::RunQueue && part.share.is_none())
 }
 
-/// Always pauses and what is left; what a CPU was wanted for only where it was.
+/// The parts to report: always pauses and the rest, waits for a CPU only if there were any.
 fn told(joined: &Joined) -> impl Iterator<Item = &Part> {
     let kernel = |what| matches!(what, What::Throttled | What::RunQueue);
     joined.slow.parts.iter().filter(move |part| !kernel(part.what) || part.above_ns.is_some_and(|ns| ns > 0))

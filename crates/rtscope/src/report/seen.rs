@@ -1,36 +1,35 @@
-//! How much of a recording was seen: whether a runtime's own events were, where the wall clock went, and whether
-//! what was lost changes the answer. Refuses to put any of it into sentences.
+//! How much of a recording was seen: whether it has a runtime's own events, where the wall clock went, and whether
+//! losses change the answer. Refuses to put any of it into sentences.
 
 use rtscope_analyze::results::{Pauses, Results};
 use rtscope_model::{Cause, LossKind};
 use serde::Serialize;
 
-/// Whether it is told how much of the log `source` was never written.
+/// Whether a loss says how much of the log `source` was never written.
 pub fn is_unwritten(results: &Results, source: &str) -> bool {
     results.losses.iter().any(|loss| loss.kind == LossKind::Unwritten && loss.source == source)
 }
 
 rtscope_model::listed! {
-    /// What a part of the wall clock was spent on; the page's style sheet colours it by its name.
+    /// A part of the wall clock; the page's style sheet has its name as a class.
     #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Part: words {
         /// Outside pauses.
         Program = "outside pauses",
-        /// Request to last lane stopped.
+        /// From the request until the last lane has stopped.
         Stop = "waiting for all to stop",
-        /// All stopped to work done.
+        /// From then until the work is done.
         Collect = "collecting",
-        /// Work done to last lane back.
+        /// From then until the last lane has resumed.
         Release = "restarting",
-        /// In pauses whose inside was not seen whole.
+        /// In pauses that were not seen completely.
         Unsplit = "in pauses not seen whole",
     }
 }
 
-/// Where the wall clock went, in nanoseconds, every part that is not empty.
-/// Parts sum to the span, but for time in pauses not seen whole of less than a
-/// thousandth of it. Empty where no pause could be seen at all.
+/// Where the wall clock went, in nanoseconds, without empty parts. Parts sum up to the span, except for time in
+/// pauses not seen completely if it is less than a thousandth of the span. Empty if pauses could not be seen at all.
 pub fn wall_clock(results: &Results) -> Vec<(Part, u64)> {
     if !has_runtime(results) {
         return Vec::new();
@@ -59,14 +58,13 @@ pub fn has_runtime(results: &Results) -> bool {
     results.runtime.family.is_some()
 }
 
-/// Losses below this share of what they touch do not change an answer.
+/// Losses below this share of what they affect do not change an answer.
 const SHARE_THAT_MATTERS: f64 = 0.01;
 
-/// The same for causes, which name the largest of several.
+/// Waits without a known cause below this share do not change the largest of several causes.
 const CAUSE_SHARE_THAT_MATTERS: f64 = 0.05;
 
-/// Exit code of `report` and its kin: 0 done, 3 done but with losses that
-/// change the answer.
+/// Exit code of `report` and related commands: 0 done, 3 done but with losses that change the answer.
 pub fn exit_code(results: &Results) -> u8 {
     let lost = too_many_partial(results)
         || results.losses.iter().any(|loss| match loss.kind {
@@ -77,7 +75,7 @@ pub fn exit_code(results: &Results) -> u8 {
             LossKind::Unwritten => matters(loss.count, results.span_ns),
             LossKind::Unfinished => matters(loss.count, results.pauses.count),
             LossKind::UnknownRecord | LossKind::OutOfOrder | LossKind::RingWords => loss.count > 0,
-            // A program that was killed leaves no end mark; what that cost is known.
+            // A program that was killed leaves no end mark; what was lost with it is known.
             LossKind::Truncated => loss.count > 0 || !is_unwritten(results, &loss.source),
             LossKind::Damaged | LossKind::MixedProcesses | LossKind::DiskFull | LossKind::Paused => true,
         });
@@ -89,7 +87,7 @@ fn matters(part: u64, whole: u64) -> bool {
     part as f64 > whole as f64 * SHARE_THAT_MATTERS
 }
 
-/// One pause of a thousand that was not seen whole changes no figure.
+/// Whether pauses not seen completely change figures: one of a thousand does not.
 fn too_many_partial(results: &Results) -> bool {
     let pauses = &results.pauses;
     let unsplit = wall_clock(results).into_iter().find(|(part, _)| *part == Part::Unsplit);
@@ -97,8 +95,8 @@ fn too_many_partial(results: &Results) -> bool {
         && (matters(pauses.partial, pauses.count) || unsplit.is_some_and(|(_, ns)| matters(ns, results.span_ns)))
 }
 
-/// Kernel records that are missing void causes and nothing else: what counts is
-/// how much of the waiting they leave without one, and whether that is felt.
+/// Missing kernel records affect causes and nothing else: what counts is how much of the waiting they leave without a
+/// cause, and whether that is noticeable.
 fn causes_unknown(results: &Results) -> bool {
     let unknown = results.causes.iter().filter(|sum| sum.cause == Cause::Unknown);
     let (share, ns) = unknown.fold((0.0, 0), |(share, ns), sum| (share + sum.share, ns + sum.sum_ns));

@@ -1,5 +1,5 @@
-//! Transactions (STM) in words: shared by the report, the page and `rtscope stm`. Owns the words;
-//! the figures are the fold's.
+//! Transactions (STM) in words: shared by the report, the page and `rtscope stm`. Owns the wording; the figures come
+//! from the fold.
 
 use super::tables::Table;
 use super::units::{count, counted, duration, percent, rate};
@@ -8,16 +8,16 @@ use rtscope_analyze::recording::stm::StmRates;
 use rtscope_analyze::results::stm::{LaneTransactions, NamedTransactions, Transactions};
 use rtscope_model::{STM_SHARED_LANE, StmCounts};
 
-/// What to do to see commits and conflicts.
+/// How to make commits and conflicts visible.
 pub const LINK: &str =
     "add the package rtscope-stm to `build-depends` of the executable in the cabal file: no code changes";
 
-/// Whether there is anything to tell of them.
+/// Whether any attempts were counted.
 pub fn any(found: &Transactions) -> bool {
     found.counts.is_some_and(|counts| counts.attempts > 0) || found.runtime_attempts.is_some_and(|some| some > 0)
 }
 
-/// "4,812,000 attempts (401,000 a second), 3,020,000 took effect (252,000 a second)."
+/// The main figures: "4,812,000 attempts (401,000 a second), 3,020,000 took effect (252,000 a second)."
 pub fn figures(found: &Transactions) -> String {
     let per_second = |rated: Option<f64>| rated.map_or(String::new(), |rated| format!(" ({} a second)", rate(rated)));
     match (found.counts, found.runtime_attempts) {
@@ -37,19 +37,19 @@ pub fn figures(found: &Transactions) -> String {
     }
 }
 
-/// All else that is told of them below their figures.
+/// The sentences below the main figures.
 pub fn told(found: &Transactions) -> [Option<String>; 4] {
     [lost(found), others(found), scheduler(found), missing(found)]
 }
 
-/// "401,000 attempts a second, 252,000 take effect, 37 % are run again".
+/// The rates: "401,000 attempts a second, 252,000 take effect, 37 % are run again".
 pub fn rates(found: &StmRates) -> String {
     let lost = found.lost_share.map_or("-".to_owned(), percent);
     let done = found.commits_per_second.map(|done| format!(", {} take effect, {lost} are run again", rate(done)));
     format!("{} attempts a second{}", rate(found.attempts_per_second), done.unwrap_or_default())
 }
 
-/// What was thrown away; `None` where that was not counted.
+/// The attempts that were thrown away; `None` if these were not counted.
 pub fn lost(found: &Transactions) -> Option<String> {
     let counts = found.counts?;
     if counts.lost() == 0 {
@@ -70,7 +70,7 @@ pub fn lost(found: &Transactions) -> Option<String> {
     ))
 }
 
-/// What else became of attempts; `None` where nothing did.
+/// Other outcomes of attempts; `None` if there were none.
 pub fn others(found: &Transactions) -> Option<String> {
     let StmCounts { waits, wakes, idle_wakes, exceptions, nested_conflicts, .. } = found.counts?;
     let vain = if idle_wakes > 0 { format!(", {} in vain", count(idle_wakes)) } else { String::new() };
@@ -84,7 +84,7 @@ pub fn others(found: &Transactions) -> Option<String> {
     Some(all_of(told.into_iter().filter(|(some, _)| *some > 0).map(|(_, words)| words), "; ")? + ".")
 }
 
-/// What the package's scheduler did; `None` where it only counts, or is not there.
+/// What the package's scheduler did; `None` if it only counts, or is not there.
 pub fn scheduler(found: &Transactions) -> Option<String> {
     let mode = found.scheduler.filter(|mode| *mode != "counting")?;
     let counts = found.counts?;
@@ -103,7 +103,7 @@ pub fn scheduler(found: &Transactions) -> Option<String> {
     Some(format!("The scheduler {}.", told.join(", ")))
 }
 
-/// Why more is not known, and what to do; `None` where it is.
+/// Why outcomes are not known, and what to do; `None` if they are.
 pub fn missing(found: &Transactions) -> Option<String> {
     if found.outcomes {
         return None;
@@ -145,7 +145,7 @@ pub fn lanes(found: &Transactions) -> Table {
     Table::new(["", "capability"].map(heads), found.lanes.iter().map(row))
 }
 
-/// A row for each name, called by `name`.
+/// A row for each name; `name` formats it.
 pub fn names(found: &Transactions, name: impl Fn(&str) -> String) -> Table {
     let row = |named: &NamedTransactions| {
         let counts = &named.counts;

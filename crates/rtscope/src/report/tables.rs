@@ -1,5 +1,4 @@
-//! Tables that the text and the page share: which columns there are, what they are called in each, and their
-//! cells. Refuses to lay them out.
+//! Tables that the text and the page share: columns, their heads in each, and cells. Refuses to lay them out.
 
 use super::words::{self, Part, wall_clock};
 use super::{further, units};
@@ -7,10 +6,10 @@ use crate::draw::screen::Screen;
 use rtscope_analyze::results::requests::{Joined, Worst};
 use rtscope_analyze::results::{Distribution, Lane, Results, UserEvents};
 
-/// The head of a column that does not stand there.
+/// The head of a column that is left out.
 const NOT: &str = "-";
 
-/// Heads, in the text and on the page, and rows; the first column names the rows.
+/// Column heads of the text and of the page, and rows; the first column names the rows.
 pub struct Table {
     heads: [Vec<&'static str>; 2],
     rows: Vec<Vec<String>>,
@@ -24,7 +23,8 @@ impl Table {
         Table { heads: heads.map(Vec::from), rows: rows.into_iter().map(Vec::from).collect() }
     }
 
-    /// Into the text where it has rows, `most` of them; a last row counts those left out, as so many more `what`.
+    /// Writes at most `most` rows into the text; a last row counts the others, as so many more `what`. Writes nothing
+    /// without rows.
     pub(crate) fn write(self, screen: &mut Screen, label: &str, (most, what): (usize, &str)) {
         let [heads, _] = self.heads;
         let (heads, mut rows) = side(heads, self.rows);
@@ -36,7 +36,7 @@ impl Table {
         }
     }
 
-    /// As the page has it.
+    /// Heads and rows for the page.
     pub fn page(self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let [_, heads] = self.heads;
         side(heads, self.rows)
@@ -50,7 +50,7 @@ fn side(heads: Vec<&'static str>, rows: Vec<Vec<String>>) -> (Vec<&'static str>,
     (heads.into_iter().filter(|head| *head != NOT).collect(), rows)
 }
 
-/// A row for each part of the wall clock, called by `name`, and one for pauses as a `whole`.
+/// A row for each part of the wall clock, named by `name`, and one for whole pauses, named `whole`.
 pub fn pauses(results: &Results, whole: &str, name: impl Fn(Part) -> String) -> Table {
     let pauses = &results.pauses;
     let of_run = |sum: u64| units::percent_of(sum, results.span_ns);
@@ -80,7 +80,7 @@ pub fn pauses(results: &Results, whole: &str, name: impl Fn(Part) -> String) -> 
     Table::new(heads, rows)
 }
 
-/// A row for each of these lanes; the first `shown` of them decide which columns there are.
+/// A row for each of these lanes; the first `shown` of them determine the columns.
 pub fn lanes(results: &Results, lanes: &[&Lane], shown: usize, name: impl Fn(&str) -> String) -> Table {
     let row = |lane: &&Lane| {
         let held = results.held_up.iter().find(|held| held.lane == lane.id);
@@ -106,7 +106,7 @@ pub fn lanes(results: &Results, lanes: &[&Lane], shown: usize, name: impl Fn(&st
     Table::new([text, page], lanes.iter().map(row))
 }
 
-/// What each of these lanes allocates, and how much of its area it used.
+/// What each of these lanes allocates, and how much of its allocation area it used.
 pub fn allocation<'l>(
     noun: &'static str,
     lanes: impl IntoIterator<Item = &'l Lane>,
@@ -127,7 +127,7 @@ pub fn allocation<'l>(
     Table::new([text, page], lanes.into_iter().map(row))
 }
 
-/// Spans of the program by name.
+/// User spans by name.
 pub fn user_spans(results: &Results, name: impl Fn(&str) -> String) -> Table {
     let row = |one: &UserEvents| {
         let (spans, ns) = (&one.spans_ns, units::duration_or_dash);
@@ -149,7 +149,7 @@ pub fn user_spans(results: &Results, name: impl Fn(&str) -> String) -> Table {
     Table::new([text, page], further::user_spans(results).map(row))
 }
 
-/// The slowest requests, called by when they were due.
+/// The slowest requests, named by when they were due.
 pub fn slowest(results: &Results, joined: &Joined, shown: usize, name: impl Fn(String) -> String) -> Table {
     let ns = units::duration_or_dash;
     let row = |worst: &Worst| {

@@ -1,21 +1,22 @@
-//! What threads wait for, in words, shared by whatever shows it. Owns the words; the figures are the fold's.
+//! What threads wait for, in words, shared by all outputs. Owns the wording; the figures come from the fold.
 
 use super::units::counted;
 use rtscope_analyze::results::waits::{HolderDoes, Wait, Waits};
 use rtscope_model::{Doing, RuntimeInfo, WaitKind};
 
-/// Waits that are told.
+/// Maximum waits listed.
 const TOLD: usize = 6;
-/// Less than so much of the waiting threads is not told.
+/// Waits of a smaller share of the waiting threads are left out.
 const SHARE_MIN: f64 = 0.01;
 
-/// One sentence for each wait, those of most threads first; empty where nothing was looked at.
+/// One sentence for each wait, most threads first; empty if nothing was looked at.
 pub fn sentences(found: &Waits, runtime: &RuntimeInfo) -> Vec<String> {
     let shown = found.by.iter().filter(|wait| wait.share >= SHARE_MIN);
     shown.take(TOLD).map(|wait| sentence(wait, runtime)).collect()
 }
 
-/// "18 threads wait for one MVar in `Desk.withDesk`; its holder (thread 6) is in a foreign call (`usleep`) in `Desk.call`"
+/// One wait: "18 threads wait for one MVar in `Desk.withDesk`; its holder (thread 6) is in a foreign call (`usleep`)
+/// in `Desk.call`".
 fn sentence(wait: &Wait, runtime: &RuntimeInfo) -> String {
     let threads = wait.threads_mean.round().max(1.0);
     let does = match wait.kind {
@@ -33,7 +34,7 @@ fn sentence(wait: &Wait, runtime: &RuntimeInfo) -> String {
     text
 }
 
-/// What a thread that waits does, or what several do.
+/// What one waiting thread does, or several do.
 fn waits(kind: WaitKind, several: bool, objects: Option<f64>, runtime: &RuntimeInfo) -> String {
     let s = if several { "" } else { "s" };
     match kind {
@@ -90,7 +91,7 @@ fn holds(kind: WaitKind, holder: &HolderDoes, runtime: &RuntimeInfo) -> String {
     format!("{who} {does}{}", at(holder.place.as_deref(), holder.callee.as_deref()))
 }
 
-/// What was looked at: "mean of 12 looks".
+/// The basis of the figures: "mean of 12 looks".
 pub fn basis(found: &Waits) -> String {
     let looks = counted(found.looks, "look", "looks");
     let missed = format!("; {} more came to nothing, because a collection came between", found.missed);

@@ -1,5 +1,4 @@
-//! The words for causes, states, losses and runtimes, shared by the text and
-//! the page so that both say the same.
+//! Wording of causes, states, losses and runtimes, shared by the text and the page so that both say the same.
 
 pub use super::seen::{Part, has_runtime, is_unwritten, wall_clock};
 use indexmap::IndexMap;
@@ -11,7 +10,7 @@ use rtscope_model::pause::PauseKind;
 use rtscope_model::{Cause, Loss, LossKind, Time, units};
 use std::fmt::Write as _;
 
-/// Why something was waited for, as a phrase; `who` took the CPU.
+/// A cause of waiting as a phrase; `who` took the CPU.
 pub fn cause(cause: Cause, who: Option<&str>) -> String {
     let phrase = match cause {
         Cause::HostSteal => "the host or an interrupt took the CPU",
@@ -39,7 +38,7 @@ pub fn cause(cause: Cause, who: Option<&str>) -> String {
     }
 }
 
-/// A state of a kernel thread.
+/// A kernel thread's state in words.
 pub fn state(state: ThreadState) -> &'static str {
     match state {
         ThreadState::Running => "on a CPU",
@@ -50,7 +49,7 @@ pub fn state(state: ThreadState) -> &'static str {
     }
 }
 
-/// A pause's kind.
+/// A pause's kind in words.
 pub fn pause_kind(kind: PauseKind) -> &'static str {
     match kind {
         PauseKind::Minor => "minor collection",
@@ -62,7 +61,7 @@ pub fn pause_kind(kind: PauseKind) -> &'static str {
     }
 }
 
-/// Whether where the code was belongs to a cause.
+/// Whether the code location is part of a cause.
 pub fn tells_code(cause: Cause) -> bool {
     matches!(
         cause,
@@ -70,22 +69,22 @@ pub fn tells_code(cause: Cause) -> bool {
     )
 }
 
-/// One cause with everybody who was behind it.
+/// One cause, with all the threads and places it involves.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CauseGroup<'r> {
-    /// Why.
+    /// The common cause.
     pub cause: Cause,
-    /// Who took the CPU, most costly first.
+    /// Names of threads that took the CPU, most costly first.
     pub who: Vec<&'r str>,
-    /// Where the code was, most costly first.
+    /// Code locations, most costly first.
     pub code: Vec<&'r str>,
-    /// Nanoseconds.
+    /// Time waited, in nanoseconds.
     pub sum_ns: u64,
-    /// Of everything that was waited for, 0 to 1.
+    /// Share of all waiting time, 0 to 1.
     pub share: f64,
 }
 
-/// Names told in one group.
+/// Maximum names listed in one group.
 const NAMES_SHOWN: usize = 2;
 
 impl CauseGroup<'_> {
@@ -100,7 +99,7 @@ impl CauseGroup<'_> {
             }
         };
         let phrase = cause(self.cause, who.as_deref());
-        // Whose code it was is the cause; where it slept is not.
+        // The code that ran is part of the cause; where a thread slept is not.
         match self.code.first().filter(|_| tells_code(self.cause)) {
             Some(code) => format!("{phrase}: {code}"),
             None => phrase,
@@ -108,13 +107,12 @@ impl CauseGroup<'_> {
     }
 }
 
-/// The causes of waiting, one line for each cause however many were behind it,
-/// most costly first. A busy machine has dozens of processes that each took a
-/// little; told one by one they hide what they have in common.
+/// The causes of waiting, one group for each cause whatever the number of threads involved, most costly first. A busy
+/// machine has dozens of processes that each took a little; listed one by one they hide what they have in common.
 pub fn cause_groups(causes: &[CauseSum]) -> Vec<CauseGroup<'_>> {
     let mut groups: Vec<CauseGroup<'_>> = Vec::new();
     for sum in causes.iter().filter(|sum| sum.sum_ns > 0) {
-        // Woken on a CPU that nobody had is not the same as behind somebody.
+        // Woken on an idle CPU is not the same as woken while another thread has the CPU.
         let same = |group: &&mut CauseGroup<'_>| {
             group.cause == sum.cause && (sum.cause != Cause::WakeLatency || group.who.is_empty() == sum.who.is_none())
         };
@@ -143,7 +141,7 @@ pub fn held_up(held: &HeldUpSum) -> String {
     format!("{} x, {}", units::count(held.count), units::duration(held.sum_ns))
 }
 
-/// A loss: how much of what, from which stream, and the note of whoever saw it.
+/// A loss in words: how much of what, from which stream, with its note.
 pub fn loss(loss: &Loss) -> String {
     let n = loss.count;
     let what = match loss.kind {
@@ -174,7 +172,7 @@ pub fn loss(loss: &Loss) -> String {
     format!("{}: {what}{colon}{}", loss.source, loss.note)
 }
 
-/// What a finding costs, and of what its share is: "1.20 s", "of the run".
+/// What a finding costs, and what its share refers to: "1.20 s", "of the run".
 pub fn costs(cost_ns: u64, cost_bytes: Option<u64>) -> (String, &'static str) {
     match cost_bytes {
         Some(bytes) => (units::bytes(bytes), "of the resident memory"),
@@ -182,12 +180,12 @@ pub fn costs(cost_ns: u64, cost_bytes: Option<u64>) -> (String, &'static str) {
     }
 }
 
-/// Losses of one kind from one source that are told together.
+/// Losses of one kind from one source that are reported together.
 struct Alike {
-    /// The first of them; of times at which the recorder was late the longest.
+    /// The first of them; if the recorder was late several times, the longest.
     loss: Loss,
     times: u64,
-    /// Their lengths.
+    /// The sum of their lengths.
     ns: u64,
 }
 
@@ -222,13 +220,12 @@ fn length_ns(loss: &Loss) -> u64 {
     loss.from.zip(loss.to).map_or(0, |(from, to)| to.since(from))
 }
 
-/// Everything that was lost, one sentence each. Losses of one kind with one note
-/// are told once: a switch that the kernel left out is one of many, and so is a time
-/// at which the recorder had no CPU.
+/// Everything that was lost, one sentence each. Losses of one kind with one note are reported once: a switch that the
+/// kernel left out is one of many, and so is a moment at which the recorder had no CPU.
 pub fn losses(results: &Results) -> Vec<String> {
     let mut merged: Vec<Alike> = Vec::new();
     for loss in &results.losses {
-        // A log whose last buffers came from memory has no end either; once is enough.
+        // A log whose last buffers came from memory has no end either; reporting that once is enough.
         if loss.kind == LossKind::Truncated && loss.count == 0 && is_unwritten(results, &loss.source) {
             continue;
         }
@@ -254,7 +251,7 @@ pub fn limits(results: &Results) -> Vec<String> {
     limits
 }
 
-/// "GHC 9.0.2, threaded"; `None` where no runtime was seen.
+/// The runtime: "GHC 9.0.2, threaded"; `None` if no runtime was seen.
 pub fn runtime(runtime: &Runtime) -> Option<String> {
     let id = runtime.family.as_deref()?;
     let info = runtime.info();
@@ -265,8 +262,7 @@ pub fn runtime(runtime: &Runtime) -> Option<String> {
     Some(format!("{name}{version}{way}"))
 }
 
-/// Which of several logs this is about, and how to see the others; `None` where
-/// there is one at most.
+/// Which of several logs the report is about, and how to see the others; `None` if there is at most one.
 pub fn which_log(results: &Results) -> Option<String> {
     let source = &results.source;
     let log = source.log.as_deref().filter(|_| source.logs > 1)?;
@@ -274,8 +270,8 @@ pub fn which_log(results: &Results) -> Option<String> {
     Some(format!("This is about {log}, one of {logs} logs (one for each process): --log N shows another."))
 }
 
-/// What a title says of a recording: the runtime as `shown`, lanes, its `length`, how it ended, pauses and how
-/// often they came if `rates` are told.
+/// The facts in the title of a recording: the runtime formatted by `shown`, lanes, its `length`, how it ended, pauses
+/// and, with `rates`, how often they came.
 pub fn facts(results: &Results, shown: fn(&str) -> String, length: String, rates: bool) -> Vec<String> {
     let mut facts: Vec<String> = runtime(&results.runtime).iter().map(|runtime| shown(runtime)).collect();
     if !results.lanes.is_empty() {
@@ -292,13 +288,13 @@ pub fn facts(results: &Results, shown: fn(&str) -> String, length: String, rates
     facts
 }
 
-/// All parts in one text; `None` without any.
+/// Joins all parts; `None` without any.
 pub fn all_of(parts: impl IntoIterator<Item = String>, between: &str) -> Option<String> {
     let parts: Vec<String> = parts.into_iter().collect();
     (!parts.is_empty()).then(|| parts.join(between))
 }
 
-/// The first `most` of what is told, then in `words` how many more there are.
+/// Cuts a list to `most` items; `words` then says how many more there are.
 pub fn cut(mut told: Vec<String>, most: usize, words: impl Fn(usize) -> String) -> Vec<String> {
     if told.len() > most {
         let more = told.split_off(most).len();
@@ -307,39 +303,38 @@ pub fn cut(mut told: Vec<String>, most: usize, words: impl Fn(usize) -> String) 
     told
 }
 
-/// How the program ended, where that is not simply well: "killed by SIGKILL (out
-/// of memory)", "ended with 3".
+/// How the program ended, unless it succeeded: "killed by SIGKILL (out of memory)", "ended with 3".
 pub fn ending(results: &Results) -> Option<String> {
     let program = results.program.as_ref()?;
     let oom = if program.oom_killed { " (out of memory)" } else { "" };
     match (program.signal, program.exit_code) {
         (Some(signal), _) => Some(format!("killed by {}{oom}", signal_name(signal))),
-        // What a shell or a wrapper makes of a signal.
+        // How a shell or a wrapper reports a signal.
         (None, Some(code @ 129..=159)) => Some(format!("ended with {code}: {}{oom}", signal_name(code - 128))),
         (None, Some(0)) | (None, None) => program.oom_killed.then(|| "the kernel ran out of memory".into()),
         (None, Some(code)) => Some(format!("ended with {code}{oom}")),
     }
 }
 
-/// Signals that people know by their names, by number.
+/// Signals with well-known names, by number.
 const SIGNALS: [&str; 16] = [
     "", "SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "", "SIGSEGV", "",
     "SIGPIPE", "SIGALRM", "SIGTERM",
 ];
 
-/// A signal as people call it.
+/// The usual name of a signal.
 pub(crate) fn signal_name(signal: i32) -> String {
     let known = usize::try_from(signal).ok().and_then(|number| SIGNALS.get(number)).filter(|name| !name.is_empty());
     known.map_or_else(|| format!("signal {signal}"), |name| (*name).into())
 }
 
-/// How long a lane waited to lead; about so long where that is inferred.
+/// How long a lane waited to lead a collection; approximate if that is inferred.
 pub fn lead_wait(lane: &Lane) -> String {
     let about = if lane.leadership_inferred { "~" } else { "" };
     format!("{about}{}", units::duration_or_dash(lane.leadership_wait_ns))
 }
 
-/// How much of its life a lane waited to stop, to go on and to lead.
+/// The share of its life that a lane waited to stop, to resume and to lead.
 pub fn waiting_share(lane: &Lane) -> String {
     let waits = [lane.stop_wait_ns, lane.release_wait_ns, lane.leadership_wait_ns];
     let waited = waits.iter().flatten().fold(0u64, |sum, ns| sum.saturating_add(*ns));
@@ -358,7 +353,7 @@ pub fn slices(results: &Results) -> Option<String> {
     ))
 }
 
-/// The memory lines that are known, by the names that keep them apart.
+/// The known memory figures, with the names that distinguish them.
 pub fn memory(memory: &Memory) -> Vec<(&'static str, Level)> {
     let lines = [
         ("RSS", memory.rss_bytes),
@@ -371,7 +366,7 @@ pub fn memory(memory: &Memory) -> Vec<(&'static str, Level)> {
     lines.into_iter().filter_map(|(name, level)| level.map(|level| (name, level))).collect()
 }
 
-/// The largest labels of a heap profile, at most `shown`, and the rest as one band, where there is any.
+/// The largest labels of a heap profile, at most `shown`, and the rest as one band, if any.
 pub fn heap_profile(profile: &HeapProfile, shown: usize) -> (Vec<Band>, Option<Band>) {
     let (shown, more) = profile.bands.split_at(shown.min(profile.bands.len()));
     let of_other = profile.other.iter().map(|other| (&other.points, other.last_bytes));
@@ -392,7 +387,7 @@ pub fn heap_profile(profile: &HeapProfile, shown: usize) -> (Vec<Band>, Option<B
     (shown.to_vec(), (rest.max_bytes > 0).then_some(rest))
 }
 
-/// What a reader of a heap profile has to know about its labels.
+/// What a reader of a heap profile must know about its labels.
 pub fn heap_profile_note(profile: &HeapProfile) -> Option<&'static str> {
     let shown = |label: &str| profile.bands.iter().any(|band| band.label == label);
     let pinned = shown("ARR_WORDS") || shown("SYSTEM.PINNED");
@@ -408,7 +403,7 @@ pub fn heap_samples(profile: &HeapProfile) -> String {
     text
 }
 
-/// Green threads, in two sentences; `None` where the log does not have their runs.
+/// Green threads, in two sentences; `None` if the log does not have their runs.
 pub fn green_threads(results: &Results) -> Option<Vec<String>> {
     let green = results.green_threads.as_ref()?;
     let typical = |d: &Distribution| match (d.p50, d.p99) {
@@ -438,7 +433,7 @@ pub fn green_threads(results: &Results) -> Option<Vec<String>> {
     Some([first].into_iter().chain(blocked).collect())
 }
 
-/// Both productivities and why they differ, as one sentence; `None` where neither is known.
+/// Both productivities and why they differ, as one sentence; `None` if neither is known.
 pub fn productivity(results: &Results) -> Option<String> {
     let productivity = &results.productivity;
     let counts = results.runtime.info().own_count;
@@ -459,7 +454,7 @@ pub fn productivity(results: &Results) -> Option<String> {
     }
 }
 
-/// One line on the rules that did not look, by what they need.
+/// One line on the rules that could not look, by what they need.
 pub fn not_checked(results: &Results) -> Option<String> {
     let mut needs: IndexMap<&str, u64> = IndexMap::new();
     for rule in results.checked.iter().filter(|rule| rule.outcome.blind()) {

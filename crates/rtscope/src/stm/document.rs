@@ -1,4 +1,4 @@
-//! What `rtscope stm` takes and gives: its options, its document, and a refusal of the host's in words.
+//! The interface of `rtscope stm`: its options, its document, and the host's refusals in words.
 
 use crate::report::stm as words;
 use crate::trouble::UserError;
@@ -46,7 +46,7 @@ pub struct StmArgs {
     /// Show nothing while it runs
     #[arg(short, long)]
     pub quiet: bool,
-    /// The program and its arguments, behind `--`
+    /// The program and its arguments, after `--`
     #[arg(last = true)]
     pub command: Vec<OsString>,
 }
@@ -55,12 +55,12 @@ pub struct StmArgs {
 #[derive(Clone, Debug, Serialize)]
 pub struct Document {
     pub schema: &'static str,
-    /// Of what: `process 12`, the path of a capture.
+    /// What was watched: `process 12`, or the path of a capture.
     pub of: String,
     pub transactions: Transactions,
 }
 
-/// A refusal in words, with what to do.
+/// A refusal in words, with what to do about it.
 pub(super) fn trouble(refusal: &Refusal) -> UserError {
     let trouble = UserError::new(refusal.to_string());
     match refusal {

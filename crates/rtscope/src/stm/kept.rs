@@ -1,12 +1,12 @@
-//! Counts of transactions that a capture keeps: of which process they are taken. What is in
-//! their lines is `decode`'s to read, what they come to the fold's.
+//! Transaction counts that a capture keeps. Owns of which process they are taken; `decode` reads their lines, the
+//! fold sums them up.
 
 use rtscope_analyze::recording::stm::Stm;
 use rtscope_decode::capture::Capture;
 use rtscope_model::{Loss, Pid, StmLine, Time};
 use std::collections::BTreeMap;
 
-/// Processes that are kept apart.
+/// Maximum processes counted separately.
 const PROCESSES_MAX: usize = 64;
 
 #[derive(Debug, Default)]
@@ -16,25 +16,25 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// Of a recording that began at `started`; `None`: at the first look.
+    /// For a recording that began at `started`; `None`: at the first look.
     pub(crate) fn new(started: Option<Time>) -> Processes {
         Processes { started, ..Processes::default() }
     }
 
-    /// Takes what a look found; looks come in the order of time.
+    /// Adds what a look found; looks come in order of time.
     pub(crate) fn push(&mut self, line: &StmLine) {
         if self.folds.len() < PROCESSES_MAX || self.folds.contains_key(&line.pid) {
             self.folds.entry(line.pid).or_insert_with(|| Stm::new(self.started)).push(line.time, &line.seen);
         }
     }
 
-    /// Those of the process that did most.
+    /// The counts of the most active process.
     pub(crate) fn busiest(&self) -> Option<&Stm> {
         self.folds.values().max_by_key(|stm| stm.busy())
     }
 }
 
-/// The counts of process `pid`, or of the busiest one. `None`: no counts were recorded of it.
+/// The counts of process `pid`, or of the busiest one; `None` if no counts were recorded of it.
 pub(crate) fn load(capture: &Capture, pid: Option<Pid>, started: Option<Time>, losses: &mut Vec<Loss>) -> Option<Stm> {
     let mut lines = capture.transactions()?;
     let mut processes = Processes::new(started);

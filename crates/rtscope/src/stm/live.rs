@@ -1,6 +1,6 @@
-//! Looking at a program that runs: every few milliseconds, so that little of what it did before
-//! its end is missed; what is shown changes once a second. Owns the loop; the program is never
-//! stopped, its signals are passed on and its status is ours.
+//! Watches a running program: looks every few milliseconds, so that little of what it did before its end is missed,
+//! and updates the display once a second. Owns the loop; the program is never stopped, its signals are passed on and
+//! rtscope exits with its status.
 
 use super::document::{Document, SCHEMA, StmArgs, trouble};
 use super::text;
@@ -24,16 +24,16 @@ use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
-/// Between two looks. A look takes some microseconds.
+/// Interval between two looks. A look takes some microseconds.
 const LOOK: Duration = Duration::from_millis(5);
-/// Between two things that are shown.
+/// Interval between two updates of the display, nanoseconds.
 const SHOW_NS: u64 = 1_000_000_000;
-/// How often a program that was started is tried, and how long in between: its libraries are
+/// How often to look for counts in a program that was started, and the interval in nanoseconds: its libraries are
 /// mapped a moment after it has begun.
 const TRIES: u32 = 3;
 const TRY_AGAIN_NS: u64 = 20_000_000;
 
-/// Looks at process `pid` until it ends, or a signal or the time says so.
+/// Watches process `pid` until it ends, a signal comes or the time is up.
 pub(super) fn attached(host: &Host, pid: u32, args: &StmArgs) -> Result<Document, UserError> {
     let at = find(host, pid).map_err(|refusal| trouble(&refusal))?;
     let caught = catch()?;
@@ -51,8 +51,8 @@ pub(super) fn attached(host: &Host, pid: u32, args: &StmArgs) -> Result<Document
     Ok(watched.document())
 }
 
-/// Starts the program and looks at it to its end. Gives its status; no document where nothing
-/// could be seen, which has been said then.
+/// Starts the program and watches it until it ends. Returns its status, and no document if nothing could be seen,
+/// which has been reported then.
 pub(super) fn started(host: &Host, args: &StmArgs) -> Result<(Option<Document>, u8), UserError> {
     let caught = catch()?;
     let mut sight = Sight::new(clock::monotonic());
@@ -93,7 +93,7 @@ pub(super) fn started(host: &Host, args: &StmArgs) -> Result<(Option<Document>, 
 struct Sight {
     begun: Time,
     watched: Option<Watched>,
-    /// The program that was tried last, how often, and why in vain.
+    /// The program tried last, how often, and why that failed.
     exe: Option<PathBuf>,
     tries: u32,
     refusal: Option<Refusal>,
@@ -128,7 +128,7 @@ impl Sight {
                 watched.look();
                 self.watched = Some(watched);
             }
-            // A program that has just ended is no reason.
+            // That a program has just ended is no reason to report.
             Err(Refusal::Gone(_)) => {}
             Err(refusal) => self.refusal = Some(refusal),
         }
@@ -155,7 +155,7 @@ fn spawn(args: &StmArgs, caught: &Signals) -> Result<Child, UserError> {
     })
 }
 
-/// As a shell says it.
+/// The status as a shell reports it.
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(0);
     u8::try_from(code & 0xff).unwrap_or(0)
@@ -169,14 +169,14 @@ fn is_over(until: Option<Time>) -> bool {
     until.is_some_and(|until| clock::monotonic() >= until)
 }
 
-/// A process whose transactions are counted: all of it, and the last second.
+/// A process whose transactions are counted: over the whole time, and over the last second.
 struct Watched {
     pid: u32,
     at: Counted<LiveProcess>,
     whole: bool,
     all: (Stm, Changes),
     recent: (Stm, Changes),
-    /// Where attempts were not settled the last that were.
+    /// The last settled number of attempts, used while a newer one is not settled.
     attempts: Option<u64>,
     gone: bool,
 }
@@ -187,7 +187,7 @@ impl Watched {
         Watched { pid, at, whole, all: fold(), recent: fold(), attempts: None, gone: false }
     }
 
-    /// One look; false where the process is gone.
+    /// Looks once; false if the process is gone.
     fn look(&mut self) -> bool {
         let now = clock::monotonic();
         let Ok(mut look) = self.at.look() else {
@@ -204,7 +204,7 @@ impl Watched {
         true
     }
 
-    /// It is gone, from now on at the latest.
+    /// Notes that the process is gone, from now on at the latest.
     fn has_ended(&mut self) {
         if !std::mem::replace(&mut self.gone, true) {
             self.all.0.push(clock::monotonic(), &StmSeen::Gone);
@@ -224,7 +224,7 @@ impl Watched {
     }
 }
 
-/// What is shown while it goes on: a whole text on a terminal that is ours, else one line.
+/// The display while it runs: a whole text on a terminal that rtscope has for itself, else one line.
 struct Shown {
     style: Option<Style>,
     line: Line,
@@ -251,7 +251,7 @@ impl Shown {
                 let again = style.again().unwrap_or_default();
                 let frame = text::text(&watched.document(), Some(&recent), style);
                 let mut out = io::stdout().lock();
-                // A terminal that has gone is no reason to stop.
+                // A closed terminal is no reason to stop.
                 let _ = out.write_all(format!("{again}{frame}").as_bytes()).and_then(|()| out.flush());
             }
             None => self.line.put(&format!("rtscope: {}", text::now(&recent))),

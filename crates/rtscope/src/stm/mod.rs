@@ -1,6 +1,5 @@
-//! `rtscope stm`: the transactions of a Haskell program that is started, that runs, or that was
-//! recorded. Owns the options, the document and the exit status; finding and reading counts is
-//! the host's, what they come to the fold's.
+//! `rtscope stm`: the transactions of a Haskell program that it starts, that runs already, or that was recorded. Owns
+//! the options, the document and the exit status; the host finds and reads counts, the fold sums them up.
 
 mod document;
 pub(crate) mod kept;
@@ -22,7 +21,7 @@ pub(crate) fn run(args: &StmArgs) -> Result<ExitCode, UserError> {
     let (document, status) = match &args.of {
         None => {
             let (document, status) = live::started(&privileges::host()?, args)?;
-            // The program has run, whatever could be seen of it.
+            // The program has run, whether or not anything of it could be seen.
             let Some(document) = document else { return Ok(ExitCode::from(status)) };
             (document, status)
         }

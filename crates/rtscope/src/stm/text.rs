@@ -1,5 +1,4 @@
-//! A program's transactions for a terminal: the text at the end, and what stands there while they
-//! are looked at.
+//! A program's transactions for a terminal: the final text, and the display while the program runs.
 
 use super::document::Document;
 use crate::draw::screen::Screen;
@@ -9,7 +8,7 @@ use crate::style::{Style, Tone, clean};
 use rtscope_analyze::recording::stm::StmRates;
 use rtscope_analyze::results::stm::Transactions;
 
-/// All of it; while it goes on, the last moment too.
+/// The whole text; while the program runs, with the rates of the last second.
 pub(super) fn text(document: &Document, recent: Option<&Transactions>, style: &Style) -> String {
     let mut screen = Screen::new(style);
     title(&mut screen, document);
@@ -18,7 +17,7 @@ pub(super) fn text(document: &Document, recent: Option<&Transactions>, style: &S
     screen.finish()
 }
 
-/// What the last moment came to, in one line.
+/// The rates of the last second, in one line.
 pub(super) fn now(recent: &Transactions) -> String {
     words::rates(&StmRates {
         attempts_per_second: recent.attempts_per_second.unwrap_or(0.0),

@@ -56,7 +56,7 @@ pub struct TopArgs {
 }
 
 impl TopArgs {
-    /// Seconds of the window.
+    /// Length of the window in seconds.
     pub(super) fn seconds(&self) -> Result<usize, UserError> {
         let seconds = self.over.as_secs_f64().round() as usize;
         if (1..=rtscope_analyze::window::SECONDS_MAX).contains(&seconds) {

@@ -1,5 +1,5 @@
-//! A recording: one that is over is gone through once, and its last seconds are shown.
-//! One that is being written is followed (see [`super::growing`]). Owns the replay.
+//! A recording: a finished one is replayed once, and its last seconds are shown; one that is being written is
+//! followed (see [`super::growing`]). Owns the replay.
 
 use super::args::TopArgs;
 use super::growing::Recording;
@@ -35,7 +35,7 @@ pub(super) fn show(of: &Path, seconds: usize, args: &TopArgs) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// Goes through a recording as if it came now, a second after the other.
+/// Replays a recording as if it came now, second by second.
 fn replay(opened: Opened, counts: Option<Counted>, of: String, seconds: usize) -> (Known, Shown) {
     let Opened { context, manifest, mut files, .. } = opened;
     let notes = notes(&context, manifest.as_ref());
@@ -45,7 +45,7 @@ fn replay(opened: Opened, counts: Option<Counted>, of: String, seconds: usize) -
     let log = context.runtime.family.is_some();
     let mut known =
         Known::new(Context { heaps: Vec::new(), ..context }, of, log, seconds, (from.unwrap_or_default(), None));
-    // When the next second is over: not before the first event of a log on its own.
+    // The end of the next second; for a log on its own, not before its first event.
     let mut next = from.map(|from| from.plus(SECOND_NS));
     while let Some(at) = known.run.next(&mut files) {
         let mut until = next.unwrap_or_else(|| {
@@ -53,7 +53,7 @@ fn replay(opened: Opened, counts: Option<Counted>, of: String, seconds: usize) -
             from.insert(at).plus(SECOND_NS)
         });
         if at >= until {
-            // Of a long silence one close is enough.
+            // One close is enough after a long silence.
             until = until.plus(at.since(until) / SECOND_NS * SECOND_NS);
             known.close(until, transactions.until(until));
             until = until.plus(SECOND_NS);

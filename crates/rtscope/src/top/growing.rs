@@ -1,6 +1,6 @@
-//! A capture while its recorder writes it: each of its streams is read on from where it ended
-//! when the look began, or from its start where that was just before. Owns how far each was
-//! read, and waiting for a log that its program has not begun yet.
+//! A capture while its recorder writes it: each stream is read on from its end at the time of opening, or from its
+//! start if the recording had just begun. Owns how far each was read, and the wait for a log that its program has not
+//! begun yet.
 
 use super::source::{Live, Looked, MOST, Source};
 use super::transactions::Transactions;
@@ -17,16 +17,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Between two looks, nanoseconds.
+/// Interval between two looks, nanoseconds.
 const LOOK_NS: u64 = 500_000_000;
-/// A recorder has written everything that is older: it copies buffers each second and empties
-/// the kernel's rings twice a second.
+/// A recorder has written everything that is older than this: it copies buffers each second and empties the kernel's
+/// rings twice a second.
 const LAG_NS: u64 = 3_000_000_000;
-/// Between two looks at the manifest, which is written as often.
+/// Interval between two looks at the manifest, which is written as often.
 const MANIFEST_NS: u64 = 2_000_000_000;
-/// How long a recording that has just begun is waited for to have a log.
+/// How long to wait for the log of a recording that has just begun.
 const LOG_WAIT: Duration = Duration::from_secs(3);
-/// A recording that began so short a time ago is read from its start.
+/// A recording younger than this is read from its start.
 const YOUNG_NS: u64 = 10_000_000_000;
 const LOG_STEP: Duration = Duration::from_millis(100);
 
@@ -34,19 +34,19 @@ const LOG_STEP: Duration = Duration::from_millis(100);
 struct Tail {
     file: Arc<dyn ReadAt>,
     at: u64,
-    /// More came than is read here.
+    /// Whether more was appended than is read at a look.
     left_out: bool,
 }
 
 impl Tail {
-    /// From its start or from its end on.
+    /// Opens it, to be read from its start or from its end on.
     fn open(capture: &Capture, name: &str, from_start: bool) -> Option<Tail> {
         let file = capture.folder().written(name).ok()?;
         let at = if from_start { 0 } else { file.size().ok()? };
         Some(Tail { file, at, left_out: false })
     }
 
-    /// What is new; of what is there `whole` says how much can be taken.
+    /// Reads what is new; `whole` says how much of it can be taken.
     fn read(&mut self, whole: impl Fn(&[u8]) -> usize) -> Vec<u8> {
         let size = self.file.size().unwrap_or(self.at);
         let count = size.saturating_sub(self.at);
@@ -63,12 +63,12 @@ impl Tail {
     }
 }
 
-/// Up to the end of the last whole line.
+/// Length up to the end of the last whole line.
 fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
 }
 
-/// A log that was found: its file, its process, and what makes events of it.
+/// A log that was found: its file, its process, and its decoder with the clock.
 type Found = (Arc<dyn ReadAt>, u32, (Box<dyn GrowingLog>, ClockMap));
 
 pub(super) struct Recording {
@@ -77,7 +77,7 @@ pub(super) struct Recording {
     manifest_read: Time,
     /// The file of its log, and the process that writes it.
     file: Option<(Arc<dyn ReadAt>, u32)>,
-    /// Why there is no log so far.
+    /// Why there is no log yet.
     awaited: Option<String>,
     cpus: Vec<Option<Tail>>,
     samples: Option<Tail>,
@@ -121,11 +121,11 @@ impl Recording {
 
     fn look_at_log(&mut self, now: Time, live: &mut Live) {
         let (Some((file, pid)), Some((log, _))) = (&self.file, &mut live.log) else { return };
-        // In this order: a copy whose block is written out meanwhile is not made again.
+        // Copies are listed first: a copy whose block is written out meanwhile is not made again.
         let copies = self.capture.unflushed_files(*pid);
         let left_out = log.read_or_skip(file.as_ref(), MOST);
         for (lane, name) in copies {
-            // One that is gone is being made anew.
+            // A copy that is gone is being rewritten.
             let _ = self.capture.folder().written(&name).map(|copy| log.read_copy(lane, &*copy));
         }
         if left_out {
@@ -138,7 +138,7 @@ impl Recording {
             return;
         }
         self.manifest_read = now;
-        // One that is just being replaced is read the next time.
+        // A manifest that is just being replaced is read the next time.
         let Ok(capture) = Capture::open(&self.path) else { return };
         if !capture.is_written() {
             let ended = capture.manifest().exit.is_some();
@@ -147,7 +147,7 @@ impl Recording {
             self.over = Some(over.to_owned());
         }
         self.capture = capture;
-        // One that was not there, or had nothing in it.
+        // Tries again to open a log that was missing or empty.
         if self.awaited.is_some() {
             self.take_log(open_log(&self.capture, true), live);
         }
@@ -162,7 +162,7 @@ impl Source for Recording {
             tail.as_mut().map_or(Vec::new(), |tail| tail.read(whole))
         };
         let records = self.cpus.iter_mut().map(|tail| read(tail, whole_perf_records)).collect();
-        // Made when there is something to write. From its start also of a recording that is not: counts are
+        // The file is created when there is something to write. It is always read from its start: counts are
         // cumulative, and the file is small.
         if self.transactions.is_none() {
             self.transactions = Tail::open(&self.capture, "stm.jsonl", true);
@@ -178,10 +178,10 @@ impl Source for Recording {
         let mut context = sources::of_manifest(self.capture.manifest());
         (context.started, context.ended) = (Some(live.started), None);
         live.describe(&mut context);
-        // Not who was started, where that is a wrapper.
+        // Not the process that was started, if that is a wrapper.
         context.program_pid =
             self.file.as_ref().map(|(_, pid)| Pid(*pid)).filter(|pid| pid.0 != 0).or(context.program_pid);
-        // Who has not filled a buffer yet has not written who he is.
+        // A program that has not filled a buffer yet has not written its version.
         let binary = &self.capture.manifest().binary;
         if context.runtime.version.is_none() && context.runtime.family == binary.family {
             context.runtime.version.clone_from(&binary.version);
@@ -201,7 +201,7 @@ impl Source for Recording {
     }
 }
 
-/// Whether it began so short a time ago that it is read from its start.
+/// Whether it is young enough to be read from its start.
 fn is_young(capture: &Capture, now: Time) -> bool {
     now.since(capture.manifest().started) < YOUNG_NS
 }
@@ -226,8 +226,7 @@ fn with_log(path: &Path, now: Time, patience: Duration) -> Result<(Capture, Resu
     }
 }
 
-/// The log that the recording has, from its start or from its end on; why it cannot be read as
-/// yet.
+/// The log of the recording, from its start or from its end on, or the reason why it cannot be read yet.
 fn open_log(capture: &Capture, from_start: bool) -> Result<Found, String> {
     let entry = sources::choose_log(capture, None).ok().flatten();
     let entry = entry.ok_or("it holds no log of a runtime")?;
@@ -238,7 +237,7 @@ fn open_log(capture: &Capture, from_start: bool) -> Result<Found, String> {
         return Err(format!("its log {} is empty", entry.path));
     }
     let log = format.follow(opening, from_start).map_err(|error| cannot(&error))?;
-    // Process and clock are said a moment after the log itself, once its process was looked at.
+    // The manifest names process and clock a moment after the log itself, once the process has been inspected.
     let own = log.facts().clock;
     let clock = sources::clock_of(own, log.realtime(), capture.manifest(), entry);
     if !own.is_monotonic() && (entry.pid == 0 || !clock.is_monotonic()) {

@@ -1,5 +1,5 @@
-//! The loop: look, decode, analyse, once a second show. Owns the terminal while it goes on,
-//! and puts it back; refuses to compute a figure.
+//! The loop: look, decode, analyse, and show once a second. Owns the terminal while it runs, and restores it; refuses
+//! to compute figures.
 
 use super::args::TopArgs;
 use super::source::{Live, Source};
@@ -24,15 +24,15 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Between two things that are shown.
+/// Interval between two updates of the display, nanoseconds.
 const SHOW_NS: u64 = 1_000_000_000;
-/// Between the first two looks: longer than a thread takes to write a byte.
+/// Time between the first two looks: longer than a thread takes to write a byte.
 const SETTLE: Duration = Duration::from_millis(5);
-/// Notes that are printed along with lines.
+/// Maximum notes printed along with lines.
 const NOTES_MAX: usize = 64;
 const QUIT: [u8; 3] = [b'q', b'Q', 3];
 
-/// What is known from all that was seen so far.
+/// What is known from everything seen so far.
 pub(super) struct Known {
     pub run: Run,
     pub window: Window,
@@ -50,7 +50,7 @@ impl Observer for Window {
 }
 
 impl Known {
-    /// Nothing yet; `log`: a runtime's log is among what comes, `from`: since when, with the
+    /// Starts with nothing seen. `log`: whether a runtime's log is among the streams. `from`: the start, with the
     /// transactions up to then.
     pub(super) fn new(
         context: Context,
@@ -64,32 +64,32 @@ impl Known {
         Known { run: Run::new(context, LaneDetail::Pauses), window, view }
     }
 
-    /// A second is over at `at`, with these transactions so far.
+    /// Ends a second at `at`, with the transactions so far.
     pub(super) fn close(&mut self, at: Time, stm: Option<StmTotals>) {
         let standing = self.run.analysis.standing(at);
         self.window.close(Standing { stm, ..standing });
     }
 
-    /// The same, and all is over.
+    /// Like [`Known::close`], but at the end of all streams.
     pub(super) fn finish(&mut self, at: Time, stm: Option<StmTotals>, streams: &dyn Streams) {
         self.run.resolve_all(streams, &mut self.window);
         self.close(at, stm);
     }
 
-    /// Of the seconds that are over.
+    /// The figures of the seconds that are over.
     pub(super) fn figures(&self, streams: &dyn Streams) -> Figures {
         self.window.figures(self.run.names(streams))
     }
 }
 
 pub(super) enum Screen {
-    /// A terminal that is ours while this lives.
+    /// A terminal taken over while this lives.
     Whole(Option<Keyboard>),
-    /// A line a second.
+    /// One line per second.
     Lines,
-    /// A document a second.
+    /// One document per second.
     Json,
-    /// All of it, below what there was.
+    /// The whole screen once, below the earlier output.
     Once,
 }
 
@@ -107,7 +107,7 @@ impl Screen {
         screen
     }
 
-    /// For something that is shown once.
+    /// A display for something that is shown once.
     pub(super) fn of_one(args: &TopArgs) -> Screen {
         match args {
             TopArgs { json: true, .. } => Screen::Json,
@@ -116,11 +116,11 @@ impl Screen {
         }
     }
 
-    /// Shows it; false where the output is closed.
+    /// Shows an update; false if the output is closed.
     pub(super) fn show(&self, view: &View, shown: &Shown) -> bool {
         match self {
             Screen::Whole(..) => {
-                // It may have another size by now.
+                // The terminal may have been resized.
                 let (style, rows) = (Style::of_screen(), view::rows());
                 write(&crate::style::screen(&view::frame(view, shown, &style), rows))
             }
@@ -134,7 +134,7 @@ impl Screen {
         if let Screen::Whole(keyboard) = self { keyboard.as_ref() } else { None }
     }
 
-    /// Ends it: on a terminal what was shown last stays below what was there before.
+    /// Ends the display: on a terminal, the last screen stays below the earlier output.
     pub(super) fn close(self, view: &View, shown: &Shown) {
         let Screen::Whole(keyboard) = self else { return };
         write(crate::style::SCREEN_CLOSE);
@@ -148,7 +148,7 @@ fn write(text: &str) -> bool {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
 }
 
-/// Follows a source until it ends, a key or a signal comes, or the time is over. `of` is what it is called.
+/// Follows a source until it ends, a key or a signal comes, or the time is up. `of` is its name.
 pub(super) fn follow(
     source: Box<dyn Source>,
     live: Live,
@@ -193,7 +193,7 @@ pub(super) fn follow(
     }
 }
 
-/// Says on standard error what was not said before; it may be closed.
+/// Prints new notes on standard error, which may be closed.
 fn tell(notes: &[String], told: &mut BTreeSet<String>) {
     for note in notes {
         if told.len() < NOTES_MAX && told.insert(note.clone()) {
@@ -202,27 +202,27 @@ fn tell(notes: &[String], told: &mut BTreeSet<String>) {
     }
 }
 
-/// A source, and what is known of it.
+/// A source, and what is known from it.
 struct Followed<'a> {
     source: Box<dyn Source>,
     live: Live,
     host: &'a Host,
     seconds: usize,
     known: Known,
-    /// Whether there was a log when that began, and whether it had said what wrote it.
+    /// Whether there was a log when `known` began, and whether the log had named its writer.
     knew: (bool, bool),
     shown: Shown,
     begun: Time,
     next_look: Time,
     due_ns: u64,
     next_show: Time,
-    /// CPU time of our own at the last figures, and when those were.
+    /// Own CPU time at the last figures, and when those were computed.
     own_cpu_ns: u64,
     shown_at: Time,
 }
 
 impl Followed<'_> {
-    /// The first two looks: only a second one shows that the end of a buffer was written.
+    /// Does the first two looks: only a second one shows that the end of a buffer was written.
     fn begin(source: Box<dyn Source>, mut live: Live, of: String, seconds: usize, host: &Host) -> Followed<'_> {
         let begun = clock::monotonic();
         let (knew, from) = ((live.log.is_some(), live.tells()), (live.given, live.transactions.until(live.given)));
@@ -252,7 +252,7 @@ impl Followed<'_> {
         self.next_look.min(self.next_show)
     }
 
-    /// Takes in what came, and feeds what is complete.
+    /// Takes in new data, and feeds what is complete.
     fn look(&mut self, now: Time, over: bool) {
         let looked = self.source.look(now, &mut self.live);
         self.live.looked = now;
@@ -267,14 +267,14 @@ impl Followed<'_> {
             self.shown.lost(&loss);
             self.known.run.analysis.lose(loss);
         }
-        // What has ended did so when its last event came.
+        // A source that has ended did so at its last event.
         let until = if over { latest.unwrap_or_default() } else { looked.until };
         self.live.given = self.live.given.max(until);
         let until = (!over).then_some(self.live.given);
         self.known.run.until(until, &mut self.live, &mut self.known.window);
     }
 
-    /// Where a log was found, or has said what wrote it: what was made of events so far was made without that.
+    /// Starts over once a log was found, or has named its writer: events so far were analysed without that.
     fn renew(&mut self) {
         let knows = (self.live.log.is_some(), self.live.tells());
         if std::mem::replace(&mut self.knew, knows) != knows {
@@ -291,7 +291,7 @@ impl Followed<'_> {
         known.chain(self.source.notes(&self.live)).chain(too_late(self.live.late)).collect()
     }
 
-    /// New figures, to be shown.
+    /// Takes the new figures, to be shown next.
     fn show(&mut self, now: Time, over: Option<String>, last: bool) {
         self.next_show = self.next_show.plus(SHOW_NS).max(now);
         let stm = self.live.transactions.until(self.live.given);
@@ -314,7 +314,7 @@ impl Followed<'_> {
     }
 }
 
-/// What it means that events came when later ones had been looked at.
+/// What it means that events arrived after later ones had been processed.
 fn too_late(count: u64) -> Option<String> {
     const WHAT: &str = "Events came too late to be put in order, as the machine is very busy: pauses near them may be missing \
                         or judged wrongly.";

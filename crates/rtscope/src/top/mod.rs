@@ -1,6 +1,5 @@
-//! `rtscope top`: a program while it runs, in a few lines that change once a second. Owns
-//! which way something is looked at; bytes come from [`source`], figures from
-//! `analyze::window`, lines from [`view`].
+//! `rtscope top`: a program while it runs, in a few lines that change once a second. Owns how a process or a capture
+//! is followed; bytes come from [`source`], figures from `analyze::window`, lines from [`view`].
 
 mod args;
 mod capture;

@@ -1,5 +1,5 @@
-//! A process that runs: its log's buffers or rings, the kernel's records and counters, all
-//! taken by hand. Owns what is looked at and when; nothing is written, nothing is stopped.
+//! A running process: its log's buffers or rings, the kernel's records and counters, all read by this loop. Owns what
+//! is read and when; nothing is written, nothing is stopped.
 
 use super::source::{Live, Looked, MOST, Source};
 use super::transactions::Transactions;
@@ -18,13 +18,12 @@ use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// Between two looks at everything, and at quotas where there are some, nanoseconds.
+/// Interval between two looks at everything, and at quotas if there are any, nanoseconds.
 const LOOK_NS: u64 = 100_000_000;
 const QUOTA_NS: u64 = 20_000_000;
-/// Between two looks at whether it still runs the same program.
+/// Interval between two checks that it still runs the same program, nanoseconds.
 const LIFE_NS: u64 = 500_000_000;
-/// How long after its start a program may not have opened its log yet, and how often that is
-/// looked at.
+/// How long after its start a program may not have opened its log yet, in nanoseconds, and how often to check.
 const START_NS: u64 = 1_000_000_000;
 const START_STEP: Duration = Duration::from_millis(50);
 
@@ -43,7 +42,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Process `pid`. `tier` is the richest way to see the kernel that is tried; `None`: none.
+    /// Opens process `pid`. `tier` is the richest way to see the kernel that is tried; `None` for none.
     pub(super) fn open(host: &Host, pid: u32, tier: Option<Tier>, now: Time) -> Result<(Running, Live), UserError> {
         let process = Process::open(host, pid).ok_or_else(|| {
             UserError::new(format!("there is no process {pid}")).next("`pgrep -a NAME` shows what runs")
@@ -60,7 +59,7 @@ impl Running {
             period_ns: period_ns(&groups),
             transactions: Some(stm::Kept { capture: None, redact: false }),
         });
-        // Looking at a large binary takes a while, in which nothing is counted.
+        // Inspecting a large binary takes a while, in which nothing is counted.
         let nothing = (Kernel::default(), HashMap::new());
         let seen = kernel.as_ref().map_or((&nothing.0, &nothing.1, None), |by_hand| {
             (&by_hand.kernel, &by_hand.formats, Some(by_hand.threads.as_slice()))
@@ -90,7 +89,7 @@ impl Running {
         Ok((running, live))
     }
 
-    /// Gives when the next look should come.
+    /// Returns in how many nanoseconds the next look should come.
     fn look_at_log(&mut self, now: Time, live: &mut Live) -> u64 {
         let (Some(tap), Some((log, _))) = (&mut self.tap, &mut live.log) else { return LOOK_NS };
         match tap.look(log.as_mut(), MOST, now) {
@@ -111,7 +110,7 @@ impl Running {
     }
 }
 
-/// Between two looks at its counters.
+/// Interval between two looks at its counters, nanoseconds.
 fn period_ns(groups: &Groups) -> u64 {
     if groups.quota_cpus().is_some() { QUOTA_NS } else { LOOK_NS }
 }
@@ -123,7 +122,7 @@ impl Source for Running {
         let mut records = Vec::new();
         self.kernel.iter_mut().for_each(|kernel| kernel.take(&mut records));
         live.add(records, &self.sampler.take(), &self.sampler.take_transactions());
-        // What was in a buffer's last bytes at this look is given at the next.
+        // The last bytes of a buffer at this look are delivered at the next.
         let until = if self.tap.as_ref().is_some_and(|tap| tap.gives_late()) { live.looked } else { now };
         Looked { until, due_ns }
     }
@@ -140,7 +139,7 @@ impl Source for Running {
             kernel: Some(self.kernel.as_ref().map_or_else(Kernel::default, |kernel| kernel.kernel.clone())),
             started: Some(live.started),
             sample_period_ns: Some(period_ns(&self.groups)),
-            // Without a log, what threads do is shown all the same.
+            // Without a log, thread states are shown all the same.
             clock: ClockMap::MONOTONIC,
             ..Context::default()
         };
@@ -170,8 +169,8 @@ impl Source for Running {
     }
 }
 
-/// The log that a process writes, or why there is none. A program that has just been started has
-/// not opened its log yet: it gets some time.
+/// The log that a process writes, or why there is none. A program that has just started may not have opened its log
+/// yet: it gets some time.
 fn await_log(host: &Host, process: &Process, inspected: &Inspected, now: Time) -> Result<LiveLog, String> {
     let begun = clock::monotonic();
     let may_log = inspected.runtime().is_known();

@@ -1,6 +1,6 @@
-//! What goes on, as streams that the pipeline merges: a runtime's log, the kernel's records, samples and
-//! counts of transactions, each as far as it was taken in. Owns what a process that runs and a capture that
-//! grows have in common; refuses to wait.
+//! Live data as streams that the pipeline merges: a runtime's log, the kernel's records, samples and transaction
+//! counts, each as far as it was read. Owns what a running process and a growing capture have in common; refuses
+//! to wait.
 
 use super::transactions::Transactions;
 use crate::pipeline::Streams;
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-/// What is asked of a runtime's log: pauses, lanes and memory, nothing of the program's own.
+/// Event classes taken from a runtime's log: pauses, lanes and memory, no user events.
 const CLASSES: Classes = Classes::NONE
     .with(Class::Collection)
     .with(Class::Figures)
@@ -25,45 +25,45 @@ const CLASSES: Classes = Classes::NONE
     .with(Class::GreenEdges)
     .with(Class::Concurrent);
 
-/// An event that is out of order by less is where it belongs, or nearly.
+/// An event less late than this still gets its place, or nearly.
 const LATE_NS: u64 = 100_000_000;
-/// Bytes of one stream that are taken at a look; what grows faster is not followed.
+/// Maximum bytes of one stream taken at a look; a part of a stream that grows faster is left out.
 pub(super) const MOST: usize = 64 << 20;
 
-/// What a look came to.
+/// The result of a look.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Looked {
-    /// Every event before this was given.
+    /// Every event before this was delivered.
     pub until: Time,
     /// When the next look should come at the latest, nanoseconds from now.
     pub due_ns: u64,
 }
 
-/// Where the bytes of something that goes on come from.
+/// Where live data comes from.
 pub(super) trait Source {
-    /// Hands what came since the last look to the streams.
+    /// Hands the data since the last look to the streams.
     fn look(&mut self, now: Time, live: &mut Live) -> Looked;
 
-    /// What is known of it.
+    /// What is known of the program.
     fn context(&self, live: &Live) -> Context;
 
-    /// What cannot be shown now and why, besides [`Live::notes`].
+    /// What cannot be shown now and why, in addition to [`Live::notes`].
     fn notes(&self, _live: &Live) -> Vec<String> {
         Vec::new()
     }
 
-    /// Why it does not go on; `None` while it does.
+    /// Why the source has ended; `None` while it goes on.
     fn over(&mut self) -> Option<String>;
 
-    /// Readable when it has ended.
+    /// Becomes readable when the source has ended.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 }
 
-/// The streams of something that goes on.
+/// The streams of live data.
 pub(super) struct Live {
-    /// The log of a runtime, where there is one that can be read, and its clock.
+    /// The log of a runtime, if there is a readable one, and its clock.
     pub log: Option<(Box<dyn GrowingLog>, ClockMap)>,
     sched: Option<SchedStream>,
     samples: Vec<u8>,
@@ -71,17 +71,17 @@ pub(super) struct Live {
     /// What cannot be shown and why, a sentence each.
     pub notes: Vec<String>,
     losses: Vec<Loss>,
-    /// From when on it is shown: nothing before is wanted, but for what is still so.
+    /// Start of the display: earlier events are dropped, except those that still hold.
     pub started: Time,
     pub looked: Time,
-    /// All before this was given out.
+    /// Every event before this was delivered.
     pub given: Time,
-    /// Events that came when later ones had been given out.
+    /// Events that arrived after later ones had been delivered.
     pub late: u64,
 }
 
 impl Live {
-    /// Of what is shown from `started` on; the kernel's streams are all empty as yet.
+    /// Streams for a display from `started` on; the kernel's are all empty so far.
     pub(super) fn new(
         started: Time,
         (kernel, formats, threads): (&Kernel, &HashMap<String, String>, Option<&[u8]>),
@@ -98,7 +98,7 @@ impl Live {
         Live { log, sched, samples, transactions, notes, losses, started, looked: none, given: started, late: 0 }
     }
 
-    /// Takes in whole records of each CPU, and whole lines of samples and of counts of transactions.
+    /// Adds whole records of each CPU, and whole lines of samples and of transaction counts.
     pub(super) fn add(&mut self, records: Vec<Vec<u8>>, samples: &[u8], transactions: &[u8]) {
         if let Some(sched) = &mut self.sched {
             sched.go_on(records.into_iter().map(|bytes| Arc::new(bytes) as Arc<dyn ReadAt>));
@@ -107,14 +107,14 @@ impl Live {
         self.transactions.add(transactions);
     }
 
-    /// A part of a stream was left out: it grew faster than it is read.
+    /// Notes that a part of a stream was left out because it grew faster than it is read.
     pub(super) fn left_out(&mut self, source: &str, kind: LossKind, now: Time) {
         let note = "it grew faster than it is read here: a part of it was left out".to_owned();
         let (from, count) = (self.looked, now.since(self.looked));
         self.losses.push(Loss { source: source.to_owned(), kind, count, from: Some(from), to: Some(now), note });
     }
 
-    /// A part of the log was.
+    /// Notes that a part of the log was left out.
     pub(super) fn log_left_out(&mut self, now: Time) {
         self.left_out(runtime::find(self.facts().family.as_deref()).log, LossKind::Unwritten, now);
     }
@@ -131,12 +131,12 @@ impl Live {
         }
     }
 
-    /// Whether the log has said what wrote it.
+    /// Whether the log has named its writer.
     pub(super) fn tells(&self) -> bool {
         self.log.as_ref().is_some_and(|(log, _)| log.tells())
     }
 
-    /// Why the log cannot be read, where that turned out.
+    /// Why the log cannot be read; `None` while it can.
     pub(super) fn failed(&self) -> Option<String> {
         let why = self.log.as_ref()?.0.failed()?;
         Some(format!("Its log cannot be read: {why}."))
@@ -179,7 +179,7 @@ impl Streams for Live {
     }
 }
 
-/// Whether something of long ago still says what is.
+/// Whether an old event still describes the present state.
 fn still_holds(body: &Body) -> bool {
     let Body::Runtime(what) = body else { return false };
     matches!(

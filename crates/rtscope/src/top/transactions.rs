@@ -1,5 +1,4 @@
-//! Counts of transactions as they come in lines. Owns that a figure holds none of later than its
-//! moment.
+//! Transaction counts as they come in lines. Owns that a sum includes no lines later than its moment.
 
 use crate::stm::kept::Processes;
 use rtscope_analyze::recording::stm::{Stm, StmTotals};
@@ -7,7 +6,7 @@ use rtscope_decode::capture::{Counted, StmStream};
 use rtscope_model::{StmLine, Time};
 use std::collections::VecDeque;
 
-/// Lines that wait for their moment.
+/// Maximum lines that wait for their moment.
 const WAITING_MAX: usize = 1 << 20;
 
 /// Lines of a file that are read at once.
@@ -17,22 +16,22 @@ const LINES: usize = 256;
 pub(super) struct Transactions {
     processes: Processes,
     waiting: VecDeque<StmLine>,
-    /// Where more of them come from, of a recording that is over.
+    /// The source of more lines, for a finished recording.
     file: Option<Counted>,
 }
 
 impl Transactions {
-    /// Of a recording that began at `started`; `None`: counted from the first look on.
+    /// For a recording that began at `started`; `None`: counted from the first look on.
     pub(super) fn new(started: Option<Time>) -> Transactions {
         Transactions { processes: Processes::new(started), waiting: VecDeque::new(), file: None }
     }
 
-    /// Of a recording that is over.
+    /// For a finished recording; `file` has its lines.
     pub(super) fn of_file(started: Option<Time>, file: Option<Counted>) -> Transactions {
         Transactions { file, ..Transactions::new(started) }
     }
 
-    /// Takes in whole lines of `stm.jsonl`.
+    /// Adds whole lines of `stm.jsonl`.
     pub(super) fn add(&mut self, lines: &[u8]) {
         self.waiting.extend(StmStream::new(lines));
         while self.waiting.len() > WAITING_MAX {
@@ -40,7 +39,7 @@ impl Transactions {
         }
     }
 
-    /// Sums at `time` of the process that did most; `None`: none was seen.
+    /// Sums at `time` of the most active process; `None` if none was seen.
     pub(super) fn until(&mut self, time: Time) -> Option<StmTotals> {
         loop {
             if self.waiting.is_empty() {

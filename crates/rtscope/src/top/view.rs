@@ -1,5 +1,5 @@
-//! From figures to lines: the screen, the line of text, the document. Owns layout and words;
-//! a pure function of what it is given.
+//! Turns figures into output: the screen, the line of text, the document. Owns layout and wording; a pure function of
+//! its input.
 
 use crate::report::{stm, words};
 use crate::style::{Joined, Style, Tone, clean, shorten, wrap};
@@ -12,30 +12,30 @@ use rtscope_model::{Loss, LossKind};
 use serde::Serialize;
 use serde_json::json;
 
-/// Lanes that are shown one by one.
+/// Maximum lanes shown.
 const LANES_MAX: usize = 64;
-/// Width of the names of rows.
+/// Width of the column of row names.
 const LABEL: usize = 14;
-/// Widths of columns of lanes.
+/// Widths of the columns of lanes.
 const COLUMN: usize = 9;
 const LAST: usize = 14;
-/// Live data of a collection before this is old, ns.
+/// Live data older than this is shown with its age, nanoseconds.
 const OLD_NS: u64 = 5_000_000_000;
 
-/// What does not change: the head of the screen.
+/// The part that does not change: the head of the screen.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct View {
     /// `process 4242`, the path of a capture.
     pub of: String,
-    /// Its command line.
+    /// Command line of the program.
     pub command: String,
-    /// "GHC 9.6.6 (thr)", `null` where it is no such program.
+    /// "GHC 9.6.6 (thr)"; `null` without a known runtime.
     pub runtime: Option<String>,
-    /// How the kernel is looked at; `null`: a log on its own.
+    /// How the kernel is observed; `null` for a log on its own.
     pub kernel: Option<Tier>,
     /// CPUs that it may use, by mask and quota.
     pub cpus_available: Option<f64>,
-    /// Quotas of the groups that cover it, by their place.
+    /// CPU quotas of its control groups, by index.
     #[serde(skip)]
     pub quotas: Vec<Option<f64>>,
     /// Whether a log is read.
@@ -44,7 +44,7 @@ pub struct View {
 }
 
 impl View {
-    /// Of what is known from the start.
+    /// Built from what is known at the start.
     pub fn of(context: &Context, of: String, log: bool) -> View {
         View {
             of,
@@ -58,35 +58,35 @@ impl View {
     }
 }
 
-/// What changes.
+/// The part that changes every second.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Shown {
-    /// Since the start.
+    /// Seconds since the start.
     pub seconds: f64,
     /// Figures of the window.
     #[serde(flatten)]
     pub figures: Figures,
-    /// CPUs that looking takes; `None`: not measured.
+    /// CPUs that rtscope uses itself; `None` if not measured.
     #[serde(rename = "own_cpus")]
     pub own_cpu: Option<f64>,
     /// How many times events of the log were lost.
     pub log_gaps: u64,
-    /// How many times records of the kernel were.
+    /// How many times kernel records were lost.
     pub kernel_gaps: u64,
     /// What cannot be shown, a sentence each.
     pub notes: Vec<String>,
-    /// Why it does not go on.
+    /// Why the display has ended.
     pub over: Option<String>,
-    /// Something new is shown in a second, and a key ends that.
+    /// Whether updates follow, which a key ends.
     #[serde(skip)]
     pub keys: bool,
 }
 
 impl Shown {
-    /// Something was lost.
+    /// Counts a loss.
     pub fn lost(&mut self, loss: &Loss) {
         match loss.kind {
-            // Of streams: a switch that the kernel does not tell of is found in what comes behind it.
+            // Only of streams: a switch that the kernel does not report is inferred from what follows it.
             LossKind::KernelRecords => self.kernel_gaps += u64::from(loss.source.contains('/')),
             LossKind::OutOfOrder => {}
             _ => self.log_gaps += 1,
@@ -224,7 +224,7 @@ fn spread(of: &Distribution) -> String {
     format!("p50 {p50}, p99 {p99}, longest {longest}")
 }
 
-/// Three digits at most, fewer where they say nothing.
+/// At most three significant digits.
 fn rate(per_second: f64) -> String {
     match per_second {
         rate if rate >= 99.95 => format!("{rate:.0}"),
@@ -298,13 +298,13 @@ fn worst(figures: &Figures) -> String {
     }
 }
 
-/// A bar for each lane: how its time went.
+/// A row for each lane with a bar: how its time went.
 fn lanes(lanes: &[LaneShares], style: &Style) -> Vec<String> {
     if lanes.is_empty() {
         return Vec::new();
     }
     let name = lanes.iter().map(|lane| lane.name.chars().count()).max().unwrap_or(0).max(LABEL - 2) + 2;
-    // What has no room is left out from the right.
+    // Columns without room are left out from the right.
     let columns = (style.width.saturating_sub(name) / COLUMN).min(4);
     let room = style.width.saturating_sub(name + 4 * COLUMN);
     let last = if room >= LAST { LAST } else { 0 };

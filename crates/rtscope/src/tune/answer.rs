@@ -1,5 +1,5 @@
-//! How every kind of study ends: what it prints, its exit status without an answer, and what to do where it
-//! cannot be kept.
+//! How every kind of study ends: what it prints, its exit status without an answer, and what to do if it cannot
+//! be stored.
 
 use crate::trouble::{UserError, WRONG, print_results};
 use rtscope_store::StoreError;
@@ -12,7 +12,7 @@ pub(super) fn show(text: &str) -> Result<ExitCode, UserError> {
 
 pub(super) const NO_ANSWER: u8 = 3;
 
-/// A budget with which nothing can be compared.
+/// The error for a budget with which nothing can be compared.
 pub(super) fn too_small(why: impl std::fmt::Display, next: &str) -> UserError {
     UserError::new("the budget is too small").because(why).next(next).ends_with(WRONG)
 }

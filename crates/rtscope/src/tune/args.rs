@@ -29,7 +29,7 @@ Exit status:
   3  no answer: the study was ended before, the machine is too noisy or never quiet, or
      nothing keeps to the limits";
 
-/// Headings that options stand below in the help.
+/// Headings of groups of options in the help.
 const SOUGHT: &str = "What is sought";
 const LIST: &str = "A fixed list, and many machines";
 const TABLE: &str = "Studies of a table";
@@ -62,7 +62,7 @@ pub struct TuneArgs {
     /// As many trials as fit into this time, and not more than --trials
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub within: Option<Duration>,
-    /// Of every choice by chance
+    /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// What chooses the configurations that are tried
@@ -134,7 +134,8 @@ pub struct TuneArgs {
     /// Say nothing while trials run
     #[arg(short, long)]
     pub quiet: bool,
-    /// The program and its arguments, after the options of `tune`; {domains} in an argument is the number of an OCaml program's domains
+    /// The program and its arguments, after the options of `tune`; {domains} in an argument is the
+    /// number of an OCaml program's domains
     #[arg(trailing_var_arg = true, value_name = "PROGRAM", required_unless_present_any = ["replay", "merge"])]
     pub command: Vec<OsString>,
 }
@@ -148,7 +149,7 @@ pub enum JobArg {
     Slurm,
 }
 
-/// Ways to choose.
+/// How configurations are chosen.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProposerArg {
@@ -173,7 +174,7 @@ impl ProposerArg {
     }
 }
 
-/// Ways to draw.
+/// How a trial is drawn from a table.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum)]
 pub enum DrawArg {
     /// A block is a repeat, its trials are the rows of it
@@ -182,7 +183,7 @@ pub enum DrawArg {
     Rests,
 }
 
-/// What an option's value is called.
+/// The name of an option's value.
 pub(super) fn word(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }

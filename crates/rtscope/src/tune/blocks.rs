@@ -1,6 +1,6 @@
-//! A fixed list of configurations, each in every block: here, a block on each of many
-//! machines, and the blocks taken together. Owns which list that is; what a block holds and
-//! what follows from blocks is `rtscope_tune::jobs`' matter.
+//! A fixed list of configurations, each in every block: all blocks here, one block on each of many machines,
+//! and the merge of blocks. Owns which list that is; `rtscope_tune::jobs` defines what a block holds and what
+//! follows from blocks.
 
 use super::answer::{NO_ANSWER, cannot_keep, show, too_small};
 use super::args::{JobArg, TuneArgs};
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Runs the blocks, or the one that is asked for.
+/// Runs the blocks, or the requested one.
 ///
 /// # Errors
 /// The program does not run, or files cannot be written.
@@ -39,7 +39,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {
         None => Kind::Merged { of: args.blocks },
     };
     let mut description = description::of(args, &gathered, &subject, listed(&args.tries), kind);
-    // All blocks, each with what runs today twice.
+    // All blocks; each runs today's configuration twice.
     description.design.trials = args.blocks as usize * (description.names.len() + 1);
     let space = description
         .space()
@@ -75,7 +75,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {
     live.notes.iter().for_each(|note| progress.say(note));
     let rows = keeping.end().map_err(|error| cannot_keep(&path, &error))?;
     if let Some(index) = args.block {
-        // It is empty again.
+        // The folder is empty again.
         let _ = fs::remove_dir(&folder);
         let Some(why) = ended else {
             return show(&format!("block {index} of {} is in {}\n", args.blocks, path.display()));
@@ -92,7 +92,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {
     program::print(args, &shown)
 }
 
-/// Fewer blocks say nothing.
+/// Fewer blocks prove nothing.
 fn enough(args: &TuneArgs) -> Result<(), UserError> {
     if args.blocks as usize >= FRESH_FROM {
         return Ok(());
@@ -101,8 +101,8 @@ fn enough(args: &TuneArgs) -> Result<(), UserError> {
     Err(too_small(few, "give more with --blocks"))
 }
 
-/// A folder for what trials write, and the file of the study. A block has both where its store
-/// is: several of them may share a disk, and have nothing else to write to.
+/// A folder for what trials write, and the file of the study. A single block has both where its store is:
+/// several blocks may share a disk, and have nowhere else to write.
 fn places(args: &TuneArgs, gathered: &Gathered) -> Result<(PathBuf, PathBuf), UserError> {
     match (&args.store, args.block) {
         (Some(store), Some(_)) => {
@@ -118,7 +118,7 @@ fn places(args: &TuneArgs, gathered: &Gathered) -> Result<(PathBuf, PathBuf), Us
     }
 }
 
-/// What runs today, and the rest, once each.
+/// What runs today and the rest of the list, without duplicates.
 fn listed(tries: &[String]) -> Vec<String> {
     let mut listed = vec![String::new()];
     for words in tries {
@@ -148,7 +148,7 @@ pub fn export(args: &TuneArgs, kind: JobArg) -> Result<ExitCode, UserError> {
     })
 }
 
-/// A list over the whole space, with the plan.
+/// A list spread over the whole space, including the plan.
 fn spread(args: &TuneArgs, gathered: &Gathered) -> Result<Vec<String>, UserError> {
     let space = gathered.offer.space().map_err(|none| UserError::new("there is nothing to try").because(none))?;
     let keep: Vec<usize> = gathered.offer.plan.into_iter().collect();
@@ -156,7 +156,7 @@ fn spread(args: &TuneArgs, gathered: &Gathered) -> Result<Vec<String>, UserError
     Ok(list.into_iter().map(|number| space.name(number).to_owned()).collect())
 }
 
-/// Options with which every block is of the same study.
+/// Options with which every block belongs to the same study.
 fn options(args: &TuneArgs, list: &[String]) -> Vec<String> {
     let mut options = vec!["--seed".to_owned(), args.seed.to_string()];
     options.extend(args.same.then(|| "--same".to_owned()));
@@ -195,7 +195,7 @@ pub fn merge(args: &TuneArgs, folder: &Path) -> Result<ExitCode, UserError> {
     let description: &Description = &merged.description;
     let space = description.space().map_err(|none| UserError::new("there is nothing to compare").because(none))?;
     let answer = jobs::answer(&space, &description.design, &merged.rows);
-    // What is pasted depends on the program and on how it was linked.
+    // What to paste depends on the program and on how it was linked.
     let gathered = if args.command.is_empty() {
         None
     } else {

@@ -1,5 +1,5 @@
-//! Why a configuration helps: a capture of what runs today and one of what is recommended, and
-//! the findings of both. Owns making them, as trials that do not count.
+//! Why a configuration helps: a capture of what runs today and one of the recommendation, and the findings of
+//! both. Owns making them, as trials that do not count.
 
 use super::conduct::Ways;
 use super::live::{Live, Tried};
@@ -15,8 +15,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-/// Findings of both side by side; the captures are made in `folder`, or are there already of a
-/// study that was `over`.
+/// Findings of both side by side; the captures are made in `folder`, or exist there already for a study that
+/// was `over`.
 ///
 /// # Errors
 /// A run or its capture failed, in words.
@@ -39,12 +39,12 @@ pub fn compare(
     seen(beside(&default.findings, &recommended.findings), logged)
 }
 
-/// Without a log "nothing found" would be said of what nobody saw.
+/// Without a log, "nothing found" would be said of what was never observed.
 fn seen(pairs: Vec<Pair>, logged: bool) -> Result<Vec<Pair>, String> {
     if pairs.is_empty() && !logged { Err(NO_LOG.to_owned()) } else { Ok(pairs) }
 }
 
-/// The program under `rtscope record`, doing what a trial does. A capture that is there is whole.
+/// Runs the program under `rtscope record`, as in a trial. A capture that exists is complete.
 fn record(live: &mut Live<'_>, job: &Job, capture: &Path) -> Result<(), String> {
     let failed = |error: io::Error| format!("no capture was made: {error}");
     let part = capture.with_extension("part");
@@ -53,7 +53,7 @@ fn record(live: &mut Live<'_>, job: &Job, capture: &Path) -> Result<(), String> 
     let mut argv: Vec<OsString> = [own.into_os_string(), "record".into(), "--quiet".into(), "-o".into()].into();
     argv.extend([part.as_os_str().to_owned(), "--".into()]);
     argv.extend(job.argv.iter().cloned());
-    // It is made again, where others disturbed it.
+    // It is made again if others disturbed it.
     match live.run(&Job { argv, ..job.clone() }, &mut |_, _| drop(gone(&part))) {
         Tried::Clean(_) => std::fs::rename(&part, capture).map_err(failed),
         Tried::Failed { why, .. } | Tried::Stopped(why) => Err(format!("no capture was made: {why}")),

@@ -1,7 +1,6 @@
-//! A study of a real program: trials of configurations, each kept before the next. Owns how a
-//! configuration becomes a trial and which of its figures count; what can be tried is
-//! `space`'s matter, how a trial runs `live`'s, what is tried next and what follows
-//! `rtscope_tune::study`'s.
+//! A study of a real program: trials of configurations, each stored before the next. Owns how a configuration
+//! becomes a trial and which of its figures count; `space` decides what can be tried, `live` how a trial runs,
+//! `rtscope_tune::study` what is tried next and what follows.
 
 use super::answer::NO_ANSWER;
 use super::args::TuneArgs;
@@ -25,14 +24,14 @@ use std::time::{Duration, Instant};
 /// How a configuration is started.
 #[derive(Clone, Debug)]
 pub struct Ways {
-    /// From words to variables, arguments and CPUs.
+    /// Turns words into variables, arguments and CPUs.
     pub frame: setup::Frame,
-    /// Every configuration is what runs today, under another name.
+    /// Whether every configuration is what runs today, under another name.
     pub same: bool,
 }
 
 impl Ways {
-    /// For a configuration, by its words.
+    /// The job of a configuration, by its words.
     pub fn job(&self, words: &str) -> Job {
         let setup = self.frame.setup(if self.same { "" } else { words });
         Job {
@@ -53,7 +52,7 @@ pub struct First<'a> {
 }
 
 impl<'a> First<'a> {
-    /// Of the program that was looked at; trials write into `scratch`.
+    /// For the program that was inspected; trials write into `scratch`.
     pub fn new(
         args: &TuneArgs,
         gathered: &Gathered,
@@ -71,14 +70,13 @@ impl<'a> First<'a> {
         }
     }
 
-    /// What runs the trials after it, which are kept in `store`.
+    /// Continues with the following trials, which are stored in `store`.
     pub fn conductor(self, store: Store, extent: Extent) -> Conductor<'a> {
         Conductor { first: self, keeping: Keeping::new(store), deadline: None, extent, run: Run::default() }
     }
 
-    /// Runs it once as it is: its files are in memory from now on, and a program that does not run
-    /// at all, or does not print what is asked for, is an error before any trial. How long that
-    /// took.
+    /// Runs the program once as it is, and gives how long that took: its files are in memory from now on, and a program
+    /// that does not run at all, or does not print what is asked for, is an error before any trial.
     pub fn run(&mut self) -> Result<Duration, UserError> {
         let First { live, ways, objective, progress } = self;
         progress.say("one run as it is, which does not count");
@@ -105,18 +103,18 @@ impl<'a> First<'a> {
     }
 }
 
-/// Runs the trials of a study and keeps them.
+/// Runs the trials of a study and stores them.
 pub struct Conductor<'a> {
     pub first: First<'a>,
     pub keeping: Keeping,
-    /// No trial begins after it.
+    /// No trial begins after this time.
     pub deadline: Option<Instant>,
-    /// Which trials there are, for the user's eyes.
+    /// Which trials there are, for progress messages.
     pub extent: Extent,
     run: Run,
 }
 
-/// What is known of the trial that was run last.
+/// What is known of the most recent trial.
 #[derive(Debug, Default)]
 struct Run {
     figures: Figures,
@@ -126,8 +124,8 @@ struct Run {
 }
 
 impl Conductor<'_> {
-    /// What a study hears of a trial. What runs today is measured even where it breaks a limit:
-    /// everything else is compared with it.
+    /// What a study learns of a trial. What runs today is measured even if it breaks a limit: everything else
+    /// is compared with it.
     fn outcome(&mut self, tried: &Tried, default: bool) -> Outcome {
         let objective = self.first.objective;
         match tried {

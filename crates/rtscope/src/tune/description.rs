@@ -1,5 +1,5 @@
-//! What a study of a program is, as it is kept beside its trials. Owns which of that a study
-//! goes on with: the same program, options and machine.
+//! The description of a study of a program, as stored with its trials. Owns what a study needs to continue: the
+//! same program, options and machine.
 
 use super::args::{TuneArgs, word};
 use super::space::Gathered;
@@ -7,7 +7,7 @@ use super::subject::Subject;
 use crate::plan::text::about;
 use rtscope_tune::study::{Description, Design, Kind};
 
-/// Of a study of `names`, of which number `default` is what runs today.
+/// Describes a study of `names`, of which number `default` is what runs today.
 pub fn of(args: &TuneArgs, gathered: &Gathered, subject: &Subject, names: Vec<String>, kind: Kind) -> Description {
     let mut words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
     let program = words.next().unwrap_or_default();

@@ -1,57 +1,56 @@
-//! A study spread over machines, as what a cluster runs: an Indexed Job or an array script,
-//! whose unit is a block. Owns the manifests' words and quoting; what a block is, is
-//! `rtscope_tune::jobs`' matter. The image and the volume are the reader's.
+//! A study spread over machines, in a form that a cluster runs: an Indexed Job or an array script, whose unit
+//! is a block. Owns the manifests' words and quoting; `rtscope_tune::jobs` defines a block. The image and the
+//! volume are the reader's.
 
 use crate::plan::{Planned, k8s, yaml};
 use crate::style::clean;
 use rtscope_model::text;
 
-/// What is spread.
+/// The study to spread.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// In a few words: the program's file name.
+    /// A short name: the program's file name.
     pub name: String,
-    /// Options of `rtscope tune` that make every block the same study, as words; `--block`,
-    /// `--blocks` and `--store` are added.
+    /// Options of `rtscope tune` that make every block part of the same study, as words; `--block`, `--blocks`
+    /// and `--store` are added.
     pub options: Vec<String>,
     /// The program and its arguments.
     pub program: Vec<String>,
-    /// How many blocks there are.
+    /// Number of blocks.
     pub blocks: u32,
-    /// What a container is given, where a plan says so.
+    /// Resources of a container, if a plan states them.
     pub resources: Option<Given>,
 }
 
-/// What one container is given.
+/// Resources of one container.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// Whole CPUs.
+    /// Number of whole CPUs.
     pub cpus: u32,
-    /// The limit of memory, as Kubernetes writes it.
+    /// Memory limit, in Kubernetes' notation.
     pub memory: Option<String>,
 }
 
 impl Given {
-    /// What a plan reckons with.
+    /// The resources that a plan assumes.
     pub fn of(planned: &Planned) -> Given {
         Given { cpus: planned.plan.workers, memory: k8s::memory(&planned.resources) }
     }
 }
 
-/// Where shards lie in a container.
+/// Path of the shards in a container.
 const SHARDS: &str = "/shards";
 
 impl Job {
-    /// The comment that says how the shards in `folder`, a word of the shell, are taken together:
-    /// a line that can be pasted. Where a line cannot hold the program, the reader puts it there.
+    /// The comment that says how to merge the shards in `folder`, a shell word: a line that can be pasted. If a
+    /// line cannot hold the program, the reader inserts it.
     fn merge(&self, folder: &str) -> String {
         let program = quoted(&self.program);
         let program = if clean(&program) == program { program } else { "PROG".to_owned() };
         format!("#\n#   rtscope tune --merge {folder} -- {program}\n#\n")
     }
 
-    /// The line that runs the block `index`, a shell variable, and keeps it in `folder`, a word
-    /// of the shell.
+    /// The line that runs the block `index`, a shell variable, and stores it in `folder`, a shell word.
     fn line(&self, index: &str, folder: &str) -> String {
         let options = quoted(&self.options);
         let space = if options.is_empty() { "" } else { " " };
@@ -67,7 +66,7 @@ fn quoted(words: &[String]) -> String {
     words.iter().map(|word| text::quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// An Indexed Job for Kubernetes, with the claim of the volume that its shards lie on.
+/// An Indexed Job for Kubernetes, with the claim for the volume of its shards.
 pub fn kubernetes(job: &Job) -> String {
     let name = yaml::name(&format!("tune-{}", job.name));
     let shards = yaml::name(&format!("{}-shards", name.chars().take(56).collect::<String>()));
@@ -91,7 +90,7 @@ pub fn kubernetes(job: &Job) -> String {
     out += &format!("        - name: {}\n", yaml::string(&name));
     let image = yaml::string(&format!("{name}:latest"));
     out += &format!("          image: {image} # put your image here, with rtscope in it\n");
-    // The kubelet replaces $(NAME), and two dollars by one.
+    // The kubelet expands $(NAME), and turns two dollars into one.
     let line = job.line("JOB_COMPLETION_INDEX", SHARDS).replace('$', "$$");
     out += "          command:\n            - \"/bin/sh\"\n            - \"-c\"\n";
     out += &format!("            - {}\n", yaml::string(&format!("exec {line}")));
@@ -103,7 +102,7 @@ pub fn kubernetes(job: &Job) -> String {
     out
 }
 
-/// An array script for Slurm; its shards lie in a folder beside where it is submitted.
+/// An array script for Slurm; its shards are in a folder below the one it is submitted in.
 pub fn slurm(job: &Job) -> String {
     let name = yaml::name(&format!("tune-{}", job.name));
     let last = job.blocks.saturating_sub(1);

@@ -1,12 +1,12 @@
-//! The file that a study under way is kept in. Owns that a study ends where a trial cannot be
-//! kept: what it would go on with is lost otherwise.
+//! The file in which a study under way is stored. Owns that a study ends if a trial cannot be stored: its
+//! continuation would lack that trial.
 
 use rtscope_host::clock;
 use rtscope_store::{Store, StoreError};
 use rtscope_tune::study::{Outcome, Row};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A store and what became of it.
+/// A store, and the error that ended its use.
 #[derive(Debug)]
 pub struct Keeping {
     store: Store,
@@ -18,22 +18,22 @@ impl Keeping {
         Keeping { store, lost: None }
     }
 
-    /// Keeps a row, unless one could not be kept.
+    /// Stores a row, unless an earlier one could not be stored.
     pub fn row(&mut self, row: &Row) {
         if self.lost.is_none() {
             self.lost = self.store.append(row).err();
         }
     }
 
-    /// The end of a study of which a trial could not be kept.
+    /// The end of a study of which a trial could not be stored.
     pub fn stopped(&self) -> Option<Outcome> {
         self.lost.as_ref().map(|error| Outcome::Stopped(format!("a trial could not be kept: {error}")))
     }
 
-    /// All rows that are kept.
+    /// All stored rows.
     ///
     /// # Errors
-    /// One could not be kept, or they cannot be read.
+    /// A row could not be stored, or they cannot be read.
     pub fn end(self) -> Result<Vec<Row>, StoreError> {
         self.lost.map_or_else(|| self.store.rows(), Err)
     }

@@ -1,6 +1,6 @@
-//! One trial of a real program: a batch program that runs to its end, or a server that is
-//! started, loaded and stopped. Owns what a trial is, when it counts and the words for one
-//! that failed; which configuration is tried, and what follows, is the study's matter.
+//! One trial of a real program: a batch program that runs to its end, or a server that is started, loaded and
+//! stopped. Owns what a trial is, when it counts and the messages for a failed one; the study decides which
+//! configuration is tried and what follows.
 
 use super::measure::{self, Figures};
 use super::objective::Objective;
@@ -23,13 +23,13 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two looks at whether a server takes connections, and whether it still runs.
+/// Between two checks whether a server takes connections, and whether it still runs.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A first connection to a server may take so long; it is tried again.
+/// Timeout of a first connection to a server, which is then retried.
 const CONNECT: Duration = Duration::from_millis(500);
 
-/// Characters of what a program said at last that go into the words for its failure.
+/// Characters of a program's last output that go into the message about its failure.
 const LAST_WORDS: usize = 300;
 
 /// What a trial does with the program.
@@ -37,70 +37,68 @@ const LAST_WORDS: usize = 300;
 pub enum Way {
     /// Runs it to its end.
     Batch {
-        /// One that takes longer has failed.
+        /// A longer run has failed.
         timeout: Duration,
     },
     /// Starts it, sends it a load and stops it.
     Server {
-        /// With the warm-up, which does not count.
+        /// The load including its warm-up, which does not count.
         load: Box<Load>,
-        /// One that takes no connections for so long has failed.
+        /// A server that takes no connections for this long has failed.
         ready: Duration,
     },
 }
 
-/// A batch program's time, where nobody says another.
+/// Default time limit of a batch program.
 pub const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Until a server takes connections, where nobody says another time.
+/// Default time until a server must take connections.
 pub const READY: Duration = Duration::from_secs(30);
 
-/// From what a program said on standard output to its figures; why there are none, in words.
+/// Turns a program's standard output into its figures; an error says why there are none.
 pub type Says = fn(&str) -> Result<Figures, String>;
 
 /// How trials are run.
 pub struct Live<'a> {
-    /// What they do.
+    /// What trials do.
     pub way: Way,
-    /// How the figures are asked for that the program's runtime counts itself; `None`: not at all.
+    /// How to get the figures that the program's runtime counts itself; `None`: not at all.
     pub own: Option<&'static OwnFigures>,
-    /// How to read figures that a batch program prints of itself. One that does not say them has
-    /// failed.
+    /// How to read figures that a batch program prints about itself. A program that does not print them has failed.
     pub says: Option<Says>,
-    /// When they may start.
+    /// When trials may start.
     pub gate: Gate,
-    /// What others may do meanwhile.
+    /// What other processes may do meanwhile.
     pub bounds: Bounds,
-    /// How often one is tried that others disturb, at least: as long as there is patience, more
-    /// often.
+    /// Fewest attempts at a trial that others disturb; there are more while patience lasts.
     pub tries: u32,
     /// How long a server may take to obey SIGINT, and then SIGTERM.
     pub grace: Duration,
-    /// A folder for files of a moment, which the program can write to.
+    /// A folder for temporary files, which the program can write to.
     pub scratch: PathBuf,
-    /// Signals that end the study. They are never taken from here, so the first ends all.
+    /// Signals that end the study. They are never consumed here, so the first one ends everything.
     pub signals: Option<&'a Signals>,
-    /// What there is to say about all trials: where figures are from, why some are not there.
+    /// Notes on all trials: where figures come from, why some are missing.
     pub notes: BTreeSet<String>,
 }
 
-/// How a trial came out.
+/// Result of a trial.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Tried {
     /// Nothing disturbed it.
     Clean(Figures),
     /// The program did not do what it should.
     Failed {
-        /// How, with its last words.
+        /// How it failed, with its last output.
         why: String,
-        /// What is known all the same.
+        /// Figures that are known nevertheless.
         figures: Figures,
     },
-    /// There is no trial, and there should be no further.
+    /// There is no trial, and none should follow.
     Stopped(String),
 }
 
-/// What a study hears of it.
+/// What a study learns of it.
 pub fn outcome(tried: &Tried, objective: &Objective) -> Outcome {
     let figures = match tried {
         Tried::Clean(figures) => figures,
@@ -114,29 +112,29 @@ pub fn outcome(tried: &Tried, objective: &Objective) -> Outcome {
     }
 }
 
-/// A try that counts for nothing.
+/// An attempt that does not count.
 struct Dirty {
     why: String,
-    /// The program itself may be at fault.
+    /// Whether the program itself may be at fault.
     own: bool,
     figures: Figures,
 }
 
-/// How far a server came.
+/// How far a server got.
 struct Served {
     document: Option<Document>,
     failed: Option<String>,
 }
 
 impl<'a> Live<'a> {
-    /// With what is usual.
+    /// Trials with the usual settings.
     pub fn new(way: Way, own: Option<&'static OwnFigures>, scratch: PathBuf, signals: Option<&'a Signals>) -> Live<'a> {
         let (gate, grace, notes) = (Gate::default(), Duration::from_secs(5), BTreeSet::new());
         Live { way, own, says: None, gate, bounds: Bounds::default(), tries: 5, grace, scratch, signals, notes }
     }
 
-    /// Waits for a quiet machine before each trial, `patience` long, and counts none that others disturb; or, `noisy`, counts
-    /// trials whatever others do to the CPUs meanwhile.
+    /// Waits up to `patience` for a quiet machine before each trial, and counts none that others disturb; if
+    /// `noisy`, counts trials whatever others do to the CPUs meanwhile.
     pub fn with_noise(self, noisy: bool, patience: Duration) -> Live<'a> {
         let (gate, bounds) = if noisy {
             (Gate { quiet: Duration::ZERO, foreign: 1.0, patience }, Bounds { foreign: 1.0, steal: 1.0 })
@@ -146,8 +144,8 @@ impl<'a> Live<'a> {
         Live { gate, bounds, ..self }
     }
 
-    /// Runs a trial, again where others disturb it: `dirty` hears of each such try. The calling
-    /// thread has to live until it returns.
+    /// Runs a trial, and repeats it if others disturb it: `dirty` gets each such attempt. The calling thread
+    /// has to live until it returns.
     pub fn run(&mut self, job: &Job, dirty: &mut dyn FnMut(&str, &Figures)) -> Tried {
         let (began, mut tries) = (Instant::now(), 0);
         let Dirty { why, own, figures } = loop {
@@ -164,14 +162,14 @@ impl<'a> Live<'a> {
             };
             dirty(&disturbed.why, &disturbed.figures);
             tries += 1;
-            // Short trials have had their tries before a neighbour has ended.
+            // Short trials would use up their attempts before a neighbour has ended.
             if tries >= self.tries && (disturbed.own || began.elapsed() >= self.gate.patience) {
                 break disturbed;
             }
         };
         let tries = units::counted(tries.into(), "try", "tries");
         match own {
-            // Only this configuration starves the load: others may be measured.
+            // Only this configuration starves the load: others may be measurable.
             true => Tried::Failed { why: format!("{why}, in each of {tries}"), figures },
             false => Tried::Stopped(format!("the machine is never quiet: {why}, after {tries}")),
         }
@@ -210,9 +208,9 @@ impl<'a> Live<'a> {
         }
         if let Some((own, asked)) = &asked {
             match asked.as_ref().map_err(String::clone).and_then(|_| (own.take)(&file)) {
-                // A server's time is that of its load.
+                // The time of a server is that of its load.
                 Ok(said) => figures.extend(said.into_iter().filter(|(name, _)| !loaded || name != "time_ns")),
-                // One that failed has a better reason to tell.
+                // A program that failed has a better reason to report.
                 Err(why) if badly(&ended).is_none() => {
                     _ = self.notes.insert(format!("no figures of {}'s runtime: {why}", own.info.name))
                 }
@@ -227,7 +225,7 @@ impl<'a> Live<'a> {
         judged(&ended, served, figures, &self.bounds)
     }
 
-    /// Waits for its end; why there is no trial, in words.
+    /// Waits for its end; an error says why there is no trial.
     fn to_its_end(&self, mut running: Running, timeout: Duration) -> Result<(Ended, Served), String> {
         let over = running.wait(Instant::now() + timeout, self.wake());
         let interrupted = self.interrupted();
@@ -239,14 +237,14 @@ impl<'a> Live<'a> {
         ended.map(|ended| (ended, Served { document: None, failed })).map_err(|error| error.to_string())
     }
 
-    /// The same for a server, which is loaded as soon as it takes connections.
+    /// Loads a server as soon as it takes connections, then stops it; an error says why there is no trial.
     fn under_load(&self, mut running: Running, load: &Load, ready: Duration) -> Result<(Ended, Served), String> {
         let waited = self.until_it_listens(&mut running, load, ready);
         let served = match waited {
             Ok(()) => self.loaded(&mut running, load),
             Err(failed) => Ok(Served { document: None, failed: Some(failed) }),
         };
-        // Before anything is concluded: it has to go in any case.
+        // Before anything is concluded: it has to end in any case.
         let ended = running.stop(self.grace);
         if self.interrupted() {
             return Err(interrupted());
@@ -255,7 +253,7 @@ impl<'a> Live<'a> {
         ended.map(|ended| (ended, served)).map_err(|error| error.to_string())
     }
 
-    /// Waits until a server takes connections; why it does not, in words.
+    /// Waits until a server takes connections; an error says why it does not.
     fn until_it_listens(&self, running: &mut Running, load: &Load, ready: Duration) -> Result<(), String> {
         let deadline = Instant::now() + ready;
         loop {
@@ -318,7 +316,7 @@ fn interrupted() -> String {
     "interrupted".to_owned()
 }
 
-/// A time as people read it.
+/// A duration for people.
 pub(super) fn shown(time: Duration) -> String {
     units::duration(clock::ns_of(time))
 }
@@ -337,7 +335,7 @@ fn add_cpu_per_request(figures: &mut Figures, document: &Document) {
     }
 }
 
-/// What a try amounts to. One that ended badly by itself did so whatever others did.
+/// Judges an attempt. A program that ended badly by itself did so regardless of others.
 fn judged(ended: &Ended, served: Served, figures: Figures, bounds: &Bounds) -> Result<Tried, Dirty> {
     if let Some(how) = badly(ended) {
         let before = served.failed.map(|failed| format!("{failed}: ")).unwrap_or_default();
@@ -356,7 +354,7 @@ fn judged(ended: &Ended, served: Served, figures: Figures, bounds: &Bounds) -> R
     Ok(Tried::Clean(figures))
 }
 
-/// How it ended, if that is not as it should. One that was stopped may end as it likes.
+/// How it ended, if badly. A program that was stopped may end in any way.
 fn badly(ended: &Ended) -> Option<String> {
     if ended.oom_kills > 0 {
         return Some("the kernel killed it for want of memory".to_owned());

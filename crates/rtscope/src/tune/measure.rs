@@ -1,50 +1,49 @@
-//! The figures of a trial: their names, units and where they are from. Owns the list;
-//! refuses to say which of them matters.
+//! The figures of a trial: their names, units and sources. Owns the list; refuses to say which of them matters.
 
 use rtscope_host::trial::Ended;
 use rtscope_load::document::Document;
 use rtscope_model::units;
 use std::collections::BTreeMap;
 
-/// Figures of one trial by their names, those of [`KNOWN`]; what is not known is not there.
+/// Figures of one trial by name, those of [`KNOWN`]; unknown ones are absent.
 pub type Figures = BTreeMap<String, f64>;
 
 /// What a figure counts.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Unit {
-    /// Nanoseconds.
+    /// A time in nanoseconds.
     Time,
-    /// Bytes.
+    /// An amount of memory in bytes.
     Memory,
     /// A number of things.
     Count,
-    /// 0 to 1.
+    /// A share, from 0 to 1.
     Share,
     /// Things per second.
     Rate,
 }
 
-/// What a study may ask of a figure.
+/// What a study may ask for a figure.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Use {
-    /// That it be small, and below a limit.
+    /// To minimise it, or to limit it.
     Minimize,
-    /// That it be below a limit.
+    /// To limit it.
     Limit,
-    /// Nothing: it is noted.
+    /// Nothing: it is only recorded.
     Note,
 }
 
-/// Which trials have it.
+/// Which trials have a figure.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Of {
-    /// All.
+    /// All trials.
     Any,
-    /// Those of programs that end by themselves.
+    /// Trials of programs that end by themselves.
     Batch,
-    /// Those of servers under load.
+    /// Trials of servers under load.
     Server,
-    /// Those of programs whose runtime counts itself, see `runtimes`.
+    /// Trials of programs whose runtime counts itself, see `runtimes`.
     Runtime,
 }
 
@@ -61,7 +60,7 @@ const fn figure(name: &'static str, unit: Unit, usage: Use, of: Of) -> Figure {
     Figure { name, unit, usage, of }
 }
 
-/// All of them; `docs/guide/tuning.md` says where each is from.
+/// All figures; `docs/guide/tuning.md` says where each comes from.
 pub const KNOWN: [Figure; 27] = [
     figure("time_ns", Unit::Time, Use::Minimize, Of::Batch),
     figure("wall_ns", Unit::Time, Use::Minimize, Of::Batch),
@@ -117,7 +116,7 @@ impl Figure {
     }
 }
 
-/// What a run's end says.
+/// The figures of a run's end.
 pub fn of_run(ended: &Ended) -> Figures {
     let noise = &ended.noise;
     named([
@@ -130,7 +129,7 @@ pub fn of_run(ended: &Ended) -> Figures {
     ])
 }
 
-/// What a load says.
+/// The figures of a load.
 pub fn of_load(load: &Document) -> Figures {
     let float = |figure: Option<u64>| figure.map(|figure| figure as f64);
     let (all, requests) = (&load.latency.all, &load.requests);
@@ -148,7 +147,7 @@ pub fn of_load(load: &Document) -> Figures {
     ])
 }
 
-/// Those that are known.
+/// Those of `figures` that are known.
 pub(super) fn named<const N: usize>(figures: [(&str, Option<f64>); N]) -> Figures {
     let known = figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     known.filter(|(_, value)| value.is_finite()).collect()

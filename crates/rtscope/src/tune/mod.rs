@@ -1,7 +1,6 @@
-//! `rtscope tune`: which flags make a program faster, by trials. Owns the options and which
-//! study they ask for: `program` does one of a program, `blocks` some blocks of a fixed list,
-//! `replaying` those of a recorded table. What is tried next and what follows is
-//! `rtscope_tune::study`'s matter.
+//! `rtscope tune`: finds the flags that make a program faster, by trials. Owns the options and which study they
+//! ask for: `program` does one of a program, `blocks` some blocks of a fixed list, `replaying` those of a
+//! recorded table. `rtscope_tune::study` decides what is tried next and what follows.
 
 mod answer;
 mod args;

@@ -1,31 +1,30 @@
-//! What a study is to reach, in words: `--minimize p99`, `--limit rss=512M`, `--limit
-//! errors=0`. Owns the grammar and whether a trial's figures keep to it; what figures there
-//! are is `measure`'s matter.
+//! What a study is to achieve, in words: `--minimize p99`, `--limit rss=512M`, `--limit errors=0`. Owns the
+//! grammar and whether a trial's figures meet it; `measure` defines the figures.
 
 use super::measure::{Figure, Figures, KNOWN, Of, Unit, Use};
 use super::runtimes::WHOSE;
 use crate::record::{binary_size, number, seconds};
 use std::str::FromStr;
 
-/// A figure that is to be small.
+/// A figure to minimise.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Minimize(pub &'static Figure);
 
-/// A figure that must not be above a value.
+/// An upper limit for a figure.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Limit {
-    /// The figure.
+    /// The limited figure.
     pub figure: &'static Figure,
-    /// In its unit.
+    /// The limit, in the figure's unit.
     pub most: f64,
 }
 
-/// All that is asked of a configuration.
+/// All requirements on a configuration.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Objective {
     /// What the study compares.
     pub minimize: Minimize,
-    /// What every trial has to keep to.
+    /// What every trial has to meet.
     pub limits: Vec<Limit>,
 }
 
@@ -72,10 +71,10 @@ fn words(wanted: impl Fn(Use) -> bool) -> String {
 }
 
 impl Objective {
-    /// Whether trials can say so much.
+    /// Checks that trials can give these figures.
     ///
     /// # Errors
-    /// A figure is one of servers and there is no load, or the other way round.
+    /// A figure is one of servers and there is no load, or vice versa.
     pub fn new(minimize: Minimize, limits: Vec<Limit>, server: bool) -> Result<Objective, String> {
         let asked = std::iter::once(minimize.0).chain(limits.iter().map(|limit| limit.figure));
         for figure in asked {
@@ -95,13 +94,13 @@ impl Objective {
         Ok(Objective { minimize, limits })
     }
 
-    /// The first limit that these figures break, in words; `Err`: a figure is not there.
+    /// The first limit that these figures break, in words; `Err`: a figure is missing.
     pub(super) fn broken(&self, figures: &Figures) -> Result<Option<String>, String> {
         for limit in &self.limits {
             let (figure, value) = (limit.figure, known(limit.figure, figures)?);
             if value > limit.most {
                 let (shown, most) = (figure.shown(value), figure.shown(limit.most));
-                // Three digits may be the same of both.
+                // Three digits may be the same for both.
                 let by = if shown == most { "just above" } else { "above" };
                 return Ok(Some(format!("{} {shown} is {by} the limit of {most}", figure.word())));
             }
@@ -109,9 +108,9 @@ impl Objective {
         Ok(None)
     }
 
-    /// What is compared, above 0.
+    /// The figure that is compared, above 0.
     pub(super) fn measure(&self, figures: &Figures) -> Result<f64, String> {
-        // Comparisons are ratios: no pause at all is one of a nanosecond.
+        // Comparisons are ratios: no pause at all counts as one nanosecond.
         known(self.minimize.0, figures).map(|value| value.max(1.0))
     }
 }

@@ -1,5 +1,5 @@
-//! What a user pastes to have a configuration for good: a line for a shell, options for the
-//! link, a part of a Pod. Owns these words; what a configuration means is its `Setup`'s.
+//! What a user pastes to make a configuration permanent: a line for a shell, options for the link, a part of a
+//! Pod. Owns these words; a `Setup` defines what a configuration means.
 
 use crate::plan::k8s;
 use crate::plan::program::as_text;
@@ -11,20 +11,20 @@ use rtscope_model::text::quoted;
 use rtscope_tune::options::setup::Setup;
 use serde::Serialize;
 
-/// A configuration in the words of those who start programs.
+/// A configuration in forms that can be pasted.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Paste {
     /// A command for a shell, whole: `GHCRTS='-N2 -A64m' ./mill 100`.
     pub shell: String,
-    /// `GHCRTS=-N2`, a line each; empty: no variables.
+    /// `GHCRTS=-N2`, one per line; empty: no variables.
     pub variables: Vec<String>,
-    /// An option for the compiler, which links the flags in.
+    /// Compiler option that links the flags in.
     pub link: Option<String>,
     /// `env` and `resources` of a container in a Pod, as YAML.
     pub kubernetes: String,
 }
 
-/// `setup` in words; `resources` are the machine's.
+/// `setup` in forms that can be pasted; `resources` are the machine's.
 pub fn paste(setup: &Setup, resources: &Resources) -> Paste {
     let variables: Vec<String> = setup.set.iter().map(|(name, value)| format!("{name}={}", quoted(value))).collect();
     let mut words = variables.clone();

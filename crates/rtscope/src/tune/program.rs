@@ -1,5 +1,5 @@
-//! A study of a program, from its command to what is printed. Owns the order of the steps and
-//! the folder in which a study is kept.
+//! A study of a program, from its command to its output. Owns the order of the steps and the folder in which a
+//! study is stored.
 
 use super::answer::{NO_ANSWER, cannot_keep, show, too_small};
 use super::args::TuneArgs;
@@ -22,13 +22,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// What a study's folder holds.
+/// Files in a study's folder.
 const STORE: &str = "study.sqlite";
 const RESULT: &str = "result.json";
 const PARETO: &str = "pareto.svg";
 const TRIALS: &str = "trials.parquet";
 
-/// Looks at the program, searches, and prints what follows.
+/// Inspects the program, searches, and prints the result.
 pub fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {
     let subject = Subject::of(args)?;
     let gathered = gathered(args, &subject)?;
@@ -71,8 +71,8 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {
     print(args, &shown)
 }
 
-/// The study of `path`, to go on with, or a new one there, once the program is seen to run.
-/// `--within` becomes a number of trials here.
+/// The study of `path` to continue, or a new one there, once the program is seen to run. `--within` becomes a
+/// number of trials here.
 fn begun(
     args: &TuneArgs,
     path: &Path,
@@ -90,7 +90,7 @@ fn begun(
         }
         first.progress.say(&plan_of(&description.design, once, path));
     } else if let (Some(_), Ok((kept, _))) = (args.within, rtscope_store::study::read(path)) {
-        // It goes on with the budget that it was begun with.
+        // It continues with the budget that it began with.
         description.design.trials = kept.design.trials;
     }
     let store = Store::resume(path, description).map_err(|error| cannot_keep(path, &error))?;
@@ -100,7 +100,7 @@ fn begun(
     let mut study = study.beside(description.plan).resume(&told(&rows)).map_err(|other| {
         UserError::new(format!("cannot go on with {}", path.display())).because(other).next("give another --output")
     })?;
-    // One that is over runs nothing.
+    // A study that is over runs nothing.
     if let (true, Next::Trial(next)) = (goes_on, study.ask()) {
         first.progress.say(&format!("{} holds {} trials of this study", path.display(), next.number));
         first.run()?;
@@ -108,7 +108,7 @@ fn begun(
     Ok((store, study))
 }
 
-/// The program, the machine and the plan looked at, and the runtime asked.
+/// Inspects the program, the machine and the plan, and asks the runtime.
 pub fn gathered(args: &TuneArgs, subject: &Subject) -> Result<Gathered, UserError> {
     let mut gathered = space::gather(&args.command, subject.goal, args.vary_given)?;
     gathered.ask()?;
@@ -128,7 +128,7 @@ pub fn folder(args: &TuneArgs, gathered: &Gathered) -> Result<PathBuf, UserError
     made(&args.output.clone().unwrap_or_else(named))
 }
 
-/// A folder, made if it is not there; its whole path.
+/// Creates a folder if it does not exist; gives its full path.
 pub fn made(folder: &Path) -> Result<PathBuf, UserError> {
     fs::create_dir_all(folder).and_then(|()| folder.canonicalize()).map_err(|error| {
         UserError::new(format!("cannot make the folder {}", folder.display()))
@@ -137,7 +137,7 @@ pub fn made(folder: &Path) -> Result<PathBuf, UserError> {
     })
 }
 
-/// Whether the budget is enough for one comparison; `once`: of `--within`, with trials so long.
+/// Whether the budget suffices for one comparison; `once`: duration of a trial, for `--within`.
 fn enough(args: &TuneArgs, design: &Design, once: Option<Duration>) -> Result<(), UserError> {
     design.check().map_err(|small| {
         let next = match once.filter(|_| args.trials as usize >= small.fewest) {
@@ -158,7 +158,7 @@ fn plan_of(design: &Design, once: Duration, path: &Path) -> String {
     )
 }
 
-/// What is printed, without captures; without the program, no lines to paste.
+/// What is printed, without captures; without the program, there are no lines to paste.
 pub fn shown(
     gathered: Option<&Gathered>,
     description: &Description,
@@ -176,7 +176,7 @@ pub fn shown(
     Ok(shown)
 }
 
-/// What a user pastes to have a configuration.
+/// The lines that a user pastes to apply a configuration.
 fn lines(gathered: &Gathered, words: &str) -> Vec<Line> {
     let paste = paste(&gathered.frame.setup(words), &gathered.planned.resources);
     let line = |what: &str, line: String| Line { what: what.to_owned(), line };
@@ -187,7 +187,7 @@ fn lines(gathered: &Gathered, words: &str) -> Vec<Line> {
     lines
 }
 
-/// The files beside the study.
+/// Writes the files that accompany the study.
 pub fn write(folder: &Path, shown: &Shown, description: &Description, rows: &[Row]) -> Result<(), UserError> {
     let cannot = |name: &str, error: &dyn std::fmt::Display| {
         UserError::unwritable(&folder.join(name), error)
@@ -200,7 +200,7 @@ pub fn write(folder: &Path, shown: &Shown, description: &Description, rows: &[Ro
     parquet::write(rows, description, file).map_err(|error| cannot(TRIALS, &error))
 }
 
-/// Prints it; the status says whether there is an answer.
+/// Prints the result; the status says whether there is an answer.
 pub fn print(args: &TuneArgs, shown: &Shown) -> Result<ExitCode, UserError> {
     if args.json {
         show(&document(shown, false)?)?;

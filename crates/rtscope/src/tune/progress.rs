@@ -1,5 +1,4 @@
-//! What is said while trials run: on a terminal one line that changes, else a line for each
-//! stage. Owns these words.
+//! What is printed while trials run: on a terminal one changing line, otherwise a line per stage. Owns these words.
 
 use crate::line::Line;
 use crate::style::clean;
@@ -9,9 +8,9 @@ use rtscope_tune::study::{Ask, Stage};
 /// Which trials a run has.
 #[derive(Copy, Clone, Debug)]
 pub enum Extent {
-    /// Of a search: so many at most, those of earlier runs counted.
+    /// A search: at most this many, including those of earlier runs.
     Search(usize),
-    /// Blocks of a fixed list: all of them.
+    /// Blocks of a fixed list.
     Listed {
         /// Number of the first in the whole study.
         first: usize,
@@ -19,7 +18,7 @@ pub enum Extent {
     },
 }
 
-/// Who says it; a stage is an `S`.
+/// Prints progress; a stage is an `S`.
 #[derive(Debug)]
 pub struct Progress<S = Stage> {
     quiet: bool,
@@ -37,12 +36,12 @@ impl Progress {
 }
 
 impl<S: Copy + PartialEq> Progress<S> {
-    /// One that is silent if it is to be.
+    /// Silent if `quiet`.
     pub fn new(quiet: bool) -> Self {
         Progress { quiet, line: Line::new(quiet), stage: None }
     }
 
-    /// Something of a stage begins: `now` on the line that changes, else `first` where the stage is another.
+    /// Something in a stage begins: prints `now` on the changing line, otherwise `first` if the stage is new.
     pub fn goes_on(&mut self, stage: S, now: &str, first: &str) {
         if self.line.is_seen() {
             self.line.put(now);
@@ -58,13 +57,13 @@ impl<S: Copy + PartialEq> Progress<S> {
         }
     }
 
-    /// Takes the line that changes away.
+    /// Clears the changing line.
     pub fn clear(&mut self) {
         self.line.clear();
     }
 }
 
-/// Which trial it is, and what for.
+/// Which trial it is, and its purpose.
 fn trial(ask: &Ask, extent: Extent) -> String {
     match extent {
         Extent::Search(most) => format!("trial {} of at most {most}, {}", ask.number + 1, stage(ask.stage)),

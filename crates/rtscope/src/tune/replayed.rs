@@ -1,5 +1,5 @@
-//! One study of a recorded table that is kept in a file and goes on from there. Owns which
-//! study that is; keeping is `rtscope_store`'s matter.
+//! One study of a recorded table that is stored in a file and continues from there. Owns which study that is;
+//! `rtscope_store` stores it.
 
 use super::answer::{cannot_keep, show, too_small};
 use super::args::{TuneArgs, word};
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Draws trials and keeps each before the next.
+/// Draws trials and stores each before the next.
 struct Kept<'a> {
     trials: &'a mut dyn Trials,
     keeping: Keeping,
@@ -38,10 +38,10 @@ impl Trials for Kept<'_> {
     }
 }
 
-/// Does what is left of the study in `path`, and prints its result.
+/// Does the rest of the study in `path`, and prints its result.
 ///
 /// # Errors
-/// The file cannot be written or is of another study, or the output cannot be printed.
+/// The file cannot be written or belongs to another study, or the output cannot be printed.
 pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> Result<ExitCode, UserError> {
     let description = description(args, replay);
     let cannot = |error: StoreError| cannot_keep(path, &error);
@@ -72,7 +72,7 @@ pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> R
     show(&document(&shown, false)?)
 }
 
-/// The table and how it is drawn from are the program.
+/// The table and the way to draw from it stand for the program.
 fn description(args: &TuneArgs, replay: &Replay<'_>) -> Description {
     let mut argv = vec!["--draw".to_owned(), word(args.draw)];
     argv.extend(args.same.then(|| "--same".to_owned()));

@@ -1,6 +1,5 @@
-//! Studies of a recorded table, and how good their answers are: that is how the search itself
-//! is tested. Owns the figures that are printed; `table` reads the table, `replayed` does one
-//! study of it that is kept.
+//! Studies of a recorded table, and how good their answers are: this tests the search itself. Owns the figures
+//! that are printed; `table` reads the table, `replayed` does one study of it that is stored.
 
 use super::answer::{show, too_small};
 use super::args::TuneArgs;
@@ -47,7 +46,7 @@ fn default(table: &Table, args: &TuneArgs) -> Option<usize> {
     }
 }
 
-/// What was asked.
+/// What was asked for.
 fn head(args: &TuneArgs, table: &Table, default: usize) -> Value {
     json!({
         "schema": "rtscope/replay/1",

@@ -1,6 +1,6 @@
-//! What `rtscope tune -- PROG` would try: the program, the machine and the plan looked at, the
-//! runtime asked which flags it takes, and the space shown. Owns these steps and their words;
-//! what follows from what is `rtscope_tune::options`' matter.
+//! What `rtscope tune -- PROG` would try: inspects the program, the machine and the plan, asks the runtime
+//! which flags it takes, and shows the space. Owns these steps and their words; `rtscope_tune::options` decides
+//! what follows from what.
 
 use crate::draw::screen::Screen;
 use crate::plan::Planned;
@@ -22,11 +22,11 @@ use serde_json::json;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// A program whose runtime starts a second thread has it long before; a slow disk may keep it.
+/// A program whose runtime starts a second thread has it long before; a slow disk may delay it.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Of a program that need not have a second thread: whoever dies of its start has done so.
+/// For a program that need not have a second thread: if its start fails, it has failed by then.
 const PATIENCE_WITHOUT_THREADS: Duration = Duration::from_millis(300);
-/// Combinations of one reason that are shown.
+/// Combinations that are shown for one reason.
 const SHOWN: usize = 4;
 
 /// A program with what can be tried of it.
@@ -34,18 +34,18 @@ const SHOWN: usize = 4;
 pub struct Gathered {
     /// The plan, the machine and the program in a few words.
     pub planned: Planned,
-    /// The program.
+    /// The inspected program.
     pub program: Program,
     /// What can be tried.
     pub offer: Offer,
-    /// From a configuration's name to how it is started.
+    /// Turns a configuration's name into how it is started.
     pub frame: Frame,
     /// How often the program was started to ask its runtime; `None`: it was not asked.
     pub asked: Option<usize>,
 }
 
-/// Looks at the program of `command`, at the machine and the plan for `goal`. `vary_given`:
-/// what the user gave in the environment or at the link is varied too. Nothing is started.
+/// Inspects the program of `command`, the machine and the plan for `goal`. `vary_given`: what the user gave in
+/// the environment or at the link is varied too. Nothing is started.
 ///
 /// # Errors
 /// There is no such program.
@@ -67,8 +67,8 @@ pub fn gather(command: &[OsString], goal: Goal, vary_given: bool) -> Result<Gath
 }
 
 impl Gathered {
-    /// Starts the program without words, then with each flag and each doubtful pair of flags,
-    /// and ends it when its runtime has read them. What the runtime refuses leaves the space.
+    /// Starts the program without words, then with each flag and each doubtful pair of flags, and ends it once
+    /// its runtime has read them. What the runtime refuses leaves the space.
     ///
     /// # Errors
     /// The program does not start, or ends at once as it is run today.
@@ -86,7 +86,7 @@ impl Gathered {
                     .because(format!("started as it is, {why}"))
                     .next("start it by hand first, with the same arguments"));
             }
-            // A machine that was short of something for a moment is no runtime that refuses.
+            // A machine that was short of something for a moment is not a runtime that refuses.
             asked += 1;
             if let Some(why) = self.refusal(&words)? {
                 self.offer.learn(&words, &sentence(&why));
@@ -159,7 +159,7 @@ fn levels(setting: &Setting) -> String {
     clean(&format!("{}{today}", setting.levels.join(" "))).into_owned()
 }
 
-/// What is not tried, those of one reason together.
+/// What is not tried, grouped by reason.
 fn left_out(offer: &Offer, page: &mut Screen<'_>) {
     // The reasons for several flags differ by the flag's name only.
     let refused = offer.refused.iter().map(|of| (of.flag.clone(), of.why.replace(&of.flag, "such a flag")));
@@ -179,7 +179,7 @@ fn left_out(offer: &Offer, page: &mut Screen<'_>) {
     }
 }
 
-/// Things with their reasons to reasons with their things, in the order of their first.
+/// Groups things by their reasons, in the order of their first.
 fn grouped(of: impl Iterator<Item = (String, String)>) -> IndexMap<String, Vec<String>> {
     let mut groups = IndexMap::<String, Vec<String>>::new();
     of.for_each(|(thing, why)| groups.entry(why).or_default().push(thing));
@@ -201,7 +201,7 @@ fn how_it_was_asked(gathered: &Gathered) -> String {
 pub fn json(gathered: &Gathered) -> String {
     let offer = &gathered.offer;
     let words = offer.plan.and_then(|plan| offer.configurations.get(plan));
-    // The plan as a command for a shell.
+    // The plan as a shell command.
     let plan_command = words
         .map(|words| super::paste::paste(&gathered.frame.setup(&words.join(" ")), &gathered.planned.resources).shell);
     let about = json!({

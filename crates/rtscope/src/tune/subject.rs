@@ -1,6 +1,5 @@
-//! What is asked of a study of a program: what is to be small, what must hold, what a trial
-//! does. Owns the reading of `--load`, which takes what `rtscope load` takes, and of what goes
-//! together.
+//! What a study of a program is asked for: what to minimise, what must hold, what a trial does. Owns the
+//! parsing of `--load`, which takes what `rtscope load` takes, and which options go together.
 
 use super::args::TuneArgs;
 use super::live::{READY, TIMEOUT, Way};
@@ -11,16 +10,16 @@ use crate::words;
 use clap::Parser;
 use rtscope_tune::plan::Goal;
 
-/// Requests below which 1 % of them says little: the interval of p99 spans 20 ranks each way.
+/// With fewer requests the slowest 1 % of them say little: the interval of p99 spans 20 ranks each way.
 const REQUESTS_MIN: f64 = 10_000.0;
 
 #[derive(Debug)]
 pub struct Subject {
     pub way: Way,
     pub objective: Objective,
-    /// For the plan.
+    /// Goal of the plan.
     pub goal: Goal,
-    /// What the user should know before.
+    /// What the user should know in advance.
     pub notes: Vec<String>,
 }
 

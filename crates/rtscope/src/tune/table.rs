@@ -1,5 +1,5 @@
-//! Reads a recorded table: one JSON document a line. Owns its form; what it has to hold is
-//! `rtscope_tune::study::replay`'s matter.
+//! Reads a recorded table: one JSON document per line. Owns its form; `rtscope_tune::study::replay` defines
+//! what it has to hold.
 
 use crate::trouble::UserError;
 use rtscope_tune::study::replay::{Row, Table};
@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-/// Longest line.
+/// Longest line in bytes.
 const LINE: u64 = 1 << 20;
 
-/// A line, as far as it matters here.
+/// The part of a line that matters here.
 #[derive(Deserialize)]
 struct Line {
     cfg: String,
@@ -23,7 +23,7 @@ struct Line {
 /// The table of `path` for one figure.
 ///
 /// # Errors
-/// It cannot be read, a line is none, or the table is not complete.
+/// It cannot be read, a line is invalid, or the table is incomplete.
 pub fn read(path: &Path, metric: &str) -> Result<Table, UserError> {
     let shown = path.display();
     let file =

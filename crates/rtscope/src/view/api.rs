@@ -1,6 +1,6 @@
-//! What is answered to a request that may be answered: files of the page, the session, tiles, pauses and sums
-//! (`docs/formats/view.md`). Owns questions and forms of answers; refuses to know of sockets, and every
-//! question that would take more than a bounded amount of work.
+//! Answers requests that were admitted: files of the page, the session, tiles, pauses and sums
+//! (`docs/formats/view.md`). Owns the forms of requests and answers; refuses to know of sockets, and to do more than
+//! a bounded amount of work for any request.
 
 use super::assets;
 use super::pauses::{Book, Order};
@@ -13,11 +13,11 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::str::FromStr;
 
-/// Tiles, and tracks, of one question.
+/// Maximum tiles, or tracks, of one request.
 const AT_ONCE: usize = 64;
-/// Pauses of one answer.
+/// Maximum pauses of one answer.
 const PAUSES_MAX: usize = 1_000;
-/// What a search finds.
+/// Maximum results of a search.
 const FOUND_MAX: usize = 100;
 
 const JSON: &str = "application/json";
@@ -35,14 +35,14 @@ pub struct View {
     book: Book,
 }
 
-/// An answer.
+/// The answer to a request.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reply {
-    /// 200, or why not.
+    /// 200, or the reason for a refusal.
     pub status: StatusCode,
     /// Content type.
     pub kind: &'static str,
-    /// The content; a sentence where there is none.
+    /// The content; for a refusal, a sentence.
     pub body: Bytes,
 }
 
@@ -65,7 +65,7 @@ impl Reply {
     }
 }
 
-/// What is kept cannot be read.
+/// For data of the recording that cannot be read.
 impl<E: std::error::Error> From<E> for Reply {
     fn from(error: E) -> Reply {
         Reply::told(StatusCode::INTERNAL_SERVER_ERROR, error)
@@ -73,8 +73,8 @@ impl<E: std::error::Error> From<E> for Reply {
 }
 
 impl View {
-    /// A recording with what its page is told first, its report as `report --json` prints it, its levels of detail
-    /// and its pauses.
+    /// A recording to be served: its session, its report as `report --json` prints it, its levels of detail and
+    /// its pauses.
     pub fn new(mut session: Session, report_json: Vec<u8>, levels: Reader, book: Book) -> View {
         // The file knows best how many levels it has.
         let tracks = session.groups.iter_mut().flat_map(|group| &mut group.tracks);
@@ -84,7 +84,7 @@ impl View {
         View { session, tracks, session_json, report_json: report_json.into(), levels, book }
     }
 
-    /// What its page is told first.
+    /// The session, which the page reads first.
     pub fn session(&self) -> &Session {
         &self.session
     }
@@ -131,7 +131,7 @@ impl View {
         Ok(Reply::new(BINARY, self.records(values, track, level, tile)?))
     }
 
-    /// Several tiles of one level: each behind a head of its track, how many records, and its number.
+    /// Several tiles of one level, each after a head: its track, the number of records, and its tile number.
     fn tiles(&self, asked: Query<'_>, values: bool) -> Result<Reply, Reply> {
         let level = asked.number("level")?;
         let mut body = Vec::new();
@@ -148,7 +148,7 @@ impl View {
         Ok(Reply::new(BINARY, body))
     }
 
-    /// A moment of the session on the trace clock.
+    /// Converts a time of the session to the trace clock.
     fn on_clock(&self, at: u64) -> u64 {
         self.session.from_ns.saturating_add(at)
     }
@@ -178,7 +178,7 @@ impl View {
         Ok(Reply::new(JSON, line.ok_or_else(none)?))
     }
 
-    /// What of an interval is whose.
+    /// How an interval was spent: pauses, and kinds of spans by track.
     fn summary(&self, asked: Query<'_>) -> Result<Reply, Reply> {
         let (from, to) = self.interval(asked)?;
         let to = to.min(self.session.span_ns);
@@ -211,7 +211,7 @@ impl View {
         Ok(json_reply(&json!(found.iter().map(one).collect::<Vec<_>>())))
     }
 
-    /// The tracks that are asked for.
+    /// The tracks of spans that are asked for.
     fn spans(&self, asked: Query<'_>) -> Result<Vec<u32>, Reply> {
         let mut tracks = Vec::new();
         for text in asked.list("tracks")? {
@@ -244,7 +244,7 @@ fn range_bytes(range: &Range) -> impl Iterator<Item = u8> {
     numbers.map(f64::to_le_bytes).into_iter().flatten()
 }
 
-/// What follows the question mark. Numbers only: nothing is ever decoded.
+/// The query of a request. Only numbers and known words: nothing is ever decoded.
 #[derive(Copy, Clone)]
 struct Query<'q>(&'q str);
 

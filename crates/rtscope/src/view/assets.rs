@@ -1,5 +1,5 @@
-//! The files of the page, as they are in `web/`. Owns the table; refuses every name that is not in it, so
-//! that no name is ever a path.
+//! The files of the page, as they are in `web/`. Owns the table; refuses every name that is not in it, so that no
+//! name is ever used as a path.
 
 use include_dir::{Dir, include_dir};
 use std::iter;
@@ -8,11 +8,11 @@ use std::sync::LazyLock;
 /// A file that is served.
 #[derive(Copy, Clone, Debug)]
 pub struct Asset {
-    /// Below the token.
+    /// Path below the token.
     pub name: &'static str,
     /// Content type.
     pub kind: &'static str,
-    /// The file.
+    /// Content of the file.
     pub text: &'static str,
 }
 
@@ -33,12 +33,12 @@ static ALL: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     iter::once(page).chain(files).collect()
 });
 
-/// The file of that name, the page itself for the empty one.
+/// The file called `name`, or the page itself for an empty name.
 pub fn find(name: &str) -> Option<&'static Asset> {
     all().find(|asset| asset.name == name)
 }
 
-/// All of them.
+/// All files that are served.
 pub fn all() -> impl Iterator<Item = &'static Asset> {
     ALL.iter()
 }

@@ -25,17 +25,17 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// Nothing seen yet; levels of detail go into `levels`, pauses into `book`.
+    /// Draws levels of detail into `levels` and pauses into `book`.
     pub fn new(levels: File, book: BookWriter) -> io::Result<Drawing> {
         let levels = Writer::new(BufWriter::with_capacity(1 << 18, levels))?;
         Ok(Drawing { tracks: Tracks::new(levels)?, book, broken: Ok(()), clock: ClockMap::LOG_OWN })
     }
 
-    /// Everything was seen; the session is told beside the levels. `results` and `names` are what the analysis
-    /// came to.
+    /// Ends the drawing; the session is written along with the levels. `results` and `names` are what the
+    /// analysis found.
     ///
     /// # Errors
-    /// What was seen could not be written.
+    /// The drawing could not be written.
     pub fn finish(self, results: &Results, names: &Names) -> io::Result<()> {
         self.broken?;
         let (writer, parts) = self.tracks.finish(results, names)?;

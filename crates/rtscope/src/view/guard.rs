@@ -1,6 +1,6 @@
-//! Who may ask: the rules by which a request is refused before anything is looked up. The page shows what
-//! a program did, so no other page in the same browser, no name that was led to this address and no
-//! other user of the machine may read it. Owns the rules; refuses nothing else.
+//! The rules by which a request is refused before anything is looked up. The page shows what a program did, so it
+//! must not be readable by other pages in the same browser, under other names that were made to point to this
+//! address, or by other users of the machine. Owns the rules; refuses nothing else.
 
 use hyper::header::{CONTENT_LENGTH, HOST, HeaderName, ORIGIN, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
@@ -9,15 +9,15 @@ use hyper::{Method, StatusCode};
 /// Random bytes of a token.
 const TOKEN_BYTES: usize = 16;
 
-/// What a request has to have.
+/// What a request must have to be admitted.
 pub struct Guard {
-    /// What the page's address has in it.
+    /// The secret in the page's address.
     pub token: String,
     hosts: [String; 2],
 }
 
 impl Guard {
-    /// For a server on that port of this machine, with a token of its own.
+    /// For a server on `port` of this machine, with a new token.
     ///
     /// # Errors
     /// The system gives no random bytes.
@@ -25,7 +25,7 @@ impl Guard {
         Ok(Guard { token: random()?, hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")] })
     }
 
-    /// What is asked for below the token, without its first slash, if it may be.
+    /// The path below the token, without its first slash, if the request is admitted.
     ///
     /// # Errors
     /// The status to refuse it with.
@@ -51,7 +51,7 @@ impl Guard {
         Ok(rest)
     }
 
-    /// Whether it is meant for this server and comes from its own page, or from nobody's.
+    /// Whether the request is meant for this server and comes from its own page, or from no page.
     fn is_ours(&self, request: &Parts) -> bool {
         let ours = |host: &str| self.hosts.iter().any(|ours| ours == host);
         let named = single(request, &HOST).is_ok_and(|host| host.is_some_and(ours));
@@ -62,20 +62,20 @@ impl Guard {
     }
 }
 
-/// Whether the browser says that the page asks, or its user, or says nothing of that.
+/// Whether the browser says that the request comes from the page or from its user, or says nothing about it.
 fn from_page_or_user(request: &Parts) -> bool {
     single(request, &HeaderName::from_static("sec-fetch-site"))
         .is_ok_and(|site| site.is_none_or(|site| site == "same-origin" || site == "none"))
 }
 
-/// Whether the browser shows the answer as a page of its own: the file that leads here is of another origin, and
-/// cannot read what it leads to.
+/// Whether the browser shows the answer as a page of its own: the file that leads to it has another origin, and
+/// cannot read it.
 fn goes_there(request: &Parts) -> bool {
     let says = |name, wanted| single(request, &HeaderName::from_static(name)).is_ok_and(|value| value == Some(wanted));
     says("sec-fetch-mode", "navigate") && says("sec-fetch-dest", "document")
 }
 
-/// The value of a header that may be there once.
+/// The value of a header that may occur at most once.
 fn single<'r>(request: &'r Parts, name: &HeaderName) -> Result<Option<&'r str>, ()> {
     let mut values = request.headers.get_all(name).iter();
     let first = values.next().map(|value| value.to_str().map_err(|_| ())).transpose()?;
@@ -88,7 +88,7 @@ fn random() -> Result<String, getrandom::Error> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Takes as long whatever is wrong.
+/// Compares in the same time wherever they differ.
 fn same(given: &str, wanted: &str) -> bool {
     let differing = given.bytes().zip(wanted.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
     std::hint::black_box(differing) == 0 && given.len() == wanted.len()

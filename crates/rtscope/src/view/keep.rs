@@ -1,7 +1,7 @@
-//! Where what a page is drawn from is kept, so that a recording is read once: in the user's cache, else in a folder
-//! that goes with the process. Owns these folders and the key that says what they were made from; a folder whose key
-//! differs in anything is made again. Refuses to write into a recording, which may be another user's, and into a
-//! cache that another user could steer.
+//! Keeps the data that a page is drawn from, so that a recording is read once: in the user's cache, else in a folder
+//! that is removed with the process. Owns these folders and the key that says what they were made from; a folder
+//! whose key differs in anything is made again. Refuses to write into a recording, which may belong to another user,
+//! and into a cache that another user could control.
 
 use super::api::View;
 use super::args::ViewArgs;
@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-/// Grows when the same recording is drawn in another way.
+/// Version of the drawing: grows when the same recording is drawn differently.
 const DRAWN: u32 = 4;
-/// Files of a capture that its key tells of, at most; one with more is drawn each time.
+/// Maximum files of a capture that its key covers; a capture with more is drawn each time.
 const FILES_MAX: usize = 10_000;
-/// Recordings whose levels are kept in the cache.
+/// Number of recordings whose levels are kept in the cache.
 const KEPT: usize = 16;
-/// Where they are in it.
+/// Their place in the cache.
 const WITHIN: [&str; 2] = ["rtscope", "levels"];
 
 const LEVELS: &str = "levels.bin";
@@ -31,7 +31,7 @@ const INDEX: &str = "pauses.index";
 const REPORT: &str = "report.json";
 const KEY: &str = "key";
 
-/// A folder for one recording, and what it has to be made from.
+/// The folder for one recording, and the key of what it has to be made from.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Keep {
     cache: PathBuf,
@@ -40,7 +40,7 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Where what is made of this recording may be kept; `None`: nowhere. `var` is the environment.
+    /// Where the data made from this recording may be kept; `None`: nowhere. `var` reads the environment.
     pub fn of(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Option<Keep> {
         let file = args.recording.path().ok()?.canonicalize().ok()?;
         let capture = file.is_dir();
@@ -62,15 +62,15 @@ impl Keep {
         Some(Keep { cache, folder: folder.join(format!("{:016x}", hasher.finish())), key })
     }
 
-    /// Whether what is in its place is this user's own work.
+    /// Checks that no other user can change what is kept.
     ///
     /// # Errors
-    /// Another user could steer it, or it cannot be made: why, and what to do.
+    /// Another user could change it, or the folder cannot be made: the reason in words.
     pub fn is_safe(&self) -> Result<(), String> {
         make_safe(&self.cache)
     }
 
-    /// What is kept, if it was made from just this and can be read.
+    /// The data that is kept, if it was made from exactly this recording and can be read.
     pub fn load(&self) -> Option<View> {
         self.is_safe().ok()?;
         let key = fs::read_to_string(self.folder.join(KEY)).ok()?;
@@ -80,13 +80,13 @@ impl Keep {
 
 /// Files that are being written.
 pub struct Making {
-    /// Where they go in the end.
+    /// Where they are moved in the end.
     to: Option<Keep>,
     folder: tempfile::TempDir,
 }
 
 impl Making {
-    /// Begins in a folder beside the one of `keep`, else in one for temporary files.
+    /// Begins in a folder next to the one of `keep`, else in one for temporary files.
     ///
     /// # Errors
     /// There is no place to write to.
@@ -106,17 +106,17 @@ impl Making {
         File::options().read(true).write(true).create_new(true).open(self.folder.path().join(name))
     }
 
-    /// Errors: it cannot be made, or was asked for before.
+    /// The file for levels of detail. Errors: it cannot be made, or was asked for before.
     pub fn levels(&self) -> io::Result<File> {
         self.file(LEVELS)
     }
 
-    /// Errors: as [`Making::levels`].
+    /// The files for pauses. Errors: as for [`Making::levels`].
     pub fn book(&self) -> io::Result<BookWriter> {
         Ok(BookWriter::new(self.file(LINES)?, self.file(INDEX)?))
     }
 
-    /// All is written; `report` is what `report --json` prints. What was kept before goes.
+    /// Ends writing and replaces what was kept before. `report` is what `report --json` prints.
     ///
     /// # Errors
     /// What was written cannot be read again.
@@ -133,7 +133,7 @@ impl Making {
         });
         match kept {
             Some(folder) => load(&folder),
-            // Open files stay when their folder goes.
+            // Open files stay readable when their folder is removed.
             None => load(self.folder.path()),
         }
     }
@@ -149,14 +149,14 @@ fn load(folder: &Path) -> io::Result<View> {
     Ok(View::new(session, fs::read(folder.join(REPORT))?, levels, book))
 }
 
-/// Size and time of change.
+/// Size and modification time of a file.
 fn print(file: &Path) -> Option<String> {
     let metadata = fs::symlink_metadata(file).ok()?;
     let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some(format!("{} {}\n", metadata.len(), changed.as_nanos()))
 }
 
-/// Those of all files below `folder`.
+/// Adds size and modification time of all files below `folder`.
 fn prints(root: &Path, folder: &Path, key: &mut String, count: &mut usize) -> Option<()> {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
     entries.sort();
@@ -175,8 +175,8 @@ fn prints(root: &Path, folder: &Path, key: &mut String, count: &mut usize) -> Op
     Some(())
 }
 
-/// Sees to it that what is written below `cache` stays there: every folder on the way belongs to this user or root,
-/// and others cannot rename what is in it; the cache and what is below it are this user's, and no links.
+/// Ensures that what is written below `cache` stays there: every folder on the path belongs to this user or root, and
+/// other users cannot rename what is in it; the cache and the folders below it belong to this user, and are no links.
 fn make_safe(cache: &Path) -> Result<(), String> {
     let own = rustix::process::geteuid().as_raw();
     let levels = WITHIN.iter().fold(cache.to_owned(), |path, name| path.join(name));
@@ -207,7 +207,7 @@ fn make_safe(cache: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Of all levels in the cache the newest stay.
+/// Removes all levels from the cache but the newest.
 fn forget_old(newest: &Path) {
     let Some(cache) = newest.parent() else { return };
     let Ok(entries) = fs::read_dir(cache) else { return };
@@ -275,7 +275,7 @@ mod tests {
         there.sort();
         assert_eq!(there, ["eventlog", "manifest.json"]);
         assert_eq!(here().load().unwrap().session().title, "kept");
-        // One that is being written is another with each look.
+        // A capture that is being written differs at each look.
         fs::write(capture.join("eventlog/0.eventlog"), "log and more").unwrap();
         assert!(here().load().is_none());
     }
@@ -301,7 +301,7 @@ mod tests {
             assert!(here().load().is_none(), "{name}");
         }
         assert_eq!(fs::read_dir(at("real")).unwrap().count(), 0);
-        // One of before is closed to others.
+        // An existing folder is closed to other users.
         fs::create_dir_all(at("old/rtscope/levels")).unwrap();
         mode(&at("old/rtscope/levels"), 0o755);
         make(keep(&log, &at("old")), "kept");
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(fs::metadata(at("new/er/rtscope/levels")).unwrap().mode() & 0o777, 0o700);
     }
 
-    /// Another user's cache, as `sudo` with the user's HOME has it, and a link of that user to one's own folder.
+    /// Another user's cache, as `sudo` with that user's HOME has it, and that user's link to a folder of root.
     #[test]
     fn root_another_users_cache_is_left_alone() {
         if !rustix::process::geteuid().is_root() {

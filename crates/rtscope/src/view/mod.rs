@@ -1,5 +1,5 @@
-//! `rtscope view`: a recording as a timeline in a browser. Owns the options and what is said on the terminal;
-//! what a page may ask is `guard`'s, what it is answered `api`'s, how it looks is in `web/`.
+//! `rtscope view`: a recording as a timeline in a browser. Owns the options and the output on the terminal; `guard`
+//! decides which requests are answered, `api` answers them, and the page itself is in `web/`.
 
 pub mod api;
 mod args;
@@ -28,21 +28,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use tempfile::NamedTempFile;
 
-/// Shows it until it is told to end.
+/// Serves the page until Ctrl-C.
 ///
 /// # Errors
 /// What cannot be read or served, in words.
 pub fn run(args: &ViewArgs) -> Result<ExitCode, UserError> {
-    // A port that is taken is said before hours are read.
+    // A port that is taken is reported before hours of reading.
     let server = Server::bind(args.port).map_err(|error| cannot_serve(args.port, &error))?;
     let view = open(args, &|name| std::env::var_os(name).map(PathBuf::from))?;
     let cannot = |error: io::Error| cannot_serve(args.port, &error);
     let url = server.url().map_err(cannot)?;
-    // Goes with the server.
+    // Removed when the server ends.
     let mut page = None;
     let announce = || {
         let mut out = io::stdout().lock();
-        // Whoever reads the address may have gone; the page is there all the same.
+        // The reader of the address may be gone; the page is served all the same.
         let _ = writeln!(out, "{url}").and_then(|()| out.flush());
         drop(out);
         say("shown on this machine only, to whoever has this address; Ctrl-C ends it");
@@ -53,10 +53,10 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode, UserError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is kept of the recording, else what is made of it now. `var` is the environment.
+/// Loads what is kept of the recording, else makes it. `var` reads the environment.
 ///
 /// # Errors
-/// It cannot be read, or what is made of it not be written.
+/// The recording cannot be read, or its data cannot be written.
 pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<View, UserError> {
     let file = args.recording.path()?;
     let keep = Keep::of(args, var);
@@ -98,8 +98,8 @@ fn cannot_serve(port: u16, error: &io::Error) -> UserError {
     UserError::new("cannot serve the page").because(error).next("give another port with --port")
 }
 
-/// Where there is a desktop. All users of the machine can read its browser's command line, so that gets a file which
-/// leads to the page.
+/// Opens the page if there is a desktop. All users of the machine can read the browser's command line, so it gets a
+/// file that leads to the page.
 fn open_browser(url: &str) -> Option<NamedTempFile> {
     let desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
     let page = desktop.then(|| leading_to(url).ok()).flatten()?;
@@ -111,7 +111,7 @@ fn open_browser(url: &str) -> Option<NamedTempFile> {
     Some(page)
 }
 
-/// A page that leads to another, in a file of mode 0600.
+/// A page that leads to `url`, in a file of mode 0600.
 fn leading_to(url: &str) -> io::Result<NamedTempFile> {
     let mut page = tempfile::Builder::new().prefix("rtscope-").suffix(".html").tempfile()?;
     writeln!(

@@ -1,7 +1,6 @@
-//! The pauses of a recording in two files: their lines as `report --pauses` has them, and a record of fixed
-//! size for each with its moments and where its line is. Owns both, and a short summary of each block of
-//! records in memory, so that the longest of any interval are found without reading all. Refuses to
-//! interpret a pause.
+//! The pauses of a recording in two files: their lines as `report --pauses` has them, and for each a record of fixed
+//! size with its times and the place of its line. Owns both, and a short summary of each block of records in memory,
+//! so that the longest pauses of any interval are found without reading all records. Refuses to interpret a pause.
 
 use crate::report::pauses_json;
 use rtscope_analyze::results::BlamedPause;
@@ -14,12 +13,12 @@ use std::os::unix::fs::FileExt;
 
 /// Bytes of a record: id, begin, stopped, collected, released, place, length.
 const RECORD: usize = 56;
-/// Records summed up together.
+/// Records per summary.
 const BLOCK: usize = 256;
-/// No line is longer; 512 lanes with their causes stay below.
+/// No line is longer; those of 512 lanes with their causes stay below.
 const LINE_MAX: u64 = 4 << 20;
 
-/// A pause's moments on the trace clock and the place of its line.
+/// A pause's times on the trace clock, and the place of its line.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 struct Record {
     id: u64,
@@ -52,7 +51,7 @@ impl Record {
     }
 }
 
-/// What a block of records holds.
+/// The summary of a block of records.
 #[derive(Copy, Clone, Debug)]
 struct Block {
     begin: u64,
@@ -61,19 +60,19 @@ struct Block {
     parts: Parts,
 }
 
-/// How long the world stood still in an interval, and on what.
+/// How long pauses stopped the program in an interval, by phase.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
 pub(super) struct Parts {
-    /// Pauses that touch it.
+    /// Pauses that overlap the interval.
     count: u64,
-    /// Nanoseconds within it, all together.
+    /// Nanoseconds within the interval, in total.
     stood_ns: u64,
-    /// Of them until the last lane had stopped.
+    /// Of these, until the last lane had stopped.
     stop_ns: u64,
     collect_ns: u64,
-    /// Of them until the last lane ran again.
+    /// Of these, from the end of the work until the last lane resumed.
     release_ns: u64,
-    /// The longest pause as a whole; `None`: no pause.
+    /// The length of the longest pause, even beyond the interval; `None` without pauses.
     longest_ns: Option<u64>,
 }
 
@@ -106,7 +105,7 @@ pub struct BookWriter {
 }
 
 impl BookWriter {
-    /// Into two empty files.
+    /// Writes into two empty files.
     pub fn new(lines: File, index: File) -> BookWriter {
         BookWriter { lines: BufWriter::with_capacity(1 << 18, lines), index: BufWriter::new(index), place: 0 }
     }
@@ -133,7 +132,7 @@ impl BookWriter {
         self.index.write_all(record.words().as_flattened())
     }
 
-    /// The book, to be read.
+    /// Ends writing; returns the book for reading.
     ///
     /// # Errors
     /// The files cannot be written or read.
@@ -143,7 +142,7 @@ impl BookWriter {
     }
 }
 
-/// Pauses that can be asked for.
+/// The pauses of a recording, for queries.
 pub struct Book {
     lines: File,
     index: File,
@@ -159,7 +158,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// What pauses are sorted by, ascending; of a block, what none of its pauses is below.
+    /// The ascending sort key of a pause; for a block, a lower bound of the keys of its pauses.
     fn key(self, longest_ns: u64, begin: u64, end: u64) -> u64 {
         match self {
             Order::Longest => u64::MAX - longest_ns,
@@ -170,7 +169,7 @@ impl Order {
 }
 
 impl Book {
-    /// Opens what a [`BookWriter`] wrote. What comes behind the last whole record is passed over.
+    /// Opens what a [`BookWriter`] wrote. Anything after the last whole record is ignored.
     pub(super) fn open(lines: File, index: File) -> io::Result<Book> {
         let mut book = Book { lines, index, blocks: Vec::new() };
         while let Some(records) = Some(book.records(book.blocks.len())?).filter(|records| !records.is_empty()) {
@@ -206,7 +205,7 @@ impl Book {
         self.blocks.iter().enumerate().filter(move |(_, block)| block.begin < to && block.end > from)
     }
 
-    /// Lines of the pauses that touch `[from, to)` (trace clock) and are at least `min_ns` long: at most `limit`.
+    /// Lines of at most `limit` pauses that overlap `[from, to)` (trace clock) and are at least `min_ns` long.
     pub(super) fn lines(&self, from: u64, to: u64, min_ns: u64, limit: usize, order: Order) -> io::Result<Vec<u8>> {
         let mut blocks: Vec<(usize, &Block)> =
             self.touching(from, to).filter(|(_, block)| block.longest >= min_ns).collect();
@@ -231,9 +230,9 @@ impl Book {
         Ok(lines)
     }
 
-    /// The line of pause `id`; `None`: there is none.
+    /// The line of pause `id`; `None` if there is none.
     pub(super) fn line_of(&self, id: u64) -> io::Result<Option<Vec<u8>>> {
-        // They come nearly in order: the block where it should be, then those beside it.
+        // Pauses are nearly in order: first the block where it should be, then its neighbours.
         let near = usize::try_from(id / BLOCK as u64).unwrap_or(usize::MAX);
         let mut blocks: Vec<usize> = (near.saturating_sub(2)..near.saturating_add(3)).collect();
         blocks.sort_by_key(|block| block.abs_diff(near));
@@ -252,7 +251,7 @@ impl Book {
         Ok(line)
     }
 
-    /// How `[from, to)` (trace clock) was spent standing still.
+    /// How much of `[from, to)` (trace clock) pauses took, by phase.
     pub(super) fn parts(&self, from: u64, to: u64) -> io::Result<Parts> {
         let mut parts = Parts::default();
         for (number, block) in self.touching(from, to) {

@@ -1,5 +1,5 @@
-//! Which user a connection on the loopback address comes from. Owns who is answered at all: the user that rtscope
-//! runs as, root, and whoever became root by `sudo`. Refuses to know what is asked.
+//! Which user a connection on the loopback address comes from. Owns which users are answered: the one that rtscope
+//! runs as, root, and the one that became root by `sudo`. Refuses to know what is asked.
 
 use std::fs;
 use std::io;
@@ -8,20 +8,20 @@ use std::net::{IpAddr, SocketAddr};
 /// Tables of this network namespace: the peer's socket is in one of them, as both ends are here.
 const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
 
-/// Whose connections are taken.
+/// The users whose connections are accepted.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Welcome(Vec<u32>);
 
 impl Welcome {
-    /// Of a process that runs as user `own`; `var` is the environment.
+    /// For a process that runs as user `own`; `var` reads the environment.
     pub fn of(own: u32, var: &dyn Fn(&str) -> Option<String>) -> Welcome {
-        // Only for root says the variable who asked for it: others can set it to anything.
+        // The variable is reliable only for root: other users can set it to anything.
         let asked = var("SUDO_UID").filter(|_| own == 0).and_then(|uid| uid.parse().ok());
         Welcome([own, 0].into_iter().chain(asked).collect())
     }
 
-    /// Whether the connection from `peer` to `here` is of one of these. Where there is no table of connections
-    /// (no `/proc`), the token alone protects.
+    /// Whether the connection from `peer` to `here` belongs to one of these users. Without a table of connections (no
+    /// `/proc`), only the token protects.
     pub fn takes(&self, peer: SocketAddr, here: SocketAddr) -> bool {
         let mut tables = 0;
         for table in TABLES {
@@ -49,7 +49,7 @@ fn owner(table: &str, peer: SocketAddr, here: SocketAddr) -> Option<u32> {
     })
 }
 
-/// An address as the tables write it: words of the machine's own byte order; of version 4, and mapped into 6.
+/// An address as the tables write it, in words of the machine's byte order: as version 4, and mapped into version 6.
 fn written(address: SocketAddr) -> [String; 2] {
     let words = |octets: &[u8]| -> String {
         let (words, _) = octets.as_chunks::<4>();

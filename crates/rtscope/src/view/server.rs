@@ -1,5 +1,5 @@
-//! The page server: HTTP/1.1 on the loopback address only, over `hyper`. Owns sockets, limits and headers; what
-//! may be asked is `guard`'s, what is answered `api`'s.
+//! The page server: HTTP/1.1 on the loopback address only, over `hyper`. Owns sockets, limits and headers; `guard`
+//! admits requests, `api` answers them.
 
 use super::api::{Reply, View};
 use super::guard::Guard;
@@ -19,16 +19,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// Connections at a time; a browser opens six.
+/// Maximum connections at a time; a browser opens six.
 const CONNECTIONS: usize = 64;
-/// A request's head has to come within this time.
+/// Time limit for receiving a request's head.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
-/// And has at most so many bytes.
+/// Maximum bytes of a request's head.
 const HEAD_BYTES: usize = 16 << 10;
 /// Threads that read tiles.
 const READERS: usize = 4;
 
-/// Nothing but the page's own files runs, and no other page shows or reads it.
+/// Only the page's own files run, and no other page embeds or reads it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
@@ -40,7 +40,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// On that port of the loopback address; 0: any that is free.
+    /// Listens on `port` of the loopback address; 0: any free port.
     ///
     /// # Errors
     /// The port is in use, or the system gives no random bytes.
@@ -56,10 +56,10 @@ impl Server {
         Ok(format!("http://127.0.0.1:{}/{}/", self.listener.local_addr()?.port(), self.guard.token))
     }
 
-    /// Answers until `end` comes; `announce` is called once that is waited for.
+    /// Answers requests until `end` completes; calls `announce` once `end` is awaited.
     ///
     /// # Errors
-    /// The runtime cannot be had.
+    /// The async runtime cannot be started.
     pub fn run(self, view: View, end: impl Future<Output = ()>, announce: impl FnOnce()) -> io::Result<()> {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().max_blocking_threads(READERS).build()?;
@@ -72,7 +72,7 @@ impl Server {
             };
             tokio::pin!(serve, end);
             std::future::poll_fn(|context| {
-                // First: only what is waited for ends it as it should.
+                // `end` is polled first: it has to be awaited before `announce` runs.
                 if end.as_mut().poll(context).is_ready() {
                     return std::task::Poll::Ready(());
                 }
@@ -88,11 +88,11 @@ async fn accept(listener: tokio::net::TcpListener, welcome: Welcome, shared: Arc
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
-            // No descriptor is left: others have to close theirs.
+            // No descriptor is left: other connections have to close theirs.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        // Another user's connection has no place that the owner could lack.
+        // Another user's connection takes no place that the owner might need.
         if !stream.local_addr().is_ok_and(|here| welcome.takes(peer, here)) {
             continue;
         }
@@ -103,7 +103,7 @@ async fn accept(listener: tokio::net::TcpListener, welcome: Welcome, shared: Arc
             let answer = service_fn(|request| answer(request, Arc::clone(&shared)));
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(HEAD_BYTES);
-            // Whoever breaks off has gone.
+            // A client that disconnects is gone.
             let _ = http.serve_connection(TokioIo::new(stream), answer).await;
             drop(place);
         });
@@ -121,7 +121,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<(View, Guard)>) -> Resul
     Ok(response(reply.unwrap_or_else(|_| Reply::refusal(StatusCode::INTERNAL_SERVER_ERROR))))
 }
 
-/// A refusal closes the connection: who has no token holds none.
+/// A refusal closes the connection: a client without a token keeps none open.
 fn refused(status: StatusCode) -> Response<Full<Bytes>> {
     let mut response = response(Reply::refusal(status));
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

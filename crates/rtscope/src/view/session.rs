@@ -1,6 +1,5 @@
-//! What a page is told of a recording before it asks for any tile: its tracks, the words for
-//! kinds and causes, what was found, what is missing. Owns the form (`docs/formats/view.md`);
-//! refuses to compute any of it.
+//! What a page reads of a recording before it asks for any tile: tracks, words for kinds and causes, findings, what
+//! is missing. Owns the form (`docs/formats/view.md`); refuses to compute any of it.
 
 use crate::kinds::{self, Kind};
 use crate::report::{EVIDENCE_MAX, REMEDIES_MAX, words};
@@ -15,29 +14,29 @@ pub const SCHEMA: &str = "rtscope/view/1";
 /// A recording as a timeline. Times are nanoseconds since [`Session::from_ns`].
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Session {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: String,
-    /// What it is called.
+    /// Name of the recording's file.
     pub title: String,
     /// Its start on the trace clock, nanoseconds.
     pub from_ns: u64,
     /// Its length, nanoseconds.
     pub span_ns: u64,
-    /// Which clock that is and how exact, in words.
+    /// The clock and its accuracy, in words.
     pub clock: String,
-    /// "GHC 9.0.2, threaded"; null where no runtime was seen.
+    /// The runtime: "GHC 9.0.2, threaded"; null if none was seen.
     pub runtime: Option<String>,
-    /// What the runtime calls a lane: "capability", "domain".
+    /// The runtime's name for a lane: "capability", "domain".
     pub lane: String,
     /// Kinds of spans.
     pub kinds: Vec<Kind>,
     /// Groups of tracks, from the top.
     pub groups: Vec<Group>,
-    /// What spans are named with; the first is nothing.
+    /// Names that spans refer to by index; the first is empty.
     pub details: Vec<String>,
-    /// What was found, most severe first.
+    /// Findings, most severe first.
     pub findings: Vec<Found>,
-    /// What was lost and when.
+    /// What was lost, and when.
     pub gaps: Vec<Gap>,
     /// What the recording does not show, one sentence each.
     pub missing: Vec<String>,
@@ -45,12 +44,12 @@ pub struct Session {
     pub causes: Vec<CauseWords>,
 }
 
-/// Tracks that belong together: a lane.
+/// Tracks that belong together, such as those of a lane.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Group {
-    /// "capability 3".
+    /// The heading: "capability 3".
     pub name: String,
-    /// What else is known of it.
+    /// A second name, shown next to the heading.
     pub sub: Option<String>,
     /// Its tracks, the most important first.
     pub tracks: Vec<Track>,
@@ -59,88 +58,88 @@ pub struct Group {
 /// A line of the timeline.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Track {
-    /// Number in questions.
+    /// The number by which requests name it.
     pub id: u32,
     /// What it shows.
     pub name: String,
-    /// What it is made of.
+    /// What its records are.
     pub form: Form,
-    /// Of values: "bytes", "bytes/s", "ns", "share", or a word.
+    /// The unit of values: "bytes", "bytes/s", "ns", "share", or a word.
     pub unit: Option<String>,
-    /// Highest level.
+    /// Highest level of detail.
     pub top: u8,
 }
 
-/// What a track is made of.
+/// What the records of a track are.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// Spans that fill it.
+    /// Spans that fill the track.
     Spans,
-    /// Values.
+    /// Values, each of which holds until the next.
     Values,
-    /// Spans of which each is an event of its own.
+    /// Spans that are single events.
     Marks,
 }
 
 /// A finding and where it shows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Found {
-    /// Stable name.
+    /// Stable name of the finding.
     pub id: String,
     /// "note", "warning", "severe".
     pub severity: String,
-    /// The sentence.
+    /// The finding in one sentence.
     pub claim: String,
-    /// What it stands on, a sentence each.
+    /// The evidence, one sentence each.
     pub seen: Vec<String>,
     /// What to change, the best first.
     pub changes: Vec<Change>,
-    /// Where it shows best: its narrowest evidence, else the worst pause; null: nowhere in particular.
+    /// Start of where it shows best: its narrowest evidence, else the worst pause; null: nowhere in particular.
     pub at_ns: Option<u64>,
-    /// Where that ends.
+    /// End of where it shows best.
     pub to_ns: Option<u64>,
     /// The track that shows it best.
     pub track: Option<u32>,
 }
 
-/// A remedy.
+/// A remedy for a finding.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Change {
-    /// In words.
+    /// The remedy in words.
     pub text: String,
-    /// Ready to paste; null: words only.
+    /// The text to paste; null if there are only words.
     pub paste: Option<String>,
 }
 
-/// A time of which something was lost.
+/// An interval in which something was lost.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Gap {
-    /// Start.
+    /// Start of the interval, in nanoseconds.
     pub from_ns: u64,
-    /// End.
+    /// End of the interval, in nanoseconds.
     pub to_ns: u64,
     /// What was lost.
     pub note: String,
-    /// Of which track; null: of all.
+    /// The track that it affects; null for all.
     pub track: Option<u32>,
 }
 
-/// How a cause is told.
+/// The wording of a cause.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CauseWords {
-    /// As in `report --pauses`.
+    /// The id of the cause in `report --pauses`.
     pub id: String,
-    /// Where nobody is named.
+    /// The phrase without a thread's name.
     pub words: String,
-    /// Where `{who}` is.
+    /// The phrase with `{who}` in place of a thread's name.
     pub with_who: String,
-    /// What it is drawn as.
+    /// The role that it is drawn with.
     pub role: String,
 }
 
 impl Session {
-    /// What an analysis says; groups, kinds and details are for whoever draws tracks.
+    /// The results of an analysis; groups, kinds and details come from the drawing of tracks.
     pub fn of_results(results: &Results, clock: ClockMap) -> Session {
         let (start, end) = (results.started.0, results.started.0.saturating_add(results.span_ns));
         let mut missing = words::limits(results);
@@ -170,7 +169,7 @@ impl Session {
         }
     }
 
-    /// With what was drawn of it; `results` are those that it is of.
+    /// Adds what was drawn; `results` are those that the session was made from.
     pub fn with(mut self, results: &Results, parts: Parts) -> Session {
         for (found, finding) in self.findings.iter_mut().zip(&results.findings) {
             found.track = parts.shows(finding);
@@ -179,12 +178,12 @@ impl Session {
         Session { kinds: parts.kinds, groups: parts.groups, details: parts.details, ..self }
     }
 
-    /// Its tracks.
+    /// All tracks of all groups.
     pub fn tracks(&self) -> impl Iterator<Item = &Track> {
         self.groups.iter().flat_map(|group| &group.tracks)
     }
 
-    /// How each cause is told.
+    /// The wording of every cause.
     pub fn all_causes() -> Vec<CauseWords> {
         let id = |cause: Cause| serde_json::to_value(cause).ok().and_then(|id| id.as_str().map(String::from));
         let told = |cause: Cause| CauseWords {
@@ -197,7 +196,7 @@ impl Session {
     }
 }
 
-/// The file's own name: a page has its path nowhere else to show.
+/// The file's own name, without its folders.
 fn title(results: &Results) -> String {
     let path = results.source.path.trim_end_matches('/');
     path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path).into()
@@ -232,8 +231,8 @@ fn found(finding: &Finding, results: &Results, (start, end): (u64, u64)) -> Foun
     }
 }
 
-/// Where a finding shows best. Evidence about most of the recording shows nowhere in particular: then it is the worst pause,
-/// if the cost fits into pauses at all.
+/// Where a finding shows best: its narrowest evidence. Evidence of most of the recording points nowhere in
+/// particular: then the worst pause is taken, if the cost fits into pauses at all.
 fn shows(finding: &Finding, results: &Results) -> Option<(Time, Time)> {
     let ranges = finding.evidence.iter().filter_map(|seen| Some((seen.from?, seen.to.or(seen.from)?)));
     let narrowest = ranges.min_by_key(|(from, to)| to.since(*from));
@@ -243,7 +242,7 @@ fn shows(finding: &Finding, results: &Results) -> Option<(Time, Time)> {
     narrow.or(worst.map(|pause| (pause.begin(), pause.released))).or(narrowest)
 }
 
-/// A loss of a runtime's events that says when. What the kernel dropped is no gap of the lanes.
+/// The gap for a loss of runtime events at a known time. Losses of kernel events are no gaps in the lanes.
 fn gap(loss: &Loss, start: u64, end: u64) -> Option<Gap> {
     let events = matches!(
         loss.kind,
@@ -259,18 +258,18 @@ fn gap(loss: &Loss, start: u64, end: u64) -> Option<Gap> {
     (to > from).then(|| Gap { from_ns: from, to_ns: to, note: words::loss(loss), track: None })
 }
 
-/// What groups and tracks are called that findings point to.
+/// Names of groups and tracks that findings refer to.
 pub(super) const PAUSES: &str = "Pauses";
 pub(super) const MEMORY: &str = "Memory";
 pub(super) const WAITED_FOR: &str = "what they waited for";
 
-/// What a session says of its tracks.
+/// What the drawing of tracks adds to a session.
 pub struct Parts {
     /// Kinds that were drawn.
     pub kinds: Vec<Kind>,
     /// Groups of tracks, from the top.
     pub groups: Vec<Group>,
-    /// What spans are named with; the first is nothing.
+    /// Names that spans refer to by index; the first is empty.
     pub details: Vec<String>,
     /// What tracks do not show, one sentence each.
     pub missing: Vec<String>,

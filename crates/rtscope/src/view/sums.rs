@@ -1,5 +1,5 @@
-//! What the page asks of levels of detail beyond tiles: what an interval was spent on, and where a kind or a
-//! name took longest. Owns how few tiles that takes; refuses to know what kinds mean.
+//! Queries of levels of detail beyond tiles: how an interval was spent, and where a kind or a name took longest. Owns
+//! how few tiles these read; refuses to know what kinds mean.
 
 use rtscope_levels::{Item, LevelsError, Range, Reader, bin_ns, tile_at};
 use std::collections::BTreeMap;
@@ -8,12 +8,12 @@ use std::ops;
 /// Bins of a tile, as a power of two.
 const BINS: u32 = 10;
 
-/// A track of which nothing was written is empty, and a level above the last too.
+/// The spans of a tile; empty for a track without data, and for a level above the last.
 pub fn items(levels: &Reader, track: u32, level: u8, tile: u64) -> Result<Vec<Item>, LevelsError> {
     or_none(levels.items(track, level, tile))
 }
 
-/// The same of values.
+/// The values of a tile; empty in the same cases as [`items`].
 pub fn points(levels: &Reader, track: u32, level: u8, tile: u64) -> Result<Vec<Range>, LevelsError> {
     or_none(levels.points(track, level, tile))
 }
@@ -30,17 +30,17 @@ fn or_none<T>(found: Result<Vec<T>, LevelsError>) -> Result<Vec<T>, LevelsError>
 pub struct Sum {
     /// Nanoseconds within the interval.
     pub ns: u64,
-    /// How many begin in it.
+    /// Number of spans that begin in the interval.
     pub count: u64,
 }
 
 pub type Sums = BTreeMap<u16, Sum>;
 
-/// Tiles that a sum begins with.
+/// A sum begins at a level where its interval has at most this many tiles.
 const TILES_AT_FIRST: u64 = 4;
 
-/// What `within` holds of a track by kind: exact, as far as kinds were kept apart. Whole bins are taken from the
-/// coarsest level that has few tiles there, what is left at both ends from finer ones.
+/// The sums of a track in an interval by kind, exact as far as kinds were kept separate. Whole bins are taken from a
+/// level that has few tiles there, the rest at both ends from finer levels.
 pub fn sums(levels: &Reader, track: u32, within: ops::Range<u64>) -> Result<Sums, LevelsError> {
     let mut sums = Sums::new();
     let Some(last) = within.end.checked_sub(1).filter(|last| *last >= within.start) else { return Ok(sums) };
@@ -73,7 +73,7 @@ impl Adding<'_> {
         self.add(finer, end..within.end)
     }
 
-    /// Bounds are those of bins, or `level` has single spans.
+    /// `within` has bounds of bins, or `level` has single spans.
     fn add_exactly(&mut self, level: u8, within: ops::Range<u64>) -> Result<(), LevelsError> {
         for tile in tile_at(level, within.start)..=tile_at(level, within.end - 1) {
             let (begin, end) = bounds(level, tile);
@@ -90,7 +90,7 @@ impl Adding<'_> {
     }
 }
 
-/// First moment of a tile and the one behind its last.
+/// Start and end of a tile; the end is exclusive.
 fn bounds(level: u8, tile: u64) -> (u64, u64) {
     let width = bin_ns(level).checked_shl(BINS).filter(|width| *width > 0).unwrap_or(u64::MAX);
     let begin = width.saturating_mul(tile);
@@ -100,15 +100,15 @@ fn bounds(level: u8, tile: u64) -> (u64, u64) {
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Wanted {
     Kind(u16),
-    /// Spans that are named so.
+    /// Spans with this name.
     Detail(u32),
 }
 
-/// Tiles that a search reads of one track, at most.
+/// Maximum tiles that a search reads of one track.
 const TILES_SEARCHED: u64 = 128;
 
-/// The `limit` longest items of a track that are wanted, longest first. Of spans shorter than a bin, those of a
-/// bin are one item, and only the name of the longest is known.
+/// The `limit` longest wanted items of a track, longest first. Spans shorter than a bin are merged into one item per
+/// bin, which has only the name of the longest.
 pub fn longest(levels: &Reader, track: u32, wanted: Wanted, limit: usize) -> Result<Vec<Item>, LevelsError> {
     let last = levels.end_ns().saturating_sub(1);
     let level = (0..=levels.top()).find(|level| tile_at(*level, last) < TILES_SEARCHED).unwrap_or(levels.top());
@@ -119,7 +119,7 @@ pub fn longest(levels: &Reader, track: u32, wanted: Wanted, limit: usize) -> Res
             Wanted::Kind(kind) => item.kind == kind,
             Wanted::Detail(detail) => item.detail == detail,
         });
-        // A long span is in several tiles: once is enough.
+        // A long span is in several tiles: it is taken once.
         found.extend(new.filter(|item| (begin..end).contains(&item.from)));
         if found.len() > 4 * limit {
             keep(&mut found, limit);

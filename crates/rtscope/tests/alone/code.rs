@@ -20,17 +20,17 @@ use xtask::cache::cache;
 use xtask::missing;
 use xtask::toolchain::{Spec, Toolchain, is_root};
 
-/// Samples are of CPU time, but the machine has few CPUs.
+/// Samples are of CPU time, but the machine has few CPUs: one program at a time.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 const HASKELL: &str = testkit::source!("haskell/spin-and-call/Main.hs");
 
 const BUSY: &str = testkit::source!("haskell/spin-and-call/busy.c");
 
-/// The same in OCaml, and work for its runtime.
+/// The OCaml version, plus work for its runtime.
 const OCAML: &str = testkit::source!("ocaml/spin-and-call/main.ml");
 
-/// One domain calls C and keeps its lock, the other one makes short-lived values meanwhile.
+/// One domain calls C and keeps its lock; meanwhile the other makes short-lived values.
 const OCAML_HELD: &str = testkit::source!("ocaml/held-in-call/main.ml");
 
 const OCAML_STUB: &str = testkit::source!("ocaml/spin-and-call/stub.c");
@@ -93,7 +93,7 @@ int main(int count, char **words) {
 }
 "#;
 
-/// Compiles C; `None` where there is no compiler, said by then.
+/// Compiles C; `None`, after reporting it, if there is no compiler.
 fn cc(folder: &Path, name: &str, sources: &[(&str, &str)], flags: &[&str]) -> Option<PathBuf> {
     let output = folder.join(name);
     let mut command = Command::new("cc");
@@ -113,10 +113,10 @@ fn modes(folder: &Path, flags: &[&str]) -> Option<PathBuf> {
     cc(folder, "modes", &[("modes.c", MODES), ("busy.c", BUSY)], &[flags, &["-ldl"]].concat())
 }
 
-/// What the samples of one capture come to.
+/// Sums over the samples of one capture.
 #[derive(Debug)]
 struct Tally {
-    /// Milliseconds by symbol.
+    /// Running time in milliseconds, by symbol.
     running: HashMap<String, (u64, Symbol)>,
     /// Waits by symbol, with what asked for them.
     waits: Vec<(Symbol, Symbol)>,
@@ -128,7 +128,7 @@ impl Tally {
         Tally::with(capture, None)
     }
 
-    /// With the names that `log` has.
+    /// With the names of `log`.
     fn with(capture: &Path, log: Option<&Eventlog>) -> Tally {
         let capture = Capture::open(capture).unwrap();
         let mut losses = Vec::new();
@@ -168,7 +168,7 @@ impl Tally {
     }
 }
 
-/// What the manifest says is missing of code samples.
+/// What the manifest says is missing from code samples.
 fn lacking(capture: &Path) -> String {
     manifest(capture)["code"]["missing"].to_string()
 }
@@ -189,7 +189,7 @@ fn compile(toolchain: &Toolchain, folder: &Path, flags: &[&str]) -> PathBuf {
     program
 }
 
-/// Compiles and records the Haskell program; `None` where that GHC is not here.
+/// Compiles and records the Haskell program; `None` if that GHC is not installed.
 fn recorded_on(ghc: &str, flags: &[&str], folder: &Path) -> Option<PathBuf> {
     let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let Some(toolchain) = Spec::find(ghc).unwrap().installed(&cache()) else {
@@ -208,7 +208,7 @@ fn recorded_on(ghc: &str, flags: &[&str], folder: &Path) -> Option<PathBuf> {
     Some(capture)
 }
 
-/// Spinning, a foreign call and a wait inside one, by name, on this GHC.
+/// Spinning, a foreign call and a wait inside one are found by name with this GHC.
 fn names_are_found(ghc: &str, flags: &[&str]) {
     let folder = scratch();
     let Some(capture) = recorded_on(ghc, flags, folder.path()) else { return };
@@ -243,7 +243,7 @@ fn live_code_has_names_on_ghc_9_10() {
     names_are_found("ghc-9.10", &[]);
 }
 
-/// Compiles and records an OCaml program; `None` where that OCaml is not here.
+/// Compiles and records an OCaml program; `None` if that OCaml is not installed.
 fn recorded_ocaml(toolchain: &str, text: &str, options: &[&str], folder: &Path) -> Option<PathBuf> {
     let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let Some(toolchain) = Spec::find(toolchain).unwrap().installed(&cache()).filter(|own| own.ocaml().is_some()) else {
@@ -266,7 +266,7 @@ fn recorded_ocaml(toolchain: &str, text: &str, options: &[&str], folder: &Path) 
     Some(capture)
 }
 
-/// OCaml's code, a C stub's and the runtime's, told apart by name.
+/// OCaml's code, a C stub's and the runtime's are distinguished by name.
 fn names_are_found_in_ocaml(toolchain: &str) {
     let folder = scratch();
     let Some(capture) = recorded_ocaml(toolchain, OCAML, &["--sample-code", "997"], folder.path()) else { return };
@@ -276,7 +276,7 @@ fn names_are_found_in_ocaml(toolchain: &str) {
     assert!((300..1200).contains(&busy), "c_busy for {busy} ms instead of 600");
     assert_eq!(tally.kind("c_busy"), Some(CodeKind::Foreign));
     assert!(tally.of_kind(CodeKind::Runtime) > 100, "{tally:?}");
-    // Nothing of the runtime is taken for the program's C, local functions included.
+    // No function of the runtime counts as the program's C, local ones included.
     let own = |(_, symbol): &&(u64, Symbol)| symbol.module == "program" && symbol.kind == CodeKind::Foreign;
     let foreign: Vec<_> = tally.running.values().filter(own).map(|(_, symbol)| &*symbol.name).collect();
     let written = ["c_busy", "milliseconds", "busy_stub", "clock_gettime", "clock_gettime@plt", "_init"];
@@ -284,7 +284,7 @@ fn names_are_found_in_ocaml(toolchain: &str) {
     assert!(foreign.iter().all(expected), "{foreign:?}");
 }
 
-/// A call that keeps its domain's lock is found, and by which name to call it.
+/// A call that keeps its domain's lock is found, with the right name.
 fn a_held_call_is_found_in_ocaml(toolchain: &str) {
     let folder = scratch();
     let Some(capture) = recorded_ocaml(toolchain, OCAML_HELD, &[], folder.path()) else { return };
@@ -447,7 +447,7 @@ fn live_code_is_named_by_the_reader_where_the_recorder_was_killed() {
     assert!(!capture.join("code/symbols.json").exists());
     let tally = Tally::of(&capture);
     assert!(tally.ms("c_busy") > 50, "{tally:?}");
-    // Another program under its name would give it wrong names.
+    // Another program of that name would give it wrong names.
     fs::remove_file(&program).unwrap();
     executable::copy("/bin/true", &program);
     let tally = Tally::of(&capture);

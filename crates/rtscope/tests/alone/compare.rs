@@ -1,5 +1,5 @@
-//! Live: `report --compare` on real programs. Runs of the same program are called
-//! alike, a throttled and an unthrottled one are not, and CI gets its exit code.
+//! Live: `report --compare` on real programs. Runs of the same program are reported as alike, a throttled and
+//! an unthrottled one are not, and CI gets its exit code.
 
 use serde_json::Value;
 use std::fs;
@@ -53,8 +53,8 @@ impl Ground {
         (done.status.code(), document.unwrap_or_else(|error| panic!("{error}: {said}")))
     }
 
-    /// Status of comparisons of `captures` where no condition holds: what the worst of
-    /// them is reported with. A machine that lost records says so in both places.
+    /// Status of comparisons of `captures` if no condition holds: that of the worst report on them. A machine
+    /// that lost records says so in both places.
     fn quiet_code(&self, captures: &[&Path]) -> Option<i32> {
         let code = |path: &&Path| {
             let mut command = Command::new(&self.runner.rtscope);
@@ -66,8 +66,8 @@ impl Ground {
         captures.iter().map(code).max().flatten()
     }
 
-    /// Whether two runs of `name` are called alike. What other processes took of the
-    /// machine meanwhile is no difference of the program.
+    /// Whether two runs of `name` are reported as alike. What other processes took of the machine meanwhile is
+    /// no difference of the program.
     fn alike(&self, name: &str, a: &Path, b: &Path) -> bool {
         let (_, document) = self.compare(a, b, &[]);
         let alike = document["verdict"] == "no-difference" || document["verdict"] == "others-differ";
@@ -78,7 +78,7 @@ impl Ground {
     }
 }
 
-/// Nineteen in twenty are alike, so one pair may not be: then the next two have to.
+/// Nineteen in twenty are alike, so one pair may not be: then the next two must be.
 fn pairs_are_alike(name: &str) {
     let Some(ground) = Ground::new() else { return };
     if workload::load(name).unwrap().quota_cpus.is_some() && !is_root() {

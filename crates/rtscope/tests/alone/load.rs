@@ -46,11 +46,11 @@ fn live_a_load_is_what_was_asked_for() {
     let seconds = done["seconds"].as_array().unwrap();
     assert_eq!(seconds.iter().map(|second| ns(second, "/fine")).sum::<u64>(), 600);
     assert!(ns(&done, "/latency/all/p50_ns") < 500 * MS);
-    // What is late here is the machine: no status is asked for but that it is one of two.
+    // Lateness here is the machine's: the status may be either of two.
     assert!(matches!(status, Some(0 | 3)), "{status:?}");
 }
 
-/// What a client sees that sends its next request when it has the answer to the last.
+/// Latencies that a client sees which sends its next request after the answer to the last.
 fn closed_loop(address: SocketAddr, lasts: Duration) -> Vec<u64> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_nodelay(true).unwrap();
@@ -99,7 +99,7 @@ fn live_http2_shares_one_connection() {
     let (done, _) = read(&load(&at(address), &["--http2", "--rate", "500 for 1s", "--json"]));
     assert_eq!((ns(&done, "/requests/fine"), ns(&done, "/opened")), (500, 1), "{done}");
     assert_eq!(done["protocol"], "h2c");
-    // Who speaks HTTP/1.1 only is said to.
+    // A server that speaks only HTTP/1.1 is reported as such.
     let refused = load(&at(servers::http1(Way::Says(400))), &["--http2", "--rate", "50 for 1s"]);
     let text = String::from_utf8_lossy(&refused.stdout).into_owned();
     assert_eq!(refused.status.code(), Some(3), "{text}");
@@ -110,7 +110,7 @@ fn live_http2_shares_one_connection() {
 fn live_answers_that_are_errors_are_counted_as_such() {
     let (done, status) = document(Way::Says(503), &["--rate", "100 for 1s"]);
     assert_eq!((ns(&done, "/errors/status/503"), status), (100, Some(3)), "{done}");
-    // A machine that is busy may add one more.
+    // A busy machine may add another one.
     let doubts = done["doubts"].as_array().unwrap();
     assert_eq!(doubts[..2], ["no-answer", "errors"], "{done}");
     let (done, status) = document(Way::Garbage, &["--rate", "100 for 1s"]);

@@ -1,5 +1,5 @@
-//! Logs of programs whose truth other tests judge: every pause against a computation of its own.
-//! Owns no truth about a program; here for recordings that are made anyway, and judges no time.
+//! Logs of programs whose truth other tests judge: every pause against an independent computation. Owns no
+//! truth about a program; it is here because it reuses recordings, and judges no time.
 
 use testkit::recordings;
 use testkit::truth::ground;

@@ -1,5 +1,5 @@
-//! Tests that need a compiler and a machine that does nothing else: one at a time, but for those of
-//! `load`, which mostly wait. Owns the list of its files; `scripts/test` checks that none is left out.
+//! Tests that need a compiler and an otherwise idle machine: one at a time, except those of `load`, which
+//! mostly wait. Owns the list of its files; `scripts/test` checks that none is left out.
 #![forbid(unsafe_code)]
 
 #[path = "../answers/mod.rs"]

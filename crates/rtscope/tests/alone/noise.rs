@@ -1,5 +1,5 @@
-//! Trials on a machine that is never quiet. Alone, since what others take of its CPUs is what neither this process
-//! nor any child that it waited for takes: those of another test would count as the trial's own.
+//! Trials on a machine that is never quiet. They run alone: others' CPU time is what neither this process nor
+//! any child that it waited for used, so children of another test would count as the trial's own.
 
 use rtscope::tune::live::{Live, Tried, Way};
 use rtscope_host::trial::{Gate, Job};
@@ -20,7 +20,7 @@ fn live_a_machine_that_is_never_quiet_says_so() {
     let tried = live.run(&job, &mut |why, _| panic!("dirty: {why}"));
     let Tried::Stopped(why) = tried else { panic!("{tried:?}") };
     assert!(why.starts_with("the machine is never quiet: in 0 s its CPUs were never idle for 100 ms"), "{why}");
-    // Started all the same, it counts for nothing.
+    // Started anyway, it does not count.
     live.gate = Gate { quiet: Duration::ZERO, patience: Duration::ZERO, ..live.gate };
     live.tries = 2;
     let mut dirty = Vec::new();

@@ -1,5 +1,4 @@
-//! Servers that behave in a way that is known, for loads: one thread each, on a port of
-//! its own. Own no assertion.
+//! Servers with known behaviour, for loads: one thread each, on a port of its own. Own no assertion.
 
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http2;
@@ -23,23 +22,23 @@ use tokio::task::{LocalSet, spawn_local};
 pub enum Way {
     /// Answers at once.
     Fine,
-    /// The same, but does nothing at all for the first of every second duration.
+    /// Answers at once, but does nothing at all for the first of every second duration.
     Stalls(Duration, Duration),
-    /// Takes so long for each, however many there are.
+    /// Takes this long for each request, however many there are.
     Takes(Duration),
     /// Answers with this status.
     Says(u16),
     /// Takes requests and never answers.
     Silent,
-    /// Answers with what is no HTTP.
+    /// Answers with something that is not HTTP.
     Garbage,
-    /// Closes each connection after an answer without saying so before.
+    /// Closes each connection after an answer without announcing it.
     Hangs,
-    /// Goes away after so many answers.
+    /// Goes away after this many answers.
     Leaves(u64),
 }
 
-/// An HTTP/1.1 server that runs until the test ends, or leaves; its address.
+/// Starts an HTTP/1.1 server that runs until the test ends, or leaves; gives its address.
 pub fn http1(way: Way) -> SocketAddr {
     start(move |listener| async move {
         let (began, answers, left) = (Instant::now(), Rc::new(Cell::new(0)), Rc::new(Notify::new()));
@@ -55,7 +54,7 @@ pub fn http1(way: Way) -> SocketAddr {
     })
 }
 
-/// An HTTP/2 server without TLS that answers at once.
+/// Starts an HTTP/2 server without TLS that answers at once; gives its address.
 pub fn http2() -> SocketAddr {
     start(|listener| async move {
         while let Ok((stream, _)) = listener.accept().await {
@@ -70,7 +69,7 @@ pub fn http2() -> SocketAddr {
     })
 }
 
-/// When all of it returns, its connections are closed with it.
+/// When `serve` returns, all its connections are closed.
 fn start<F: Future<Output = ()>>(serve: impl FnOnce(TcpListener) -> F + Send + 'static) -> SocketAddr {
     let (say, said) = channel();
     thread::spawn(move || {
@@ -104,7 +103,7 @@ async fn serve(mut stream: TcpStream, way: Way, began: Instant, answers: Rc<Cell
         match way {
             Way::Stalls(stall, every) => {
                 let into = Duration::from_nanos((began.elapsed().as_nanos() % every.as_nanos()) as u64);
-                // As a collector does: nothing else runs meanwhile.
+                // Like a collector: nothing else runs meanwhile.
                 thread::sleep(stall.saturating_sub(into));
             }
             Way::Takes(time) => tokio::time::sleep(time).await,

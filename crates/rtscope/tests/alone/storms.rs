@@ -1,4 +1,4 @@
-//! Recordings of very many programs, and of more than there is room for: bounded in time and bytes, or said.
+//! Recordings of very many programs, and of more than there is room for: bounded in time and bytes, or reported.
 
 use rtscope_decode::capture::Capture;
 use rtscope_model::manifest::{OwnCost, Status};
@@ -20,7 +20,7 @@ fn storm(program: &Path, starts: usize) -> String {
 
 const LEAN: [&str; 5] = ["--no-kernel", "--sample-code", "0", "--sample-every", "100ms"];
 
-/// Records so many starts; their cost and the bytes of the manifest.
+/// Records so many starts; gives their cost and the bytes of the manifest.
 fn recorded(path: &Path, program: &Path, starts: usize) -> (OwnCost, u64) {
     let begun = Instant::now();
     let output = rtscope(path, &LEAN).args(["--", "sh", "-c", &storm(program, starts)]).output().unwrap();
@@ -35,12 +35,12 @@ fn recorded(path: &Path, program: &Path, starts: usize) -> (OwnCost, u64) {
     // Two starts that share a log are one too few, and a loss says so.
     assert_eq!(manifest.logs.len(), starts, "{:?}", capture.losses());
     assert!(!path.join("journal.jsonl").exists());
-    // Two manifests of each size that it had, at the most a megabyte a second, and a journal.
+    // Two manifests of each size that it had, at most a megabyte per second, and a journal.
     assert!((cost.written_bytes as f64) < 6.0 * bytes as f64 + seconds * 1e6, "{} bytes", cost.written_bytes);
     (cost, bytes)
 }
 
-/// CPU time that so many starts take without a recorder.
+/// CPU time of so many starts without a recorder.
 fn cpu_ns_alone(program: &Path, starts: usize) -> f64 {
     let output = Command::new("sh").args(["-c", &format!("{}; times", storm(program, starts))]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -57,15 +57,15 @@ fn cpu_ns_alone(program: &Path, starts: usize) -> f64 {
 #[test]
 fn a_storm_of_starts_costs_as_much_as_its_starts() {
     let Some(ground) = ground() else { return };
-    // Where files that others remove cost nothing: ext4 passes over each of them for minutes before it gives an inode.
+    // Where files removed by others cost nothing: ext4 passes over each for minutes before it gives an inode.
     let folder = tempfile::tempdir_in("/dev/shm").unwrap();
     let (few, few_bytes) = recorded(&folder.path().join("few"), &ground.program, STARTS / 5);
     let (many, bytes) = recorded(&folder.path().join("many"), &ground.program, STARTS);
     let alone_ns = cpu_ns_alone(&ground.program, STARTS / 5) * 5.0;
     println!("{:.2} of what the starts take without a recorder", many.cpu_ns as f64 / alone_ns);
-    // With all of the recorder's processes. A share, as machines differ; measured: 0.5 to 0.6.
+    // Including all of the recorder's processes. A share, as machines differ; measured: 0.5 to 0.6.
     assert!((many.cpu_ns as f64) < 0.8 * alone_ns, "{} ns of CPU, {alone_ns} without", many.cpu_ns);
-    // Five times as many: no start costs more for those before it.
+    // Five times as many: earlier starts make no start more expensive.
     assert!(many.cpu_ns < 2 * 5 * few.cpu_ns, "{} and {} ns of CPU", few.cpu_ns, many.cpu_ns);
     assert!(bytes < 2 * 5 * few_bytes, "{few_bytes} and {bytes} bytes");
 }
@@ -91,7 +91,7 @@ fn a_recorder_killed_in_a_storm_leaves_all_logs_named() {
     }
     recorder.0.kill().unwrap();
     recorder.0.wait().unwrap();
-    // Programs that run on share the last file.
+    // Programs that keep running share the last file.
     let capture = Capture::open(&path).unwrap();
     assert_eq!(capture.manifest().status, Status::Recording);
     let (listed, written) = (capture.manifest().logs.len(), written());
@@ -100,7 +100,7 @@ fn a_recorder_killed_in_a_storm_leaves_all_logs_named() {
     assert!(classes + 50 >= listed, "the journal names {classes} of {listed}");
 }
 
-/// What goes on after its recorder was killed: not beyond the test.
+/// What outlives its killed recorder, but not the test.
 struct Group(u32);
 
 impl Drop for Group {
@@ -109,7 +109,7 @@ impl Drop for Group {
     }
 }
 
-/// What the files of a folder take on the disk.
+/// Disk space that the files of a folder use.
 fn on_disk(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.file_type() {
@@ -131,7 +131,7 @@ fn a_capture_keeps_to_its_size_while_the_program_runs_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c");
     let program = ["--", text(&ground.program), "fill", "6"];
-    // What other programs make the kernel say comes on top, for as long as it takes to end.
+    // Kernel records of other programs come on top, for as long as ending takes.
     let options = ["--max-size", "16M", "--detail", "full", "--no-kernel"];
     let mut command = rtscope(&path, &options);
     let command = command.args(program).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -156,6 +156,6 @@ fn a_capture_keeps_to_its_size_while_the_program_runs_on() {
     assert!(log.len() > 1 << 20 && (log.len() as u64) < MAX + (8 << 20), "{}", log.len());
     assert!(log.iter().rev().take(4096).any(|byte| *byte != 0), "ends in a hole");
     let report = Command::new(testkit::rtscope()).args(["report", "-v", text(&path)]).output().unwrap();
-    // Without the kernel's side not all causes can be looked for.
+    // Without the kernel's records not all causes can be looked for.
     assert_eq!(report.status.code(), Some(3), "{}", said(&report));
 }

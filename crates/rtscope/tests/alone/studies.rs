@@ -1,4 +1,4 @@
-//! Live: studies of a server under its load. A load that is late because others have the CPUs is no trial, so
+//! Live: studies of a server under its load. A load that is late because others use the CPUs is no trial, so
 //! the machine has to be idle.
 
 use rtscope_tune::study::Outcome;
@@ -24,7 +24,7 @@ fn live_a_server_is_studied_under_its_load() {
     for row in found.rows().iter().filter(|row| !row.dirty && matches!(row.taken.outcome, Outcome::Measured(_))) {
         assert!(row.figures["requests"] == 30.0 && row.figures["errors"] == 0.0, "{row:?}");
     }
-    // Each has ended.
+    // Each server has ended.
     TcpListener::bind(("127.0.0.1", port)).unwrap();
 }
 
@@ -38,7 +38,7 @@ fn live_what_breaks_a_limit_today_and_ever_is_no_recommendation() {
     let Some(found) = place.study(&options, &serve) else { return };
     assert!(found.said.contains("as it is run today, errors 30 is above the limit of 0"), "{}", found.said);
     assert!(["impossible", "too_noisy", "stopped"].contains(&found.verdict()), "{}", found.document);
-    // Of a program, with the words for it.
+    // The same limit for a program, with the reason in words.
     fs::remove_dir_all(&found.folder).unwrap();
     let options = [&HEAP[..], &["--limit", "rss=1M", "--trials", "24"]].concat();
     let Some(found) = place.study(&options, &command(program, &["churn", "20000"])) else { return };

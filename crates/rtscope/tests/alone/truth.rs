@@ -1,5 +1,5 @@
-//! Live: a workload with known truth, and the remedy that the report itself prints,
-//! as the truth suite runs them. Owns asserting that the remedy helps.
+//! Live: a workload with known truth, and the remedy that the report itself prints, run as the truth suite
+//! does. Owns asserting that the remedy helps.
 
 use std::path::Path;
 use xtask::cache::cache;
@@ -23,7 +23,7 @@ fn live_the_remedy_that_is_printed_improves_what_it_names() {
         runs: 2,
         workloads: vec!["oversubscribed".into()],
         toolchains: vec![toolchain.name.into()],
-        // Its siblings hold the program more than any neighbour: noise may stay.
+        // Its own threads delay the program more than any neighbour: noise may stay.
         noise_max: 1.0,
         remedies_every: 1,
         ..Plan::default()
@@ -37,7 +37,7 @@ fn live_the_remedy_that_is_printed_improves_what_it_names() {
     let seen = Suite::new(&runner, workloads, vec![toolchain], journal, seen, say).unwrap().run().unwrap();
 
     let figures = &Score::of(&seen).findings["oversubscribed"];
-    // One run may miss, as in the suite; a remedy follows each hit.
+    // One run may miss, as in the suite; each hit is followed by a remedy.
     assert!(figures.hits.of == 2 && figures.hits.yes > 0, "{:#?}", seen.runs);
     assert!(figures.cures.of == figures.hits.yes && figures.cures.yes > 0, "{:#?}", seen.cures);
 }

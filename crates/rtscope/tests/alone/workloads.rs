@@ -1,11 +1,11 @@
-//! The workloads with known truth whose truth is a matter of time, recorded and
-//! reported by the real program. Owns asserting that the right finding comes first.
+//! Workloads with known truth that depends on time, recorded and reported by the real program. Owns asserting
+//! that the right finding comes first.
 
 use crate::answers;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use testkit::truths;
 
-// Each on one GHC, `healthy` on all: the tests that take long have the others.
+// Each on one GHC, `healthy` on all: the slow tests have the others.
 truths! {
     PAUSES;
     "ghc-9.0":
@@ -39,7 +39,7 @@ truths! {
         live_9_10_weak_pointers "weak-pointers";
 }
 
-// What lanes without work wait for, and what those with work do that they need not; OCaml's where one release is enough.
+// What lanes without work wait for, and what those with work do needlessly; OCaml's where one release is enough.
 truths! {
     WAITS;
     "ghc-9.0":
@@ -57,7 +57,7 @@ truths! {
         live_5_4_spinning "spinning", live_5_4_short_lived_domains "short-lived-domains";
 }
 
-// Memory in which nothing is to be found: on a machine that is not idle, others are.
+// Memory in which nothing is to be found: on a machine that is not idle, there are other findings.
 truths! {
     MEMORY;
     "ghc-9.0":

@@ -1,5 +1,5 @@
-//! What held pauses up is answered in one way wherever it is asked: report and its JSON, each pause's line, page and
-//! view, and what is not known is null, never 0. Owns asking all of them of one recording.
+//! What delayed pauses is answered alike wherever it is asked: report and its JSON, each pause's line, page and
+//! view; and what is not known is null, never 0. Owns asking all of them about one recording.
 
 use rtscope::report::html::page;
 use rtscope::report::pauses_json;
@@ -11,10 +11,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Of more lanes than these not all are in a page.
+/// If there are more lanes than this, a page does not show all of them.
 const LANES_SHOWN: usize = 8;
 
-/// Asserts it of the recording at `path`; gives its report as JSON.
+/// Asserts this for the recording at `path`; gives its report as JSON.
 pub fn are_one(path: &Path) -> Value {
     let name = path.display();
     let input = input::open(path, None).unwrap();
@@ -73,7 +73,7 @@ pub fn are_one(path: &Path) -> Value {
     report
 }
 
-/// Of each lane, how many whole pauses it held up and for how long.
+/// For each lane, how many whole pauses it delayed and for how long.
 fn sums(pauses: &[Value], name: &str) -> BTreeMap<u64, (u64, u64)> {
     let mut sums: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for pause in pauses {
@@ -98,7 +98,7 @@ fn sum(of: &Value) -> (u64, (u64, u64)) {
     (number("lane"), (number("count"), number("sum_ns")))
 }
 
-/// The longest hundred, which a view shows first.
+/// The longest hundred pauses, which a view shows first.
 fn longest(pauses: &[Value]) -> Vec<&Value> {
     let length =
         |pause: &&Value| pause["released_ns"].as_u64().zip(pause["requested_ns"].as_u64()).map(|(to, from)| to - from);

@@ -1,4 +1,4 @@
-//! A recording drawn into memory, and what tests ask of that.
+//! Draws a recording into memory, for tests to examine.
 #![allow(dead_code, reason = "each test binary takes what it needs")]
 
 use rtscope::input;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What came of drawing a recording.
+/// A drawn recording.
 pub struct Drawn {
     pub results: Results,
     pub blamed: Vec<BlamedPause>,
@@ -23,7 +23,7 @@ fn options(path: &Path) -> Options {
     Options { threads: 2, ..Options::new(path) }
 }
 
-/// Draws a recording and analyses it once more by itself.
+/// Draws a recording, and analyses it once more on its own.
 pub fn drawn(path: &Path) -> Drawn {
     let input = input::open(path, None).unwrap();
     let mut tracks = Tracks::new(Writer::new(Vec::new()).unwrap()).unwrap();
@@ -60,7 +60,7 @@ impl Drawn {
     }
 }
 
-/// How long each kind is.
+/// Total length of each kind.
 pub fn sums(spans: &[Item]) -> BTreeMap<u16, u64> {
     let mut sums = BTreeMap::new();
     spans.iter().for_each(|span| *sums.entry(span.kind).or_default() += span.covered_ns);

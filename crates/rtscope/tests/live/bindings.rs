@@ -1,5 +1,5 @@
-//! Live: programs linked with the libraries, by the compilers that rtscope is tested with.
-//! They start by the plan, under a quota too, and whatever their user says wins.
+//! Live: programs linked with the libraries, by the compilers that rtscope is tested with. They start with the
+//! plan, under a quota too, and whatever their user says wins.
 
 use testkit::bindings;
 
@@ -60,7 +60,7 @@ fn follows_a_quota(bench: &Bench) {
         let shown = bench.figures(Some(&group), &[], &[program]);
         has(&shown, json!({"capabilities": 1, "nursery_mib": 16.0, "chunk_mib": 4.0}));
     }
-    // Three capabilities are the user's; that one thread collects follows from them.
+    // Three capabilities are the user's choice; that one thread collects follows from them.
     let three = json!({"capabilities": 3, "parallel": false, "nursery_mib": 16.0});
     has(&bench.figures(Some(&group), &[], &["all", "+RTS", "-N3"]), three.clone());
     has(&bench.figures(Some(&group), &[("GHCRTS", "-N3")], &["all"]), three);
@@ -85,7 +85,7 @@ fn follows_cores(bench: &Bench) {
         has(&on(&pair, &[], &["some", "+RTS", flag]), json!({"capabilities": 1, "processors": processors}));
     }
     has(&on(&pair, &[("GHCRTS", "-N")], &["some"]), json!({"capabilities": 1}));
-    // As many as the kernel allows were accepted without the library, and are with it.
+    // As many as the kernel allows were accepted without the library, and still are.
     let largest = format!("-N{processors}");
     has(&on(&pair, &[], &["some", "+RTS", &largest]), json!({"capabilities": processors}));
     let throughput = [("RTSCOPE_GOAL", "throughput")];
@@ -176,7 +176,7 @@ fn ocaml(name: &str) {
     has(&with(&[("CAMLRUNPARAM", "s=64k")]), json!({"main": 64 << 10, "environment": "s=64k"}));
     let memory = with(&[("RTSCOPE_GOAL", "memory"), ("OCAMLRUNPARAM", "s=32k")]);
     has(&memory, json!({"main": 32 << 10, "o": 80, "environment": "s=32k"}));
-    // With `d` the user caps what can be: the second domain fails, and one is recommended.
+    // With `d` the user limits what is possible: the second domain fails, and one is recommended.
     has(&with(&[("OCAMLRUNPARAM", "d=1")]), json!({"recommended": 1, "other": 0}));
     let tight = bench.run(None, &[], &["/bin/sh", "-c", "ulimit -v 1000000 && exec ./flags"]);
     let shown: Value = serde_json::from_slice(&tight.stdout).unwrap();

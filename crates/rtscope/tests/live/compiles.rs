@@ -1,5 +1,4 @@
-//! Every program whose truth is judged compiles on every GHC. The tests that run them one at a time
-//! find them compiled then.
+//! Every program whose truth is judged compiles on every GHC, so the tests that run one at a time find it compiled.
 
 use testkit::truth::ground;
 use xtask::workload::{self, Language};

@@ -1,5 +1,5 @@
-//! Live: which thread serves which domain, told from outside beside busy neighbours, is
-//! what the program itself knows.
+//! Live: the thread that serves each domain, as seen from outside with busy neighbours, is the one that the
+//! program itself knows.
 
 use testkit::bindings;
 

@@ -13,10 +13,10 @@ use std::path::PathBuf;
 const PROGRAM: &str = testkit::source!("ocaml/library-events/main.ml");
 const MAP: &str = testkit::source!("ocaml/domain-map/main.ml");
 
-/// Says nothing of the library.
+/// Does not mention the library.
 const PLAIN: &str = testkit::source!("ocaml/plain-domains/main.ml");
 
-/// In this order dune gives them: what the program asks for first stands first.
+/// The order in which dune gives them: what the program asks for comes first.
 const THREADS_FIRST: [&str; 4] = ["unix", "threads", "runtime_events", "events"];
 const THREADS_LAST: [&str; 4] = ["runtime_events", "events", "unix", "threads"];
 
@@ -68,7 +68,7 @@ fn threads_have_names(runs: &Runs) {
     let own = shown["main"].as_i64().unwrap();
     assert_eq!(shown["names"][own.to_string()], runs.program, "the process keeps its name");
     assert_eq!(ring::threads(&lanes[0])[0], own, "{shown}");
-    // Each thread is said before the first collection that it serves is over.
+    // Each thread is announced before the first collection that it serves is over.
     for (slot, own) in [(0, own), (1, named("a long name, en")), (2, named("fourteen charé"))] {
         let backup = named(&format!("dom {slot} backup"));
         let said = ring::threads(&lanes[slot]);
@@ -132,7 +132,7 @@ fn a_ring_may_come_late(runs: &Runs) {
     let (main, busy) = (place(&shown["main"]), place(&shown["places"][1]));
     assert_eq!(ring::threads(&lanes[main.0])[0], main.1, "{shown}");
     assert_eq!(ring::threads(&lanes[busy.0])[0], busy.1, "{shown}");
-    // The other one blocks: its backup thread serves and says so.
+    // The other one blocks: its backup thread serves and is announced.
     let sleeping = place(&shown["places"][0]);
     let said = ring::threads(&lanes[sleeping.0])[0].to_string();
     assert_eq!(shown["names"][said], json!(format!("dom {} backup", sleeping.0)), "{shown}");
@@ -222,7 +222,7 @@ fn truth_program_is_true(bench: &Bench) {
         others.dedup();
         let unknown = others.iter().filter(|thread| *thread != line[2]).count();
         assert!(unknown == 0 || (line[2] == "-" && unknown == 1), "{said:?} for {line:?}");
-        // What blocks for long is served by its backup thread.
+        // A domain that blocks for long is served by its backup thread.
         let backup = others.iter().any(|thread| thread == line[2]);
         assert!(backup || !["main", "waits", "sleeps"].contains(&line[3]), "{said:?} for {line:?}");
     }

@@ -1,6 +1,5 @@
-//! Live: a capture with the kernel's scheduling, samples and the program's code goes
-//! through a Fuchsia trace, and the report stays the same, pause by pause and cause by
-//! cause.
+//! Live: a capture with the kernel's scheduling, samples and the program's code goes through a Fuchsia trace,
+//! and the report stays the same for every pause and every cause.
 
 use testkit::ground;
 
@@ -24,8 +23,7 @@ fn figures(file: &Path) -> Value {
     report
 }
 
-/// Exports `capture` and holds the report on the trace to that on the capture; gives the
-/// latter.
+/// Exports `capture`, compares the report on the trace with that on the capture, and gives the latter.
 fn goes_through_a_trace(capture: &Path) -> Value {
     let trace = capture.with_extension("fxt");
     let mut command = Command::new(testkit::rtscope());

@@ -1,7 +1,6 @@
-//! Live: what is exported is read by those whom it is for, and says what the report says.
-//! Perfetto's published descriptors decode the trace, speedscope imports Chrome's and
-//! Firefox's files, DuckDB and Arrow read the tables and answer the questions of
-//! `docs/formats/parquet.md`.
+//! Live: exports can be read by the tools that they are for, and say what the report says. Perfetto's published
+//! descriptors decode the trace, speedscope imports Chrome's and Firefox's files, DuckDB and Arrow read the
+//! tables and answer the questions of `docs/formats/parquet.md`.
 
 use testkit::ground;
 use testkit::said::pauses;
@@ -15,7 +14,7 @@ use xtask::missing;
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The folder of readers for `what`, made if they are not there; `None`: they cannot be had.
+/// The folder of readers for `what`, created if missing; `None`: they are not available.
 fn tools(what: &str) -> Option<PathBuf> {
     let folder = cache().join("exports");
     let script = Path::new(HERE).join("tests/exports/tools.sh");
@@ -33,7 +32,7 @@ fn export(format: &str, from: &Path, to: &Path) {
     assert!(matches!(done.status.code(), Some(0 | 3)), "{format}: {}", said(&done));
 }
 
-/// What a script of ours says in JSON.
+/// The JSON output of one of our scripts.
 fn python(tools: &Path, script: &str, args: &[&Path]) -> Value {
     let script = Path::new(HERE).join("tests/exports").join(script);
     let done = Command::new(tools.join("bin/python")).arg(script).args(args).output().unwrap();
@@ -51,8 +50,8 @@ fn logs() -> Vec<PathBuf> {
     ghc.chain(ocaml).map(|name| corpus.join(name)).collect()
 }
 
-/// Of these, one for everything that is drawn differently: versions of compilers are not, nor is how many lanes
-/// collect.
+/// One of these logs for each way of drawing: compiler versions are drawn alike, as is any number of lanes
+/// that collect.
 fn drawn_differently() -> impl Iterator<Item = PathBuf> {
     let kinds =
         ["ghc-9.0/non-moving", "ghc-9.6/parallel", "ghc-9.10/all-classes", "ghc-9.10/heap-profile", "ocaml-5.4/whole"];
@@ -74,7 +73,7 @@ fn overlap(pauses: &[Value]) -> bool {
     pauses.windows(2).any(|pair| begin(&pair[1]) < number(&pair[0], "released_ns"))
 }
 
-/// Holds a decoded trace to the pauses of the report.
+/// Checks a decoded trace against the pauses of the report.
 fn trace_has_the_pauses(trace: &Value, pauses: &[Value], name: &str) {
     let spans = trace["spans"].as_object().unwrap();
     let drawn: u64 = spans.iter().filter(|(name, _)| name.ends_with(" pause")).filter_map(|(_, n)| n.as_u64()).sum();
@@ -175,7 +174,7 @@ fn duckdb_and_arrow_read_the_tables() {
     }
 }
 
-/// Exports tables and holds answers of DuckDB's to the pauses of the report.
+/// Exports tables and checks DuckDB's answers against the pauses of the report.
 fn tables_answer(from: &Path, folder: &Path) {
     let Some(tools) = tools("python") else { return };
     let (tables, name) = (folder.join("tables"), from.display());

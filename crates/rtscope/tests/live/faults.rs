@@ -1,5 +1,5 @@
-//! Live: programs and places that are not as they should be. Each is recorded as
-//! far as it goes, keeps its own result, and the message says what to do.
+//! Live: programs and places with faults. Each is recorded as far as possible, keeps its own result, and the
+//! message says what to do.
 
 use testkit::executable;
 use testkit::ground;
@@ -81,8 +81,7 @@ fn live_a_program_that_dies_at_once_keeps_its_status() {
     assert!(reported(&capture)["pauses"]["count"].is_null(), "no log was seen, so nothing is known of pauses");
 }
 
-/// What a program loses that is ended from outside: at most what it did since its
-/// memory was last copied.
+/// What is lost of a program that is ended from outside: at most what it did since its memory was last copied.
 fn ended_by(signal: &str, status: i32) {
     let Some(ground) = ground() else { return };
     let folder = scratch();
@@ -129,8 +128,7 @@ fn live_a_stripped_program_that_is_killed_says_what_was_not_kept() {
         return xtask::missing("strip (package binutils)");
     }
     let capture = folder.path().join("c");
-    // Of a stripped program it is unknown whether it can log. Behind a wrapper that
-    // does not show it, it is asked to.
+    // It is unknown whether a stripped program can log. Started by a wrapper that hides it, it is asked to.
     let line = format!("cd '{}' && exec ./stripped seconds 30 +RTS -N2 -qg", folder.path().display());
     let program = ["sh", "-c", &line].map(OsStr::new);
     let mut recording = recorder(&capture, &[], &program).stderr(Stdio::null()).spawn().unwrap();
@@ -185,7 +183,7 @@ fn live_a_daemon_that_outlives_its_starter_is_recorded_to_its_end() {
     reported(&capture);
 }
 
-/// The recorder adds nothing to what such a program does with a log of its own.
+/// The recorder changes nothing in what such a program does with a log of its own.
 #[test]
 fn live_a_program_that_closes_every_descriptor_behaves_as_with_a_log_of_its_own() {
     let Some(ground) = ground() else { return };

@@ -1,5 +1,4 @@
-//! Live: figures of a recorded program against what the runtime prints of itself
-//! at its end (`+RTS -s`).
+//! Live: figures of a recorded program against what its runtime prints at the end (`+RTS -s`).
 
 use testkit::ground;
 
@@ -48,7 +47,7 @@ fn sparks_are_what_the_runtime_says(ghc: &str) {
     command.push(format!("-s{}", summary.display()).into());
     let command: Vec<&OsStr> = command.iter().map(OsString::as_os_str).collect();
     let options: Vec<&str> = workload.record.iter().map(String::as_str).collect();
-    // A toolchain's tree shows the folders that it was given, and is entered in one of them.
+    // A toolchain's tree contains the folders that it was given, and is entered in one of them.
     let output = recorder(&capture, &options, &command).current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
     let (_, report, _) = report(&capture);
@@ -74,8 +73,8 @@ fn sparks_are_what_the_runtime_says(ghc: &str) {
     assert_eq!(report["concurrent"], Value::Null);
 }
 
-/// The most of each label, and the last sample, of a profile as the runtime writes it beside
-/// its log; samples without a label are those at begin and end.
+/// The maximum of each label, and the last sample, of a profile as the runtime writes it next to its log;
+/// samples without a label are those at begin and end.
 fn of_profile(text: &str) -> (Vec<BTreeMap<String, u64>>, BTreeMap<String, u64>) {
     let (mut samples, mut most) = (Vec::new(), BTreeMap::<String, u64>::new());
     let mut sample = BTreeMap::<String, u64>::new();
@@ -95,8 +94,8 @@ fn of_profile(text: &str) -> (Vec<BTreeMap<String, u64>>, BTreeMap<String, u64>)
     (samples, most)
 }
 
-/// Runs `program` of `folder` with the heap profile that `flag` asks for. What the report says
-/// of it, and what the runtime wrote.
+/// Runs `program` of `folder` with the heap profile that `flag` asks for. Gives what the report says of it, and
+/// what the runtime wrote.
 fn profiled(toolchain: &Toolchain, folder: &Path, program: PathBuf, flag: &str) -> (Value, String) {
     let capture = folder.join("c");
     let mut command: Vec<OsString> = toolchain.enter(&[folder]);
@@ -112,7 +111,7 @@ fn profiled(toolchain: &Toolchain, folder: &Path, program: PathBuf, flag: &str) 
     (report["heap_profile"].take(), text)
 }
 
-/// Samples and their sums are those of the runtime's own profile; gives that.
+/// Samples and their sums are those of the runtime's own profile; gives the latter.
 fn sums_agree(found: &Value, text: &str) -> (Vec<BTreeMap<String, u64>>, BTreeMap<String, u64>) {
     let (samples, most) = of_profile(text);
     assert_eq!((found["samples"].as_u64(), found["cut"].as_u64()), (Some(samples.len() as u64), Some(0)));

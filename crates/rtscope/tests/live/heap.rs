@@ -1,6 +1,5 @@
-//! Live: the memory of running Haskell programs, read by the real program from outside, on
-//! every GHC. Owns what is known of them from the inside: what lives, and what the runtime
-//! counts.
+//! Live: the memory of running Haskell programs, read by the real program from outside, on every GHC. Owns what
+//! is known of them from the inside: what is alive, and what the runtime counts itself.
 
 use testkit::heaps;
 
@@ -10,15 +9,15 @@ use std::path::Path;
 
 const COUNT: u64 = 200_000;
 
-/// What has to be true of any heap.
+/// What has to hold for any heap.
 fn adds_up(heap: &Value) {
     let (rss, unexplained) = (figure(heap, "/rss_bytes"), figure(heap, "/unexplained_bytes"));
     assert!(unexplained.abs() <= 0.03 * rss, "{unexplained} of {rss} are not explained");
     assert_eq!(heap["contradictions"], 0);
 }
 
-/// What the runtime counts itself: megablocks, blocks that are not on a free list, nurseries. Of each of `lanes` it does not
-/// count the block of each generation that its collector copies into next, and now and then another one.
+/// What the runtime counts itself: megablocks, blocks that are not on a free list, nurseries. For each of
+/// `lanes` it does not count the block of each generation that is copied into next, and now and then another.
 fn agrees_with_the_runtime(heap: &Value, lanes: f64) {
     assert_eq!(figure(heap, "/heap_bytes"), figure(heap, "/runtime/megablocks") * 1_048_576.0);
     let blocks = |wanted: &dyn Fn(&str) -> bool| -> f64 {
@@ -40,7 +39,7 @@ fn agrees_with_the_runtime(heap: &Value, lanes: f64) {
     );
 }
 
-/// `live` objects are alive; to 0.1 %.
+/// `live` objects are alive, to within 0.1 %.
 fn are_alive(heap: &Value, baseline: f64, expected: u64) {
     let live = figure(heap, "/pinned/live_objects") - baseline;
     let expected = expected as f64;
@@ -66,7 +65,7 @@ fn what_lives_is_told(name: &str) {
     }
 }
 
-/// Gives the share of pinned bytes that lives in the end.
+/// Gives the share of pinned bytes that is alive at the end.
 fn the_articles_program(ground: &Ground, program: &Path, form: &str, options: &[&str]) -> f64 {
     let count = COUNT.to_string();
     let is_non_moving = options.contains(&"-xn");
@@ -78,7 +77,7 @@ fn the_articles_program(ground: &Ground, program: &Path, form: &str, options: &[
     assert_eq!(running.line(), "all");
     let heap = running.heap(&[], &[0]);
     adds_up(&heap);
-    // The threaded non-moving collector sweeps beside the program, and counts when it is done.
+    // The threaded non-moving collector sweeps concurrently, and counts when it is done.
     if !is_non_moving {
         agrees_with_the_runtime(&heap, lanes);
     }
@@ -89,7 +88,7 @@ fn the_articles_program(ground: &Ground, program: &Path, form: &str, options: &[
     for options in [&[][..], &["--stop", "--max-stop", "10s"]] {
         let heap = running.heap(options, &[0]);
         adds_up(&heap);
-        // The non-moving collector leaves dead holders where they are: at most what was there.
+        // The non-moving collector leaves dead holders in place: at most what was there.
         if is_non_moving {
             let live = figure(&heap, "/pinned/live_objects") - baseline;
             assert!(((COUNT / 10) as f64..=COUNT as f64 * 1.001).contains(&live), "{live}");
@@ -109,12 +108,12 @@ fn the_articles_program(ground: &Ground, program: &Path, form: &str, options: &[
     share
 }
 
-/// At any moment: at least what lives, at most that and what died since the last major
-/// collection, which a program knows that forces them.
+/// At any moment: at least what is alive, at most that and what died since the last major collection, which the
+/// program knows because it forces them.
 fn bounds_hold_at_any_moment(name: &str) {
     let Some(ground) = Ground::of(name) else { return };
     let program = ground.build("churn", CHURN, &["-threaded"]);
-    // Beside the program there has to be time between two collections.
+    // Reading a program that runs needs time between two collections.
     bounds_hold(&ground, &program, 200_000, &["--stop", "--max-stop", "5s"]);
     bounds_hold(&ground, &program, 2_000_000, &[]);
 }
@@ -127,11 +126,10 @@ fn bounds_hold(ground: &Ground, program: &Path, every: u64, options: &[&str]) {
     assert_eq!(running.line(), "ready");
     let mut sure = 0;
     for _ in 0..8 {
-        // What moved under its eyes, or was just being collected, is said: then no bound is
-        // promised.
+        // What moved while it was read, or was just being collected, is reported: then no bound is promised.
         let output = rtscope(&[&["heap", "--json", &running.pid()], options].concat());
         if output.status.code() == Some(1) {
-            // It has ended: how fast it is differs.
+            // It has ended: its speed varies.
             break;
         }
         let heap = document(&output, &[0, 3]);
@@ -142,7 +140,7 @@ fn bounds_hold(ground: &Ground, program: &Path, every: u64, options: &[&str]) {
         }
         let live = figure(&heap, "/pinned/live_objects");
         let (least, most) = ((threads * kept) as f64, (threads * (kept + every)) as f64);
-        // The block that each capability is just filling is read up to where it was left last.
+        // The block that each capability is filling is read up to where it was last left.
         let bounds = 0.999 * least..=1.01 * most;
         assert!(bounds.contains(&live), "{live} alive of {bounds:?}, {options:?}");
         sure += 1;

@@ -1,5 +1,5 @@
-//! Live: what `rtscope heap` says of processes that it cannot read, may not read, or that
-//! change under its eyes; and of core files, whole and spoiled.
+//! Live: what `rtscope heap` says of processes that it cannot read, may not read, or that change while it
+//! reads; and of core files, whole and damaged.
 
 use testkit::executable;
 use testkit::heaps;
@@ -19,7 +19,7 @@ fn refused(output: &Output, why: &str) {
     assert!(output.stdout.is_empty() && said(output).contains(why), "{}", said(output));
 }
 
-/// A program that stands at its first moment.
+/// A program that waits at its last stop.
 fn standing(ground: &Ground, flags: &[&str]) -> Running {
     let program = ground.build("pinned", PINNED, flags);
     let mut running = ground.start(&program, &["strip", "50000"]);
@@ -71,7 +71,7 @@ fn live_another_users_process_is_refused_with_the_line_that_helps() {
     }
     let Some(ground) = Ground::of("ghc-9.0") else { return };
     let running = standing(&ground, &[]);
-    // Nobody may not look into the folders of this test.
+    // The unprivileged user has no access to the folders of this test.
     let place = std::env::temp_dir().join(format!("rtscope-heap-{}", std::process::id()));
     executable::copy(testkit::rtscope(), &place);
     let mut command = Command::new("setpriv");
@@ -91,7 +91,7 @@ fn live_a_process_in_other_namespaces_is_read_by_its_own_files() {
     let Some(ground) = Ground::of("ghc-9.0") else { return };
     let program = ground.build("pinned", PINNED, &[]);
     let folder = ground.folder.path().to_str().unwrap();
-    // Its program is to be found at this name by itself alone.
+    // Only the process itself finds its program at this path.
     let script = "mount -t tmpfs none /mnt && cp \"$1\" /mnt/own && exec /mnt/own strip 1000";
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--mount", "sh", "-c", script, folder]).arg(&program);
@@ -136,7 +136,7 @@ fn live_a_stripped_program_is_read_and_says_what_is_not_known() {
     let live = figure(&heap, "/pinned/live_objects");
     assert!((5000.0..5100.0).contains(&live), "{live}");
     let names: Vec<&str> = heap["holders"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
-    // Constructors say their names themselves; everything else is told by where it lies.
+    // Constructors carry their names; everything else is identified by its location.
     assert!(names.iter().take(2).any(|name| *name == "Data.ByteString.Internal.PS"), "{names:?}");
     let census = heap["census"].as_array().unwrap();
     assert!(census.iter().any(|entry| entry["name"].as_str().unwrap().starts_with("pinned+0x")), "{census:?}");
@@ -169,14 +169,14 @@ fn live_a_core_file_says_what_the_process_did() {
     file.write_all_at(&[0x11; 8], descriptor).unwrap();
     let spoiled = of(&path, &[3]);
     assert!(figure(&spoiled, "/contradictions") >= 1.0 && spoiled["doubts"].to_string().contains("contradict"));
-    // Cut short in the heap: what is there is read.
+    // Truncated in the heap: what is there is read.
     let whole = std::fs::read(&path).unwrap();
     let end = (heap.offset + (heap.to - heap.from) / 2) as usize;
     std::fs::write(&cut, &whole[..end]).unwrap();
     let output = rtscope(&["heap", "--json", "--core", cut.to_str().unwrap()]);
     match output.status.code() {
         Some(3) => assert!(document(&output, &[3])["doubts"].to_string().contains("cut short")),
-        // What says where the heap is may lie behind the cut.
+        // What says where the heap is may lie after the cut.
         _ => refused(&output, "core"),
     }
     std::fs::write(&cut, &whole[..100]).unwrap();

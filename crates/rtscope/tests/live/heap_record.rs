@@ -1,6 +1,5 @@
-//! Live: snapshots of the heap in captures of Haskell programs, on every GHC, and what an
-//! OCaml program's own counters tell of its memory. Owns programs of which it is known what
-//! lives.
+//! Live: snapshots of the heap in captures of Haskell programs, on every GHC, and what an OCaml program's own
+//! counters report of its memory. Owns programs of which it is known what stays alive.
 
 use testkit::ground;
 use testkit::rings;
@@ -14,13 +13,13 @@ use xtask::cache::cache;
 use xtask::missing;
 use xtask::toolchain::Spec;
 
-/// Byte strings that stay, for so many milliseconds, beside lists that come and go.
+/// Byte strings that stay, for so many milliseconds, among lists that come and go.
 const HELD: &str = testkit::source!("haskell/pinned-held/Main.hs");
 
-/// Arrays that stay, small and large ones, beside lists that come and go.
+/// Arrays that stay, small and large ones, among lists that come and go.
 const ARRAYS: &str = testkit::source!("ocaml/arrays/main.ml");
 
-/// Few enough that the tests' slow build reads them in a tenth of a second.
+/// Few enough for the tests' slow build to read them in a tenth of a second.
 const COUNT: &str = "4000";
 
 /// `held` of one GHC: the words of its command line.
@@ -53,7 +52,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The snapshots of a capture as its files say.
+/// The snapshots of a capture, from its files.
 fn snapshots(capture: &Path) -> Vec<Value> {
     let whole = |number| std::fs::read(capture.join(format!("heap/{number}.json"))).ok();
     let files = (0..).map_while(whole);

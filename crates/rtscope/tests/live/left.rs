@@ -1,5 +1,5 @@
-//! Recordings of programs that leave others running, and of very many threads: they end when all has ended or when told
-//! to, and say what is missing.
+//! Recordings of programs that leave others running, and of very many threads: they end when all has ended or
+//! on request, and say what is missing.
 
 use rtscope_decode::capture::Capture;
 use rtscope_model::manifest::{Status, Tier};
@@ -79,7 +79,7 @@ fn a_daemon_is_recorded_until_it_ends() {
         assert_ne!(manifest.logs[0].pid, 0);
         assert!(fs::read(path.join(&manifest.logs[0].path)).unwrap().ends_with(&[0xff, 0xff]));
         assert!(manifest.ended.since(manifest.started) > 2_000_000_000);
-        // Nobody has become its parent for that.
+        // No process of rtscope's, nor this one, became its parent for that.
         let own = std::process::id().to_string();
         let parent = fs::read_to_string(&parent).unwrap();
         assert!(

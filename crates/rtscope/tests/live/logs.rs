@@ -1,5 +1,4 @@
-//! Logs of the corpus: counts by type and every pause against computations of their own. Owns no
-//! truth about a program.
+//! Logs of the corpus: counts by type and every pause against independent computations. Owns no truth about a program.
 
 use std::path::Path;
 use xtask::runner::Runner;
@@ -19,7 +18,7 @@ fn the_corpus_is_reported_as_it_is() {
     }
 }
 
-/// Samples and the labels that have a band, against the log read otherwise.
+/// Samples and the labels that have a band, against an independent reading of the log.
 fn heap_profile_is(report: &serde_json::Value, expected: Option<&corpus::HeapProfile>, name: &str) {
     let Some(expected) = expected else { return assert!(report.is_null(), "{name}: {report}") };
     assert_eq!(report["breakdown"], "closure type", "{name}");

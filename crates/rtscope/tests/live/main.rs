@@ -1,5 +1,5 @@
-//! Tests that need a compiler and judge no time: they run side by side. Owns the list of its
-//! files; `scripts/test` checks that none is left out.
+//! Tests that need a compiler and judge no time: they run in parallel. Owns the list of its files;
+//! `scripts/test` checks that none is left out.
 #![forbid(unsafe_code)]
 
 mod bindings;

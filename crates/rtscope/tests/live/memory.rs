@@ -1,5 +1,5 @@
-//! The workloads with known truth about where memory is, each on every GHC. They fill one lane, and
-//! what else the machine does changes nothing of it.
+//! The workloads with known truth about where memory is, each on every GHC. They use one lane, and other load
+//! on the machine does not affect them.
 
 use testkit::truths;
 

@@ -1,6 +1,5 @@
-//! Live: the programs below `workloads/ocaml` compile with every OCaml, do the work that
-//! they are asked for and say so, in each of their ways. Owns nothing of what rtscope
-//! finds in them.
+//! Live: the programs below `workloads/ocaml` compile with every OCaml, and in each of their modes do the work
+//! that they are asked for and report it. Owns nothing of what rtscope finds in them.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -22,7 +21,7 @@ fn toolchains() -> Vec<Toolchain> {
 fn said(toolchain: &Toolchain, program: &str, words: &str) -> String {
     let builds = target_folder().join("workloads");
     std::fs::create_dir_all(&builds).unwrap();
-    // Any workload of the language: what is built is the program.
+    // Any workload of the language will do: only the program is built.
     let workload = Workload { program: Some(program.into()), ..workload::load("idle-domain").unwrap() };
     let binary = workload.build(toolchain, &builds).unwrap();
     let mut command = toolchain.command(binary.as_os_str(), &builds, &[&builds]);

@@ -1,6 +1,5 @@
-//! Live: real programs of every link start with their plans, get what the plans say,
-//! and what their users asked for still wins. Owns assertions about starts; the rules
-//! are tested where they lie.
+//! Live: real programs of every link start with their plans, get what the plans say, and what their users asked
+//! for still wins. Owns assertions about starts; the rules are tested where they are defined.
 
 use testkit::ground;
 
@@ -19,7 +18,7 @@ use xtask::missing;
 use xtask::surroundings::QuotaGroup;
 use xtask::toolchain::{Spec, Toolchain, is_root};
 
-/// Says how many workers it has and on how many CPUs it may run, as many lines.
+/// Prints how many workers it has and on which CPUs it may run, one line each.
 const PROGRAM: &str = testkit::source!("haskell/first-word/Main.hs");
 
 const LINKS: [&str; 5] = ["none", "some", "all", "ignore", "ignoreAll"];
@@ -76,7 +75,7 @@ fn plan(program: &Path, options: &[&str]) -> Value {
     serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", said(&done)))
 }
 
-/// Standard output and error, where it ended well.
+/// Standard output and error of a run that succeeded.
 fn lines(done: &Output) -> (Vec<String>, String) {
     assert!(done.status.success(), "{:?}: {}", done.status, said(done));
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -133,7 +132,7 @@ fn what_the_planner_takes_for_rejected_is_rejected() {
     ] {
         assert_eq!(refuses(name, flag), refused, "{name} {flag}");
     }
-    // Ignored without a word: harmless, and of no use.
+    // Ignored silently: harmless, and of no use.
     let done = clean(Command::new(programs.path("thr-ignoreAll"))).env("GHCRTS", "-N2").output().unwrap();
     assert_eq!(lines(&done).0[0], "1");
     assert!(plan(&programs.path("thr-ignoreAll"), &[])["env"].as_object().unwrap().is_empty());
@@ -261,7 +260,7 @@ fn a_run_adds_at_most_five_milliseconds() {
     let program = programs.path("thr-all");
     let plan = plan(&program, &[]);
     let ghcrts = plan["env"]["GHCRTS"].as_str().unwrap();
-    // With the same flags, whose cost is not that of setting them.
+    // With the same flags, whose own cost is not that of setting them.
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for _ in 0..60 {
         with.push(time_to_first_word(run(&[], &program, &[])));
@@ -269,15 +268,14 @@ fn a_run_adds_at_most_five_milliseconds() {
         plain.env("GHCRTS", ghcrts);
         without.push(time_to_first_word(plain));
     }
-    // What else the machine does only ever adds: a start that it left alone is among the
-    // fastest tenth.
+    // Other load only ever adds time: a start that was left alone is among the fastest tenth.
     let undisturbed = |times: &mut Vec<Duration>| {
         times.sort_unstable();
         times[times.len() / 10].as_secs_f64() * 1e3
     };
     let added = undisturbed(&mut with) - undisturbed(&mut without);
     eprintln!("rtscope run adds {added:.2} ms to a start");
-    // The promise is a release build's; one without optimisation has to be near it.
+    // The promise is for a release build; one without optimisation has to come close.
     let most = if cfg!(debug_assertions) { 20.0 } else { 5.0 };
     assert!(added < most, "{added} ms");
 }
@@ -367,7 +365,7 @@ fn systemd_takes_the_drop_in() {
     // Other units of this machine may have faults of their own.
     let faults = String::from_utf8_lossy(&done.stderr).lines().filter(|line| line.contains("rtscope.conf")).count();
     assert_eq!(faults, 0, "{}\n{text}", said(&done));
-    // That it would be said is certain: here is a fault.
+    // A fault would be reported, as this one is.
     fs::write(dropped.join("rtscope.conf"), "[Service]\nCPUAffinity=nonsense\n").unwrap();
     let done = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&unit).output().unwrap();
     assert!(said(&done).contains("rtscope.conf"), "{}", said(&done));

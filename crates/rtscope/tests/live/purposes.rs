@@ -1,4 +1,4 @@
-//! Live: what every function of each tested runtime is for is known.
+//! Live: the purpose of every function of each tested runtime is known.
 
 use rtscope_host::symbols;
 use xtask::cache::cache;

@@ -1,6 +1,5 @@
-//! Live: the workloads that serve answer `rtscope load` without an error, with the flags
-//! that a study tries, and end by SIGINT with their figures written. Owns nothing about
-//! how fast they are.
+//! Live: the workloads that serve answer `rtscope load` without an error, with the flags that a study tries,
+//! and end on SIGINT with their figures written. Owns nothing about how fast they are.
 
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -18,13 +17,13 @@ use xtask::workload::{self, Workload};
 #[derive(Debug)]
 struct Asked {
     name: &'static str,
-    /// Behind the workload's own arguments.
+    /// Added to the workload's own arguments.
     args: &'static [&'static str],
     /// GHC's flags.
     rts: &'static [&'static str],
-    /// OCaml's runtime's.
+    /// Parameters of OCaml's runtime.
     runparam: Option<&'static str>,
-    /// What an answer has.
+    /// Keys of an answer.
     keys: &'static [&'static str],
     /// What the runtime writes at the end.
     figures: &'static str,
@@ -47,7 +46,7 @@ fn runner() -> Runner {
 fn body(url: &str) -> Vec<u8> {
     let (address, path) = url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
-    // The head comes in two parts, as it may.
+    // The head may come in two parts.
     write!(stream, "GET /{path} HTTP/1.1\r\nHo").unwrap();
     std::thread::sleep(std::time::Duration::from_millis(20));
     write!(stream, "st: {address}\r\n\r\n").unwrap();
@@ -85,7 +84,7 @@ fn serves(asked: &Asked) {
             .unwrap();
         let document: Value = serde_json::from_slice(&load.stdout)
             .unwrap_or_else(|error| panic!("{on}: {error}: {}", String::from_utf8_lossy(&load.stderr)));
-        // Late requests are the machine's: no status is asked for.
+        // Late requests are the machine's: the status is not checked.
         assert_eq!(document["requests"]["fine"], 100, "{on}: {document}");
         let ended = serving.end().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr);

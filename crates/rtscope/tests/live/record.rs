@@ -1,7 +1,6 @@
 //! `rtscope record` against real GHC programs, compiled here.
 //!
-//! A test that lacks something (a compiler, root) says which thing, and fails where
-//! it could have been installed.
+//! A test that lacks something (a compiler, root) says what, and fails if it could have been installed.
 
 use rtscope_decode::capture::{Capture, UnflushedBlock};
 use rtscope_model::manifest::{Manifest, Status};
@@ -71,7 +70,7 @@ fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// The log's own table of payload sizes by tag, `None` for a variable one.
+/// The log's own table of payload sizes by tag, `None` for a variable size.
 fn sizes_of(log: &[u8]) -> HashMap<u16, Option<u16>> {
     assert_eq!(&log[..8], b"hdrbhetb");
     let (mut sizes, mut at) = (HashMap::new(), 8);
@@ -80,7 +79,7 @@ fn sizes_of(log: &[u8]) -> HashMap<u16, Option<u16>> {
         let size = u16::from_be_bytes([log[at + 6], log[at + 7]]);
         sizes.insert(tag, (size != 0xffff).then_some(size));
         let name = u32::from_be_bytes(log[at + 8..at + 12].try_into().unwrap()) as usize;
-        // Behind the name: the length of the empty extension and the end mark.
+        // After the name: the length of the empty extension and the end mark.
         at += 12 + name + 8;
     }
     sizes
@@ -107,8 +106,7 @@ fn stamps(block: &[u8], log: &[u8]) -> Vec<u64> {
     found
 }
 
-/// Every block that was copied from memory is a piece of the log, if the
-/// program had the time to write it.
+/// Every block that was copied from memory is a piece of the log, if the program had time to write it.
 fn assert_blocks_are_in(log: &[u8], blocks: &[UnflushedBlock]) {
     assert!(!blocks.is_empty());
     for block in blocks {
@@ -261,8 +259,7 @@ fn a_killed_recorder_harms_nobody() {
 }
 
 fn check_after_kill(path: &Path, out: &Path, micros: u64) {
-    // Killed before the program was started at all: nothing to check but that
-    // what there is does not confuse a reader.
+    // Killed before the program was started at all: check only that what there is does not confuse a reader.
     let started = path.join("samples.jsonl").exists() && path.join("manifest.json").exists();
     if !started {
         if let Ok(capture) = Capture::open(path) {
@@ -546,7 +543,7 @@ fn record_in_root(root: &Path, inside: &str) {
     assert!(apart.abs() < 200_000, "{apart}");
 }
 
-/// Signals for the recorder reach the program.
+/// Signals sent to the recorder reach the program.
 #[test]
 fn a_signal_for_the_recorder_is_passed_on() {
     let folder = scratch();

@@ -1,5 +1,5 @@
-//! Live: what remedies print is pasted: the program starts with it, relinked where it says so, and does what it did. What
-//! a link is said to let through is held against programs. Owns programs that have something to be remedied.
+//! Live: what remedies print is pasted: the program starts with it, relinked if it says so, and does what it did.
+//! What a link is said to let through is checked with programs. Owns programs that have something to remedy.
 
 use testkit::ground;
 
@@ -16,7 +16,7 @@ use xtask::cache::cache;
 use xtask::missing;
 use xtask::toolchain::{ALL, Spec, Toolchain};
 
-/// Collects all the time, for what an allocation area is too small, and keeps much of what it makes.
+/// Collects all the time, as its allocation area is too small, and keeps much of what it makes.
 const HASKELL: &str = r#"module Main (main) where
 import Control.Concurrent
 import Control.Monad
@@ -44,7 +44,7 @@ main = do
   mapM takeMVar done >>= print . sum
 "#;
 
-/// The same of one domain: others on its CPU take none of its time by keeping it from stopping another.
+/// One domain: others on its CPU cannot delay it by keeping it from stopping another domain.
 const OCAML: &str = r#"let work from =
   let kept = ref [] and sum = ref 0 in
   for at = from to from + 80000 do
@@ -57,7 +57,7 @@ const OCAML: &str = r#"let work from =
 let () = Printf.printf "%d\n" (work 0)
 "#;
 
-/// What the program that is remedied was linked with.
+/// What the program with remedies was linked with.
 const LINKED_IN: &str = "-N2 -A64k -T";
 
 /// Every option that a rule recommends.
@@ -78,7 +78,7 @@ const OPTIONS: [&str; 14] = [
     "--disable-delayed-os-memory-return",
 ];
 
-/// Options that some compiler lets through by default, and that are not in the list of what all of them do.
+/// Options that some compiler lets through by default, and that are not in the list of what all of them let through.
 const LATER: [&str; 7] = [
     "-xns",
     "--copying-gc",
@@ -121,7 +121,7 @@ fn toolchain(name: &str) -> Option<Toolchain> {
     found
 }
 
-/// A command without what this test was started with.
+/// A command without runtime options from this test's environment.
 fn clean(program: &Path) -> Command {
     let mut command = Command::new(program);
     for name in ["GHCRTS", "OCAMLRUNPARAM", "CAMLRUNPARAM"] {
@@ -134,7 +134,7 @@ fn shell(line: &str) -> Output {
     clean(Path::new("sh")).args(["-c", line]).output().unwrap()
 }
 
-/// What a report prints to paste, over all findings, of the program as it is recorded with `variables`.
+/// The lines to paste from a report, over all findings, on the program recorded with `variables`.
 fn printed(program: &Path, variables: &[(&str, &str)]) -> Vec<String> {
     let capture = program.with_extension("rtscope");
     let mut command = clean(Path::new(testkit::rtscope()));
@@ -147,7 +147,7 @@ fn printed(program: &Path, variables: &[(&str, &str)]) -> Vec<String> {
     remedies.filter_map(|remedy| remedy["flag"].as_str().map(str::to_owned)).collect()
 }
 
-/// Words as a package's description has them: those in quotes are one.
+/// Words as in a package's description: those in quotes are one.
 fn words(field: &str) -> Vec<&str> {
     let pieces = field.split('"').enumerate();
     let words = pieces.flat_map(|(at, piece)| match at % 2 {
@@ -157,7 +157,7 @@ fn words(field: &str) -> Vec<&str> {
     words.collect()
 }
 
-/// Starts the program with a line that a report printed; `None`: it is no line of the runtime's.
+/// Starts the program with a line that a report printed; `None`: the line is not for the runtime.
 fn pasted(made: &Made, program: &Path, link: &[&str], line: &str) -> Option<Output> {
     if let Some(field) = line.strip_prefix("ghc-options: ") {
         let anew = made.link("anew", &[link, &words(field)].concat());
@@ -170,8 +170,8 @@ fn pasted(made: &Made, program: &Path, link: &[&str], line: &str) -> Option<Outp
     Some(clean(program).arg("+RTS").args(words.split(' ')).output().unwrap())
 }
 
-/// Every line that is printed for the program in that link starts it; they begin with `begin`, as far as they are the
-/// runtime's and the link does not let them through.
+/// Every line that is printed for the program with that link starts it. Lines for the runtime begin with
+/// `begin`, unless the link lets them through.
 fn starts_with_all_that_is_printed(made: &Made, rtsopts: &str, begin: &str) {
     let link = ["-threaded", &format!("-rtsopts={rtsopts}"), &format!("-with-rtsopts={LINKED_IN}")];
     let program = made.link(rtsopts, &link);

@@ -1,5 +1,5 @@
-//! Live: a server that is recorded while a load is sent to it. Owns the whole way from
-//! `record` and `load` to what the slowest requests waited for.
+//! Live: a server that is recorded while a load is sent to it. Owns the whole path from `record` and `load` to
+//! what the slowest requests waited for.
 
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -27,7 +27,7 @@ fn compiled() -> Option<(Toolchain, PathBuf)> {
     };
     let builds = target_folder().join("workloads");
     std::fs::create_dir_all(&builds).unwrap();
-    // Any workload of the language: what is built is the program.
+    // Any workload of the language will do: only the program is built.
     let workload = Workload { program: Some("answerer".into()), ..workload::load("idle-domain").unwrap() };
     let binary = workload.build(&toolchain, &builds).unwrap();
     Some((toolchain, binary))
@@ -44,7 +44,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// `answerer` with `words`, into `capture`; it has said its port.
+    /// Starts `answerer` with `words`, recorded into `capture`; it has printed its port.
     fn start((toolchain, binary): &(Toolchain, PathBuf), capture: &Path, words: &[&str]) -> Recorded {
         let (builds, folder) = (binary.parent().unwrap(), capture.parent().unwrap());
         let mut line = toolchain.enter(&[builds, folder]);
@@ -65,11 +65,11 @@ impl Recorded {
         let url = format!("http://127.0.0.1:{}/", self.port);
         let words = [OsStr::new("load"), url.as_ref(), "--rate".as_ref(), rate.as_ref(), "--warm-up".as_ref()];
         let output = rtscope(&[&words[..], &["500ms".as_ref(), "--requests".as_ref(), kept.as_ref()]].concat());
-        // What is late here is the machine.
+        // Lateness here is the machine's.
         assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Waits for its own end; what it said last.
+    /// Waits until it ends by itself; gives its last output.
     fn ended(mut self) -> String {
         let mut said = String::new();
         self.recorder.stdout.take().unwrap().read_to_string(&mut said).unwrap();
@@ -98,7 +98,7 @@ fn joined(capture: &Path, kept: &Path) -> Value {
     document["requests"].clone()
 }
 
-/// Requests and share of the slowest that waited for something.
+/// Number and share of the slowest requests that waited for something.
 fn part(joined: &Value, what: &str) -> (u64, f64) {
     let part = joined["slow"]["parts"].as_array().unwrap().iter().find(|part| part["what"] == what).unwrap();
     (part["requests"].as_u64().unwrap_or(0), part["share"].as_f64().unwrap_or(0.0))
@@ -123,7 +123,7 @@ fn live_the_slowest_requests_waited_for_the_pauses_of_a_large_heap() {
     let text = String::from_utf8(report(&capture, &kept, &[]).stdout).unwrap();
     assert!(text.contains("Of the 1 % slowest"), "{text}");
     println!("{text}");
-    // Drawn on one axis: what was asked, what was answered, what paused.
+    // Drawn on one axis: what was requested, what was answered, what paused.
     let drawing = folder.path().join("drawing.svg");
     assert!(report(&capture, &kept, &["--svg", drawing.to_str().unwrap()]).status.success());
     let svg = std::fs::read_to_string(&drawing).unwrap();
@@ -138,7 +138,7 @@ fn live_the_slowest_requests_waited_for_the_pauses_of_a_large_heap() {
     assert_eq!(refused.status.code(), Some(1), "a folder is no file");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("with --svg"));
 
-    // The same requests beside a recording that was made later.
+    // The same requests with a recording that was made later.
     let later = folder.path().join("later.rtscope");
     let recorded = Recorded::start(server, &later, &["0", "60000", "1"]);
     recorded.ended();

@@ -1,6 +1,5 @@
-//! Live: OCaml programs of the releases that rtscope is tested with, recorded. Nothing
-//! that they write is lost by default, what is lost is counted, and whatever happens
-//! they end as they would have.
+//! Live: OCaml programs of the releases that rtscope is tested with, recorded. Nothing that they write is lost
+//! by default, what is lost is counted, and in any case they end as they would have.
 
 use testkit::rings;
 use testkit::said::said;
@@ -126,7 +125,7 @@ fn live_children_and_successors_have_streams_of_their_own() {
         assert!(pids[0] == pids[3] && pids[1] != pids[0] && pids[2] != pids[1], "{pids:?}");
         for (index, (path, pid, _)) in logs.iter().enumerate() {
             let stream = ground.stream("c", path);
-            // The first one ended by exec: without a word.
+            // The first one ended by exec, without an end event.
             assert_eq!((stream.pid, stream.lost(), stream.ends), (*pid, 0, u32::from(index > 0)), "{path}");
             assert_eq!(stream.slots[&0].copied, stream.slots[&0].position);
             assert_eq!(stream.has(RING_STOP), index > 0);
@@ -179,7 +178,7 @@ fn live_a_process_with_rings_is_read_from_its_beginning() {
     let line = ground.line(&["domains", "2", "15"]);
     let mut command = clean(&line[0]);
     let folder = ground.path("");
-    // Rings that hold all of it until somebody comes.
+    // Rings that hold everything until a reader comes.
     let set = [
         ("OCAML_RUNTIME_EVENTS_START", "1".as_ref()),
         ("OCAML_RUNTIME_EVENTS_DIR", folder.as_os_str()),
@@ -206,7 +205,7 @@ fn live_a_process_with_rings_is_read_from_its_beginning() {
     let stream = ground.stream("c", path);
     assert_eq!((stream.lost(), stream.ends), (0, 0));
     assert!(stream.has(RING_START));
-    // One that writes none.
+    // A program that writes none.
     let mut program = clean(&line[0]).args(&line[1..]).current_dir(&folder).stdout(Stdio::null()).spawn().unwrap();
     let exe = format!("/proc/{}/exe", program.id());
     wait_for("the program", || fs::read_link(&exe).is_ok_and(|exe| exe.ends_with("program")));
@@ -235,7 +234,7 @@ fn live_settings_that_would_kill_the_program_are_not_left_to() {
     }
 }
 
-/// Records on a disk of so many bytes, in a mount namespace of its own.
+/// Records on a disk of that size, in a mount namespace of its own.
 fn on_a_small_disk(ground: &Ground, size: &str) -> Option<(Output, Value)> {
     let disk = ground.path("disk");
     fs::create_dir_all(&disk).unwrap();
@@ -284,7 +283,7 @@ fn live_a_release_is_told_from_every_kind_of_program() {
         ground.build("ocamlc", &["-custom"], "custom");
         for name in ["program", "static", "custom"] {
             let stripped = format!("{name}-stripped");
-            // What `strip` takes from a bytecode program of its own runtime is the program.
+            // What `strip` removes from a bytecode program with its own runtime is the program.
             if name != "custom" {
                 ground.run("strip", &["-o", &stripped, name]);
                 assert!(!inspected(&stripped).symbols);

@@ -1,6 +1,6 @@
-//! Live: transactions of real programs, counted from outside, on every GHC: attempts of programs
-//! that know nothing of rtscope, and everything of one that has a block of counters. The programs
-//! count for themselves; both have to agree to the last attempt.
+//! Live: transactions of real programs, counted from outside, on every GHC: attempts of programs that know
+//! nothing of rtscope, and everything of one that has a block of counters. The programs count themselves; both
+//! have to agree to the last attempt.
 
 use testkit::ground;
 
@@ -14,13 +14,13 @@ use xtask::cache::cache;
 use xtask::missing;
 use xtask::toolchain::Spec;
 
-/// `count THREADS EACH NESTED`: threads that add to one variable, EACH times; with NESTED each time
-/// through an `orElse`. Says how often its transactions were begun and took effect (two numbers: outermost,
-/// nested), once it is told to begin and again stays until it is told to end.
+/// `count THREADS EACH NESTED`: threads that add to one variable, EACH times; with NESTED each time through an
+/// `orElse`. Waits for a line before it begins, prints how often its transactions were begun and took effect
+/// (two numbers: outermost, nested), and waits for a line before it ends.
 const COUNT: &str = testkit::source!("haskell/stm-count/Main.hs");
 
-/// What stands for the package: the block, and as much counting as these programs need. Commits of
-/// a lane are the attempts that did not end otherwise; those of names are counted.
+/// Replaces the package: the block, and as much counting as these programs need. Commits of a lane are the
+/// attempts that did not end otherwise; those of names are counted.
 const BLOCK: &str = r#"#include "Rts.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -73,7 +73,7 @@ StgBool __wrap_stmCommitTransaction(Capability *capability, StgTRecHeader *trans
 
 const WRAPPED: [&str; 2] = ["-optl-Wl,--wrap=stmStartTransaction", "-optl-Wl,--wrap=stmCommitTransaction"];
 
-/// The program of one GHC: the words of its command line.
+/// The program compiled by one GHC: the words of its command line.
 fn program(name: &str, folder: &Path, flags: &[&str]) -> Option<Vec<OsString>> {
     let Some(toolchain) = Spec::find(name).unwrap().installed(&cache()) else {
         missing(&format!("{name}: `cargo xtask toolchains --only {name}`"));
@@ -92,7 +92,7 @@ fn program(name: &str, folder: &Path, flags: &[&str]) -> Option<Vec<OsString>> {
     Some(words)
 }
 
-/// What the program says of itself, and what rtscope says of it.
+/// What the program reports of itself, and what rtscope reports of it.
 struct Counted {
     began: u64,
     inside: u64,
@@ -108,7 +108,7 @@ impl Counted {
     }
 }
 
-/// Runs it below `rtscope stm`; it stays for some looks after it has counted.
+/// Runs it under `rtscope stm`; it stays for some looks after it has counted.
 fn counted(words: &[OsString], arguments: &[&str], folder: &Path) -> Counted {
     let out = folder.join("stm.json");
     let mut command = Command::new(testkit::rtscope());
@@ -141,7 +141,7 @@ fn conversation(command: &mut Command) -> (String, Output) {
     assert_eq!(line(), "ready");
     input.write_all(b"begin\n").unwrap();
     let counts = line();
-    // What it has counted lies in its memory until it ends; looks are some milliseconds apart.
+    // Its counts are in its memory until it ends; looks are some milliseconds apart.
     std::thread::sleep(std::time::Duration::from_millis(500));
     input.write_all(b"end\n").unwrap();
     assert_eq!(line(), "over");
@@ -162,7 +162,7 @@ fn attempts_are_counted_from_outside(name: &str) {
         assert!(transactions["why"].as_str().unwrap().contains("not linked in"), "{transactions:#}");
         assert_eq!(transactions["whole"], true);
     }
-    // Capabilities that are added while it runs have tokens of their own.
+    // Capabilities added while it runs have tokens of their own.
     let found = counted(&words, &["8", "20000", "False", "grow", "+RTS", "-N2"], folder.path());
     assert_eq!(found.of("runtime_attempts"), found.began);
 }
@@ -249,17 +249,17 @@ fn a_capture_keeps_what_was_counted_and_says_what_it_missed() {
     let slices = found["over_time"].as_array().unwrap();
     let sum: u64 = slices.iter().map(|slice| slice["attempts"].as_u64().unwrap()).sum();
     assert_eq!(sum, numbers[0]);
-    // The same of `rtscope stm`, in words.
+    // The words of `rtscope stm`.
     let text = Command::new(testkit::rtscope()).arg("stm").arg(&capture).output().unwrap();
     let said = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.status.success() && said.contains("took effect") && said.contains("By name"), "{said}");
     assert!(said.contains("after the last look"), "{said}");
-    // And of `rtscope top`.
+    // The figures of `rtscope top`.
     let top = Command::new(testkit::rtscope()).args(["top", "--json"]).arg(&capture).output().unwrap();
     assert_shares(&serde_json::from_slice(&top.stdout).unwrap(), numbers[0], numbers[2]);
 }
 
-/// The program, which waits to be told to begin, by itself.
+/// The program by itself, which waits for a line before it begins.
 fn waiting(words: &[OsString]) -> (Child, ChildStdin, Lines<BufReader<ChildStdout>>) {
     let mut child = Command::new(&words[0])
         .args(&words[1..])
@@ -274,7 +274,7 @@ fn waiting(words: &[OsString]) -> (Child, ChildStdin, Lines<BufReader<ChildStdou
     (child, input, output)
 }
 
-/// All that was begun and took effect is in what `rtscope top` shows of a window.
+/// Everything that was begun and took effect is in what `rtscope top` shows of a window.
 fn assert_shares(shown: &Value, began: u64, commits: u64) {
     let rate = |key: &str| shown["transactions"][key].as_f64().unwrap_or_else(|| panic!("{key} in {shown:#}"));
     assert!(rate("attempts_per_second") > 0.0);
@@ -294,7 +294,7 @@ fn top_shows_transactions_of_a_process() {
         .spawn()
         .unwrap();
     let mut shown = BufReader::new(top.stdout.take().unwrap()).lines();
-    // What counts is looked for on a thread of its own.
+    // The counters are looked for on a separate thread.
     let first = shown.nth(1).unwrap().unwrap();
     assert!(serde_json::from_str::<Value>(&first).unwrap()["transactions"].is_null(), "{first}");
     input.write_all(b"begin\n").unwrap();

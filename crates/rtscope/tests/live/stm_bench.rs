@@ -36,7 +36,7 @@ const BENCHMARKS: [(&str, &str, &[&str]); 11] = [
 /// A compiled program, and a folder that it can be run in.
 struct Built {
     toolchain: Toolchain,
-    /// Holds all that it needs.
+    /// Folder with everything that it needs.
     builds: PathBuf,
     program: PathBuf,
     folder: tempfile::TempDir,
@@ -65,7 +65,7 @@ impl Built {
         figures(&self.run(words), words)
     }
 
-    /// A program that starts this one in its tree, for whoever wants a path.
+    /// Writes a script that starts this program in its tree, for callers that need a path.
     fn script(&self) -> PathBuf {
         let path = self.folder.path().join("stm-bench");
         let mut words = self.toolchain.enter(&[&self.builds]);
@@ -75,7 +75,7 @@ impl Built {
     }
 }
 
-/// What the line of a run says.
+/// The figures in a run's last line.
 fn figures(done: &Output, words: &[&str]) -> BTreeMap<String, u64> {
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
@@ -84,14 +84,14 @@ fn figures(done: &Output, words: &[&str]) -> BTreeMap<String, u64> {
     pairs.map(|(name, figure)| (name.to_owned(), figure.parse().unwrap())).collect()
 }
 
-/// Writes a program that is this command line with its own words behind it.
+/// Writes a script that runs this command line with its own arguments appended.
 fn script(path: &Path, words: &[OsString]) {
     let quoted = |word: &OsString| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
     let words: Vec<String> = words.iter().map(quoted).collect();
     executable::write(path, format!("#!/bin/sh\nexec {} \"$@\"\n", words.join(" ")));
 }
 
-/// Nothing is lost, whoever else is there, and every operation is counted once.
+/// Nothing is lost, whatever else runs, and every operation is counted once.
 fn nothing_is_lost(ghc: &str) {
     for threaded in [true, false] {
         let Some(built) = built(ghc, threaded) else { return };
@@ -109,7 +109,7 @@ fn nothing_is_lost(ghc: &str) {
                 assert!(!found.contains_key("aborts"), "nobody but the program counts: {found:?}");
             }
         }
-        // Without counting it says nothing of attempts.
+        // Without counting it reports no attempts.
         assert_eq!(built.figures(&["si", "2", "100"]).keys().collect::<Vec<_>>(), ["ns", "operations"]);
     }
 }
@@ -180,7 +180,7 @@ fn a_whole_document(ghc: &str) {
                 point["aborts"]["median"].as_f64().is_some() && point["times"].as_array().unwrap().len() == 6,
                 "{point}"
             );
-            // One thread on one core has nobody to conflict with.
+            // One thread on one core has no conflicts.
             let alone = point["threads"] == 1 && point["configuration"] == "few";
             assert!(!alone || point["aborts"]["median"] == 0.0, "{point}");
         }
@@ -204,8 +204,7 @@ fn live_stm_bench_is_measured_on_9_10() {
     a_whole_document("ghc-9.10");
 }
 
-/// The program as it is (`plain`) and with the package (`linked`), each with a script beside it
-/// (`plain.sh`).
+/// The program as it is (`plain`) and with the package (`linked`), each with a script next to it (`plain.sh`).
 fn linked_and_plain(ghc: &str) -> Option<Bench> {
     let bench = Bench::of(ghc)?;
     bench.build_package("haskell-stm");
@@ -238,7 +237,7 @@ fn both_count_the_same(bench: &Bench) {
     }
 }
 
-/// With the scheduler as one of its configurations: the linked program says aborts in every run.
+/// With the scheduler as one of its configurations: the linked program reports aborts in every run.
 fn a_document_with_the_scheduler(ghc: &str) {
     const RUNS: usize = 6;
     let Some(bench) = linked_and_plain(ghc) else { return };
@@ -267,7 +266,7 @@ fn a_document_with_the_scheduler(ghc: &str) {
                 continue;
             }
             assert!(counted.len() == RUNS && point["of_default"]["ratio"].as_f64().unwrap() > 0.0, "{point}");
-            // One thread has nobody to conflict with.
+            // One thread has no conflicts.
             assert!(point["threads"] != 1 || point["aborts"]["median"] == 0.0, "{point}");
         }
     }

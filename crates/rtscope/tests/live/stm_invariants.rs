@@ -1,6 +1,5 @@
-//! Live: programs with transactions, linked with the package that counts and schedules
-//! them. What they count themselves is what is counted, and no invariant of theirs breaks
-//! under load, whichever way they are scheduled.
+//! Live: programs with transactions, linked with the package that counts and schedules them. Its counts are
+//! those of the programs, and none of their invariants breaks under load, however they are scheduled.
 
 use testkit::bindings;
 
@@ -12,7 +11,7 @@ use xtask::missing;
 use xtask::stm_suite::{MODES, PROGRAMS};
 use xtask::surroundings::QuotaGroup;
 
-/// Of each worker.
+/// Operations of each worker.
 const OPERATIONS: u64 = 24000;
 const WORKERS: u64 = 8;
 
@@ -20,7 +19,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("no number: {value}"))
 }
 
-/// Counts of a run, after what must hold of them was held to them.
+/// Counts of a run, after checking what must hold for them.
 fn exact(bench: &Bench, mode: &str, words: &[&str]) -> Value {
     let operations = OPERATIONS.to_string();
     let words = [&words[..1], &[operations.as_str()], &words[1..]].concat();
@@ -48,7 +47,7 @@ fn counts_are_exact(bench: &Bench) {
     }
     exact(bench, "adaptive", &["exact-threaded", "+RTS", "-N4", "-C0.001"]);
     exact(bench, "nonsense", &["exact-threaded", "+RTS", "-N2"]);
-    // One capability is never held up.
+    // A single capability is never delayed.
     for words in [&["exact-threaded", "+RTS", "-N1"][..], &["exact-single"]] {
         for mode in ["adaptive", "backoff", "limit=1"] {
             let counts = &exact(bench, mode, words)["counts"];
@@ -59,7 +58,7 @@ fn counts_are_exact(bench: &Bench) {
     nothing_is_decided_on_one_cpu(bench);
 }
 
-/// Capabilities that cannot run at once are not scheduled: none of them is waited for.
+/// Capabilities that cannot run at the same time are not scheduled: none of them is waited for.
 fn nothing_is_decided_on_one_cpu(bench: &Bench) {
     let pinned = ["/usr/bin/taskset", "-c", "0", "./exact-threaded", "24000", "+RTS", "-N2"];
     let shown = bench.figures(None, &[], &pinned);
@@ -106,7 +105,7 @@ fn live_stm_suite_of_9_10_counts_exactly_and_breaks_nothing() {
     whole_suite("ghc-9.10");
 }
 
-/// Asks the package before and after some transactions.
+/// Queries the package before and after some transactions.
 const ASKS: &str = testkit::source!("haskell/stm-asks/Main.hs");
 
 /// Imports nothing, adds to a variable.
@@ -128,7 +127,7 @@ fn says_what_it_cannot(ghc: &str) {
     let counted = format!("(Counting,Plain,142,142,{rows}\n([1,1,1],[31,32],\"other\")\n");
     bench.link_packages(&["rtscope-stm"], "Asks.hs", &["-threaded"], "asks");
     assert_eq!(text(&["asks"]), counted);
-    // Beside the other package, whose C code is in part the same; and all options twice.
+    // With the other package, whose C code is in part the same; and all options twice.
     let twice: Vec<String> = std::fs::read_to_string(bindings::path("haskell-stm/rtscope-stm.cabal"))
         .unwrap()
         .split_whitespace()
@@ -141,7 +140,7 @@ fn says_what_it_cannot(ghc: &str) {
     assert_eq!(text(&["both"]), counted);
     bench.link_packages(&["rtscope-stm"], "Plain.hs", &["-threaded"], "plain");
     assert_eq!(text(&["plain"]), "2\n");
-    // The runtime's shared library calls nobody.
+    // The runtime's shared library does not call the package.
     bench.link_packages(&["rtscope-stm"], "Asks.hs", &["-threaded", "-dynamic"], "dynamic");
     let nothing = counted.replace("Counting,Plain,142,142", "NotLinked,Plain,0,0").replace("= 5", "= 0");
     assert_eq!(text(&["dynamic"]), nothing.replace("[1,1,1]", "[0,0,0]"));

@@ -1,4 +1,4 @@
-//! Live: `rtscope top` beside a recording of the same run, on every GHC and every OCaml: what it
+//! Live: `rtscope top` in parallel with a recording of the same run, on every GHC and every OCaml: what it
 //! shows is what the report says of the same seconds. And everything that it may be pointed at.
 
 use testkit::executable;
@@ -39,7 +39,7 @@ fn alone() -> MutexGuard<'static, ()> {
 /// `SECONDS`: every capability fills maps, and holds one for as long as it runs.
 const PROGRAM: &str = testkit::source!("haskell/map-filler/Main.hs");
 
-/// The program by one GHC: the words of its command line.
+/// The program compiled by one GHC: the words of its command line.
 fn haskell(name: &str, folder: &Path, flags: &[&str]) -> Option<Vec<OsString>> {
     let Some(toolchain) = Spec::find(name).unwrap().installed(&cache()) else {
         missing(&format!("{name}: `cargo xtask toolchains --only {name}`"));
@@ -63,7 +63,7 @@ fn top(of: impl AsRef<OsStr>, options: &[&str]) -> Command {
     command
 }
 
-/// Its documents, one for each second.
+/// Its documents, one per second.
 #[track_caller]
 fn documents(output: &Output) -> Vec<Value> {
     assert_eq!(output.status.code(), Some(0), "{}", said(output));
@@ -74,7 +74,7 @@ fn documents(output: &Output) -> Vec<Value> {
     documents
 }
 
-/// A program that is ended with the test.
+/// A program that ends with the test.
 struct Started(Child);
 
 impl Started {
@@ -114,8 +114,7 @@ fn ns(value: &Value, key: &str) -> Option<u64> {
     value[key].as_u64()
 }
 
-/// A pause is counted when it was blamed, which waits for counters: 0.2 s at the most, and a
-/// look or two.
+/// A pause is counted once it is blamed, which waits for counters: at most 0.2 s, and a look or two.
 const LATE_NS: u64 = 500_000_000;
 
 /// The figures of the last document are those of the same seconds of the capture.
@@ -124,8 +123,8 @@ const LATE_NS: u64 = 500_000_000;
 ///   both of its ends.
 /// - Quantiles of time to stop: top keeps them to two digits over a set that differs by these, so
 ///   its p99 lies between the p97 and the longest of all that the two can have in common.
-/// - Productivity: what the report's fold says of the same seconds. That of the whole run is
-///   another: top takes a CPU from a program that wants all of them, and was not always there.
+/// - Productivity: what the report's fold says of the same seconds. That of the whole run differs: top takes
+///   a CPU from a program that wants all of them, and did not run all the time.
 fn agrees(document: &Value, capture: &Path) {
     let report = reported(capture);
     let (at, span) = (ns(document, "at_ns").unwrap(), ns(document, "span_ns").unwrap());
@@ -158,13 +157,13 @@ fn agrees(document: &Value, capture: &Path) {
     let least = between.resident_least(at) as f64;
     let shown = of(document, "/memory/rss_bytes").unwrap();
     assert!(shown <= largest * 1.01 && shown > least * 0.5, "RSS {shown}, by the capture {least} to {largest}");
-    // Of a program that promotes nothing OCaml says it rarely: not in every window.
+    // OCaml seldom reports it for a program that promotes nothing: not in every window.
     let live = ns(&document["memory"], "live_bytes");
     let said = between.live_before(at - LATE_NS);
     assert!(said.is_empty() || said.contains(&live.unwrap_or(0)), "live {live:?}, by the capture {said:?}");
     let lanes = report["lanes"].as_array().unwrap();
     assert_eq!(document["lanes"].as_array().unwrap().len(), lanes.len());
-    // GHC writes a buffer out through the C library, which keeps the last bytes of it for later.
+    // GHC writes a buffer out through the C library, which holds back its last bytes.
     assert!(ns(document, "log_gaps").unwrap() <= 8, "{document:#}");
     assert!(ns(shown_pauses, "partial").unwrap() * 20 <= count as u64, "{document:#}");
     assert_eq!(document["over"], Value::Null);
@@ -172,16 +171,16 @@ fn agrees(document: &Value, capture: &Path) {
     assert!(used > 0.0 && (0.8..=2.5).contains(&wanted), "{used} CPUs of {wanted} wanted");
 }
 
-/// The CPUs that it used, and those that it wanted: on a machine that others keep busy only the
-/// second is a fact of the program. Of two lanes that work one at least wants a CPU at any time:
-/// in a collection the other may sleep until that one got it.
+/// The CPUs that it used, and those that it wanted: on a machine that others keep busy only the latter is a
+/// property of the program. Of two lanes that work at least one wants a CPU at any time: in a collection the
+/// other may sleep until that one got it.
 fn cpus(document: &Value) -> (f64, f64) {
     let of = |key: &str| document[key].as_f64().expect("threads were seen");
     (of("cpus_used"), of("cpus_used") + of("cpus_missed"))
 }
 
-/// The fold of a report over a complete capture, asked at two moments, what the runtime said of
-/// live data between them, and each sample of the resident set.
+/// The fold of a report over a complete capture, read at two moments, what the runtime reported of live data
+/// between them, and each sample of the resident set.
 struct Between {
     moments: [Time; 2],
     analysis: Option<Analysis>,
@@ -202,7 +201,7 @@ impl Between {
             resident: Vec::new(),
         };
         pipeline::watch(&input::open(capture, None).unwrap(), &options, &mut between).unwrap();
-        // Behind the last event.
+        // After the last event.
         let open = between.moments[between.standings.len()..].to_vec();
         let analysis = between.analysis.as_mut().unwrap();
         between.standings.extend(open.into_iter().map(|moment| analysis.standing(moment)));
@@ -220,7 +219,7 @@ impl Between {
         last_second.map(|(_, bytes)| *bytes).min().expect("the resident set is sampled ten times a second")
     }
 
-    /// What was said last before `at`, and since; nothing if nothing was said before it.
+    /// What was reported last before `at`, and since; nothing if nothing was reported before it.
     fn live_before(&self, at: u64) -> Vec<u64> {
         let before = self.live.iter().rposition(|(said, _)| *said < at);
         before.map_or(Vec::new(), |first| self.live[first..].iter().map(|(_, bytes)| *bytes).collect())
@@ -247,7 +246,7 @@ impl Observer for Between {
     }
 }
 
-/// Top beside a recorder: it begins when the program has run for a while and ends before it.
+/// Runs top in parallel with a recorder: it begins when the program has run for a while and ends before it.
 fn beside(mut recorder: Command, capture: &Path) {
     let recording = recorder.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let mut recording = Started(recording);
@@ -311,7 +310,7 @@ fn live_a_capture_is_followed_and_shown_at_its_end() {
     let capture = folder.path().join("c.rtscope");
     let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
     let more = ["9", "+RTS", "-N2", "-A1m"].map(OsStr::new);
-    // What was started is not what logs.
+    // The process that was started is not the one that logs.
     let shell = ["sh", "-c", "\"$@\"; true", "sh"].map(OsStr::new);
     let mut recorder = ground::recorder(&capture, &[], &[&shell, &words[..], &more].concat());
     let mut recording = Started(recorder.stdout(Stdio::null()).spawn().unwrap());
@@ -354,7 +353,7 @@ fn live_an_ocaml_recording_is_followed() {
     agrees(steady.expect("four seconds of it"), &capture);
 }
 
-/// A program that is held back by a quota: the cause has that name.
+/// A program that is throttled by a quota: the cause has that name.
 fn throttled(name: &str, program: &str) {
     let _alone = alone();
     if !is_root() {
@@ -394,8 +393,8 @@ fn notes(document: &Value) -> String {
     document["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// What is no such program, or logs nothing, is shown as far as the kernel tells; and what ends,
-/// ends well.
+/// Another kind of program, or one that logs nothing, is shown as far as the kernel allows; and when it ends,
+/// top ends well.
 #[test]
 fn live_whatever_cannot_be_seen_is_said() {
     let folder = scratch();
@@ -438,7 +437,7 @@ fn live_whatever_cannot_be_seen_is_said() {
     assert!(notes(&seen[0]).contains("not stripped"), "{:#}", seen[0]);
     drop(program);
 
-    // No such program at all.
+    // Another kind of program.
     let program = Started::new(&["sleep".into(), "3".into()], &[]);
     let seen = look(program.pid(), &[]);
     assert!(notes(&seen[0]).contains("not a program of GHC or OCaml"), "{:#}", seen[0]);
@@ -446,7 +445,7 @@ fn live_whatever_cannot_be_seen_is_said() {
     assert_eq!(last["over"], format!("process {} has ended", program.pid()), "{last:#}");
     drop(program);
 
-    // A shell that waits for the program, which is named.
+    // A shell that waits for the program: the program is named.
     let log = format!("-ol{}", folder.path().join("shell.eventlog").display());
     let inner: Vec<String> =
         line(&["20", "+RTS", "-l-a", "-N2", &log]).iter().map(|word| format!("'{}'", word.to_string_lossy())).collect();
@@ -497,14 +496,14 @@ fn live_a_full_disk_does_not_end_the_view() {
     let words = ["unshare", "-m", "sh", "-c", &script].map(OsString::from);
     let program = Started::new(&words, &[]);
     let pid = running(program.pid(), "filler");
-    // Longer than a buffer takes to be full.
+    // Longer than a buffer takes to fill up.
     std::thread::sleep(Duration::from_secs(2));
     let seen = documents(&top(pid.to_string(), &["--json", "--for", "6s", "--over", "5s"]).output().unwrap());
     let last = seen.last().unwrap();
     assert!(last["pauses"]["count"].as_u64() > Some(50), "{last:#}");
 }
 
-/// Whoever may not look is shown what everybody may see.
+/// A user without permission sees what all users can see.
 #[test]
 fn root_without_permission_counters_are_shown() {
     let folder = scratch();
@@ -528,17 +527,17 @@ fn root_without_permission_counters_are_shown() {
     assert!(last["memory"]["rss_bytes"].as_u64() > Some(1 << 20), "{last:#}");
 }
 
-/// On a terminal: the screen is given back as it was, by a key and by a signal.
+/// On a terminal: the screen is restored, by a key and by a signal.
 #[test]
 fn live_a_terminal_is_given_back() {
     if Command::new("script").arg("--version").output().is_err() {
         return missing("script (package bsdutils)");
     }
     let program = Started::new(&["sleep".into(), "30".into()], &[]);
-    // In the place of the shell: some end by a Ctrl-C themselves, whatever the program makes of it.
+    // In place of the shell: some end on a Ctrl-C themselves, whatever the program does with it.
     let line = format!("exec {} top {}", testkit::rtscope(), program.pid());
     for (key, colour) in [(&b"q"[..], true), (&b"\x03"[..], true), (&b"q"[..], false)] {
-        // Whoever was started in the background by a shell ignores Ctrl-C, and so do those it starts.
+        // A process started in the background by a shell ignores Ctrl-C, and so do its children.
         let mut command = Command::new("env");
         command
             .args(["--default-signal=INT", "script", "-qec", &line, "/dev/null"])
@@ -550,7 +549,7 @@ fn live_a_terminal_is_given_back() {
             command.env("NO_COLOR", "1");
         }
         let mut child = command.spawn().unwrap();
-        // A key that is pressed before the terminal is taken is the terminal's: Ctrl-C ends whatever runs.
+        // A key that is pressed before the terminal is taken over is the terminal's: Ctrl-C ends whatever runs.
         let mut seen = Vec::new();
         let out = child.stdout.as_mut().unwrap();
         while !String::from_utf8_lossy(&seen).contains("not a program of GHC or OCaml") {
@@ -571,7 +570,7 @@ fn live_a_terminal_is_given_back() {
         let (open, close) = (text.find("\x1b[?1049h").expect("opened"), text.rfind("\x1b[?1049l").expect("closed"));
         assert!(open < close && text[..close].contains("\x1b[?25h"), "{text:?}");
         assert!(text[open..close].contains("not a program of GHC or OCaml"), "{text:?}");
-        // What was seen last stays, below what was there before.
+        // The last view stays, below what was there before.
         assert!(text[close..].contains(&format!("process {}", program.pid())), "{text:?}");
         assert_eq!(text.contains("\x1b[1m"), colour, "{text:?}");
     }

@@ -1,5 +1,5 @@
-//! Live: trials of real programs of each compiler, of servers that misbehave. Owns assertions about
-//! what a trial says; nothing about speed.
+//! Live: trials of real programs of each compiler, and of servers that misbehave. Owns assertions about what a
+//! trial reports; nothing about speed.
 
 use testkit::ground;
 
@@ -60,7 +60,7 @@ impl Built {
         Job { argv, set, ..Job::default() }
     }
 
-    /// A new folder below it: trials of one process call their files alike.
+    /// A new folder below it: trials of one process use the same file names.
     fn scratch(&self) -> PathBuf {
         tempfile::tempdir_in(self.folder.path()).unwrap().keep()
     }
@@ -76,7 +76,7 @@ fn own() -> Option<&'static Built> {
     built.as_ref()
 }
 
-/// Trials that do not mind what else the machine does.
+/// Trials that tolerate other load on the machine.
 fn live(way: Way, ghc: bool, scratch: PathBuf) -> Live<'static> {
     let gate = Gate { quiet: Duration::ZERO, ..Gate::default() };
     let bounds = Bounds { foreign: 1.0, steal: 1.0 };
@@ -247,7 +247,7 @@ fn server(port: u16) -> Way {
 fn served(built: &Built, port: u16, status: &str, most: &str) -> Tried {
     let mut live = live(server(port), true, built.scratch());
     let job = built.job(&["serve", &port.to_string(), status, most], &[("GHCRTS", "-N2")]);
-    // A busy machine is late with its requests, which is no matter here.
+    // A busy machine is late with its requests, which does not matter here.
     let mut late = None;
     let tried = live.run(&job, &mut |_, figures| late = Some(figures.clone()));
     late.map_or(tried, Tried::Clean)
@@ -262,7 +262,7 @@ fn live_a_server_is_loaded_and_says_its_figures_at_its_end() {
     assert!(
         figures["p50_ns"] > 0.0 && figures["p50_ns"] <= figures["p99_ns"] && figures["p99_ns"] <= figures["max_ns"]
     );
-    // It was ended by SIGINT, so the runtime said its own.
+    // It was ended by SIGINT, so the runtime printed its own.
     assert!(figures["productivity"] > 0.0 && figures["cpu_per_request_ns"] > 0.0, "{figures:?}");
     assert!(!figures.contains_key("time_ns"));
     TcpListener::bind(("127.0.0.1", port)).unwrap();
@@ -312,7 +312,7 @@ fn live_a_port_that_is_taken_stops_the_study() {
 
 const CHILD: &str = "RTSCOPE_TEST_TRIAL";
 
-/// What a process of its own does in the tests below: the trial of a server under a long load.
+/// Runs in a process of its own in the tests below: the trial of a server under a long load.
 #[test]
 fn live_a_trial_in_a_process_of_its_own() {
     let Some(words) = std::env::var_os(CHILD) else { return };
@@ -326,8 +326,8 @@ fn live_a_trial_in_a_process_of_its_own() {
     println!("\ntried {:?}", live.run(&Job { argv, ..Job::default() }, &mut |_, _| ()));
 }
 
-/// Starts that, sends it a signal when its server serves, and gives what it said. The server
-/// and the control groups have to be gone then.
+/// Starts that process, sends it a signal when its server serves, and gives its output. The server and the
+/// control groups have to be gone by then.
 fn signalled(signal: &str) -> Option<String> {
     let built = own()?;
     let port = free_port();
@@ -370,7 +370,7 @@ fn live_an_interrupt_ends_the_study_and_the_server() {
 fn live_a_server_does_not_outlive_a_killed_rtscope() {
     let Some(said) = signalled("-KILL") else { return };
     assert_eq!(said, "");
-    // Its empty group is removed by the next trial of anybody.
+    // The next trial of any process removes its empty group.
     let folder = scratch();
     let mut next = live(batch(), false, folder.path().into());
     clean(undisturbed(&mut next, &Job { argv: vec![OsStr::new("true").into()], ..Job::default() }));

@@ -1,6 +1,6 @@
-//! Live: whole studies by `rtscope tune -- PROG`, of programs and servers of each compiler, and
-//! what becomes of bad input. Owns nothing about speed or about who wins: what is compared is
-//! a figure that is the same in every run, the size of a heap or the time of a sleep.
+//! Live: whole studies by `rtscope tune -- PROG`, of programs and servers of each compiler, and what becomes of
+//! bad input. Owns nothing about speed or about which configuration wins: what is compared is a figure that is
+//! the same in every run, the size of a heap or the time of a sleep.
 
 use testkit::ground;
 use testkit::tuning;
@@ -21,7 +21,7 @@ use xtask::workload::Language;
 
 const HEAP: [&str; 2] = ["--minimize", "heap"];
 
-/// It ends like this, unless the machine is never quiet.
+/// The study ends like this, unless the machine is never quiet.
 fn ends(place: &Place, options: &[&str], program: &[OsString], status: i32, says: &str) -> Output {
     let done = place.tune(options, program).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
@@ -68,7 +68,7 @@ fn live_what_is_recommended_is_recorded_and_can_be_pasted() {
     } else {
         assert!(found.said.contains("no capture was made: "), "{}", found.said);
     }
-    // It says the same again, for people, and runs nothing for it.
+    // It prints the result again, for people, and runs nothing for it.
     let before = found.rows();
     let captures: &[&str] = if found.document["findings"].is_array() { &[] } else { &["--no-captures"] };
     let made =
@@ -96,7 +96,7 @@ fn live_a_newer_ghc_under_other_names_is_no_different() {
     assert!(!found.answered() || found.verdict() == "no_difference", "{}", found.document);
 }
 
-/// `batch-domains` of the newest OCaml, which runs beside this machine's own libraries.
+/// `batch-domains` of the newest OCaml, linked to find its tree's libraries on this machine.
 fn batch_domains(place: &Place) -> Option<std::path::PathBuf> {
     let Some(toolchain) =
         ALL.iter().rev().filter(|spec| spec.ocaml.is_some()).find_map(|spec| spec.installed(&cache()))
@@ -167,7 +167,7 @@ fn live_a_program_that_fails_under_one_flag_is_not_refused_by_its_runtime() {
     let space: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     let refused = space["rejected"].as_array().unwrap().iter().filter(|one| one["by"] == "probe").count();
     assert_eq!(refused, 0, "{space}");
-    // In blocks it is tried for certain.
+    // In blocks it is certain to be tried.
     let options = ["--try=-c", "--try=-A4m", "--blocks", "6"];
     let Some(found) = place.study(&[&HEAP[..], &options].concat(), &picky) else { return };
     if found.answered() {
@@ -209,7 +209,7 @@ fn live_a_budget_of_time_too_small_says_how_much_it_takes() {
     }
 }
 
-/// Reads what it says until a line has this; the rest is read, too, so that it can go on.
+/// Reads its output until a line contains this; the rest is read too, so that it can continue.
 fn says(child: &mut Child, part: &str) -> Option<thread::JoinHandle<String>> {
     let mut lines = BufReader::new(child.stderr.take().unwrap());
     let mut said = String::new();
@@ -233,7 +233,7 @@ const NEXT_STAGE: &str = "many configurations once";
 fn live_a_study_that_is_killed_goes_on_where_it_was() {
     let Some(program) = trial() else { return };
     let place = place();
-    // A number that nobody else has.
+    // An argument that no other process has.
     let program = command(program, &["churn", "271828"]);
     let options = [&HEAP[..], &["--trials", "30", "--json", "--no-captures", "-o", "study"]].concat();
     let mut child = place.tune(&options, &program).spawn().unwrap();
@@ -244,7 +244,7 @@ fn live_a_study_that_is_killed_goes_on_where_it_was() {
     rest.join().unwrap();
     let before = rows(&place.path("study/study.sqlite"));
     assert!(before.iter().filter(|row| !row.dirty).count() >= 10, "{before:?}");
-    // Another study does not go on with it, and runs nothing.
+    // Another study does not continue it, and runs nothing.
     let other = [&options[..], &["--seed", "7"]].concat();
     ends(&place, &other, &program, 1, "it holds another study: not the same budget, seed");
     let Some(found) = place.studied(&place.tune(&options, &program).output().unwrap()) else { return };
@@ -300,7 +300,7 @@ fn live_a_machine_that_becomes_loud_ends_a_study_without_an_answer() {
         assert!(found.verdict() == "stopped" && found.status == Some(3), "{}", found.document);
         assert!(found.document["why"].as_str().unwrap().starts_with("the machine is never quiet: "));
     }
-    // Nor does one begin.
+    // No other study begins.
     let done = place.tune(&["--patience", "1s", "-o", "other"], &program).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.code() == Some(3) && said.contains("the machine is never quiet: in 1 s"), "{said}");

@@ -1,5 +1,5 @@
-//! Live: a fixed list in blocks, here and spread over machines: `--try`, `--block`, `--merge`
-//! and the jobs that are printed. Owns nothing about speed or about who wins.
+//! Live: a fixed list in blocks, here and spread over machines: `--try`, `--block`, `--merge` and the jobs that
+//! are printed. Owns nothing about speed or about which configuration wins.
 
 use testkit::said::said;
 use testkit::tuning;
@@ -12,7 +12,7 @@ use std::os::unix::fs::symlink;
 use std::process::{Command, Output};
 use tuning::{Place, command, is_loud, place, rows, sleeper, trial};
 
-/// Whether it did it; a machine that is never quiet is no reason to fail.
+/// Whether it succeeded; a machine that is never quiet is no reason to fail.
 fn did(done: &Output) -> bool {
     assert!(done.status.success() || is_loud(done), "{:?}: {}", done.status, said(done));
     done.status.success()
@@ -57,7 +57,7 @@ fn live_blocks_of_several_machines_are_merged() {
         if !did(&done) {
             return;
         }
-        // Told once, and counted in this block.
+        // Printed once, and counted in this block.
         assert!(said(&done).contains("trial 1 of 3, blocks of a fixed list\n"), "{}", said(&done));
     }
     let left: Vec<_> = fs::read_dir(place.path("shards")).unwrap().flatten().map(|entry| entry.file_name()).collect();
@@ -82,7 +82,7 @@ fn live_blocks_of_several_machines_are_merged() {
     for name in ["merged.sqlite", "result.json", "pareto.svg", "trials.parquet"] {
         assert!(place.path("shards").join(name).exists(), "{name}");
     }
-    // Again, beside what it wrote itself.
+    // Again, with its own files in the folder.
     assert_eq!(merge().stdout, done.stdout);
 }
 

@@ -1,7 +1,6 @@
-//! Live: what can be tried of real programs of every GHC and OCaml, what their runtimes say to
-//! flags that do not go together, and that a configuration reaches the program. The programs
-//! of other trees are linked to run beside this machine's own libraries, so that they are
-//! inspected and started as a user's are.
+//! Live: what can be tried on real programs of every GHC and OCaml, what their runtimes say to incompatible
+//! flags, and that a configuration reaches the program. The programs of other trees are linked to find their
+//! libraries on this machine, so that they are inspected and started as a user's are.
 
 use testkit::ground;
 
@@ -20,11 +19,11 @@ use xtask::cache::cache;
 use xtask::missing;
 use xtask::toolchain::{Spec, Toolchain};
 
-/// Says how many workers it has and what it was told.
+/// Prints how many workers it has, and its arguments.
 const HASKELL: &str = "import Control.Concurrent\nimport System.Environment\nmain :: IO ()\n\
                        main = getNumCapabilities >>= print >> getArgs >>= mapM_ putStrLn\n";
 
-/// Says how many domains it was told to have and how large a minor heap is.
+/// Prints the number of domains it was given, and its parameters.
 const OCAML: &str =
     "let () = Printf.printf \"%s %d %d\\n\" Sys.argv.(1) (Gc.get ()).minor_heap_size (Gc.get ()).space_overhead\n";
 
@@ -99,7 +98,7 @@ fn haskell(name: &str) {
     assert!(shown.contains("started once") && !shown.contains("vary      -"), "{shown}");
 }
 
-/// The rules that say "the runtime" are the runtime's.
+/// Rules that quote the runtime agree with it.
 fn runtime_agrees_with_the_rules(program: &Path) {
     assert_eq!(
         said(program, "-c --nonmoving-gc").unwrap(),
@@ -178,7 +177,7 @@ fn ocaml(name: &str) {
     assert_eq!(printed(&offered, "domains=2 s=8M o=80"), format!("2 {} 80\n", 8 << 20));
     let shown = text(&offered, &Style::plain(100));
     assert!(shown.contains("(today s=256k)") && shown.contains("(today o=120)"), "{shown}");
-    // It dies of its missing argument.
+    // It fails for lack of its argument.
     let error = gathered(&program, &[]).ask().unwrap_err().to_string();
     assert!(error.contains("does not run") && error.contains("index out of bounds"), "{error}");
 }

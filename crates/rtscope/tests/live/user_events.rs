@@ -1,5 +1,5 @@
-//! Live: what OCaml programs post of themselves is in the report as they posted it, and
-//! what collections found adds up, by the compilers that rtscope is tested with.
+//! Live: what OCaml programs post about themselves is in the report as they posted it, and what collections
+//! found adds up, by the compilers that rtscope is tested with.
 
 use testkit::ground;
 
@@ -52,7 +52,7 @@ fn told_as_posted(toolchain: &str) {
     let wanted = ["count", "min", "max", "mean"].map(|key| values[key].as_f64());
     assert_eq!(wanted, [400.0, -2.0, 397.0, 147.75].map(Some));
 
-    // The rates over time are those bytes that collections found.
+    // The rates over time are the bytes that collections found.
     let line = |name: &str| {
         let all = report["counters"].as_array().unwrap();
         let line = all.iter().find(|line| line["name"] == name).unwrap_or_else(|| panic!("{name} in {all:?}"));

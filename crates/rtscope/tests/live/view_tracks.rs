@@ -1,5 +1,5 @@
-//! Live: tracks of captures with the kernel's side: threads under the lanes that they serve, who took a CPU,
-//! and what a quota looks like.
+//! Live: tracks of captures with the kernel's side: threads under the lanes that they serve, which process took
+//! a CPU, and what a quota looks like.
 
 #[path = "../drawn/mod.rs"]
 mod common;
@@ -38,7 +38,7 @@ fn threads_stand_under_the_lanes_that_they_serve() {
         let threads = group.tracks.iter().filter(|track| track.name.starts_with("thread ")).count();
         assert!(threads >= 1, "{}: {:?}", lane.name, group.tracks);
     }
-    // Three lanes that always have work, for a second: on a CPU, or waiting for one where others are at work.
+    // Three lanes that always have work, for a second: on a CPU, or waiting for one where others run.
     let ran = of_threads(&of_capture, SpanKind::Running);
     let wanting = [SpanKind::WantsACpu, SpanKind::Queued, SpanKind::Throttled];
     let waited: u64 = wanting.iter().map(|kind| of_threads(&of_capture, *kind)).sum();
@@ -73,7 +73,7 @@ fn a_quota_shows_on_the_threads_that_it_stops() {
     let drawn = drawn(&outcome.capture);
     let throttled = of_threads(&drawn, SpanKind::Throttled);
     let finding = drawn.results.findings.iter().find(|finding| finding.id == "cpu-throttled").expect("the finding");
-    // Threads that stand still for it at a time count each for itself.
+    // Threads that are throttled at the same time each count.
     assert!(throttled >= finding.cost_ns, "{throttled} of {finding:?}");
     let waited = sums(&drawn.spans(drawn.track("Pauses", "what they waited for").expect("causes")));
     let kinds = drawn.parts.kinds.iter().filter(|kind| kind.role == "throttled").map(|kind| kind.id);

@@ -1,6 +1,6 @@
-//! Live: what threads wait for in programs of which it is known, on every GHC and OCaml: kind, thing, holder, place and C
-//! function, each over all threads of all looks, as `cargo xtask waits` counts them over more seeds; and what a report
-//! has of it.
+//! Live: what threads wait for in programs of which it is known, on every GHC and OCaml: kind, thing, holder,
+//! place and C function, each over all threads of all looks, as `cargo xtask waits` counts them over more
+//! seeds; and what a report contains of it.
 
 use testkit::ground;
 
@@ -17,7 +17,7 @@ use xtask::waits::rows::misses;
 use xtask::waits::score::Score;
 use xtask::workload::Language;
 
-/// Of the numbers of threads and of who holds what.
+/// Seed for the numbers of threads and for which of them holds what.
 const SEED: u64 = 1;
 
 /// Threads on average, kind, place (a part of its name), what their holder does and where.
@@ -49,7 +49,7 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.pointer(key).and_then(Value::as_str).unwrap_or("")
 }
 
-/// How many threads of those that are known were seen as they are.
+/// Checks how many of the known threads were seen as they are.
 fn holds(waits: &Value, known: &[Known<'_>]) {
     let looks = waits["looks"].as_u64().unwrap();
     assert!(looks >= 5, "{waits:#}");

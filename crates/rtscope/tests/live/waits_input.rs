@@ -1,5 +1,5 @@
-//! Live: programs whose threads are hard to look at. Owns that what cannot be known is said with its reason, that the rest
-//! stands, and that the program ends as it would by itself.
+//! Live: programs whose threads are hard to look at. Owns that what cannot be known is reported with its
+//! reason, that the rest stands, and that the program ends as it would by itself.
 
 use testkit::ground::{manifest, recorder, reported, scratch};
 use testkit::rings;
@@ -22,7 +22,7 @@ fn toolchain(name: &str) -> Option<Toolchain> {
     toolchain
 }
 
-/// Twelve threads of GHC's that wait for one that is in a call, and some more, for so many seconds.
+/// Twelve GHC threads that wait for one that is in a call, and some more, for so many seconds.
 fn waiting(toolchain: &Toolchain, flags: &[&str], folder: &Path) -> PathBuf {
     let program = folder.join("waits");
     let source = Language::Haskell.folder().join("waits");
@@ -48,7 +48,7 @@ fn is_told(notes: &Value, what: &str) {
     assert!(notes.contains(what), "{what}: {notes}");
 }
 
-/// Threads that wait for this, on average.
+/// Average number of threads that wait for this.
 fn threads(waits: &Value, kind: &str) -> f64 {
     let of = waits["by"].as_array().unwrap().iter().filter(|wait| wait["kind"] == kind);
     of.map(|wait| wait["threads_mean"].as_f64().unwrap()).sum()
@@ -70,7 +70,7 @@ fn live_green_threads_of_a_stripped_program_are_not_known_and_why_is_told() {
 fn live_kinds_of_a_stripped_ocaml_program_stand_where_the_kernel_tells_them() {
     let Some(ground) = rings::grounds().pop() else { return };
     fs::write(ground.path("program.ml"), "let () = Unix.sleepf 1.5").unwrap();
-    // By default names stay in the table for libraries, which `strip` leaves.
+    // By default names stay in the dynamic symbol table, which `strip` leaves.
     ground.build("ocamlopt", &["-ccopt", "-Wl,--no-export-dynamic"], "program");
     assert!(Command::new("strip").arg(ground.path("program")).status().unwrap().success());
     assert!(ground.record("c", &[], &[]).status.success());
@@ -128,7 +128,7 @@ fn live_a_program_may_end_while_it_is_looked_at() {
     }
 }
 
-/// Threads of GHC's come and go, a thousand at a time.
+/// GHC threads come and go, a thousand at a time.
 const CHURN: &str = "import Control.Concurrent
 import Control.Monad
 main :: IO ()

@@ -1,5 +1,5 @@
-//! As root: what takes privilege to set up, such as taking it away. A test that
-//! makes a control group or a mount removes it also when it fails.
+//! As root: what takes privilege to set up, such as removing it. A test that creates a control group or a mount
+//! removes it even if it fails.
 
 use testkit::executable;
 use testkit::ground;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use xtask::missing;
 use xtask::toolchain::is_root;
 
-/// A memory group (v1) of its own, removed with the value.
+/// A memory group (v1) of its own, removed when dropped.
 struct MemoryGroup(PathBuf);
 
 impl MemoryGroup {

@@ -1,8 +1,8 @@
-//! As root beside a hostile user: random targets and captures of that user's (a FIFO, socket, device, link,
-//! directory or growing file in the place of each name; numbers of processes that are given again; memory
-//! that changes) against every command that takes a process or a capture. None hangs, writes outside, shows
-//! what only root may read, takes much memory or prints what steers a terminal; statuses are the documented
-//! ones. A failure names its seed; `slow_hostile` draws many more.
+//! As root, with a hostile user: random targets and captures of that user (a FIFO, socket, device, link,
+//! directory or growing file in place of each name; reused process numbers; memory that changes) against every
+//! command that takes a process or a capture. None hangs, writes outside, shows what only root may read, uses
+//! much memory or prints terminal control sequences; statuses are the documented ones. A failure names its
+//! seed; `slow_hostile` draws many more.
 
 use testkit::hostile;
 

@@ -1,6 +1,5 @@
-//! As root: `rtscope machine` in control groups that the test makes, with a quota on
-//! a level above the process's own, and in a cgroup namespace. Whatever it makes is
-//! removed, also when it fails.
+//! As root: `rtscope machine` in control groups that the test creates, with a quota on a level above the
+//! process's own, and in a cgroup namespace. Whatever it creates is removed, even if it fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use std::process::Command;
 use xtask::missing;
 use xtask::toolchain::is_root;
 
-/// A group with a quota of half a CPU and an unlimited one in it.
+/// A group with a quota of half a CPU, and an unlimited one in it.
 struct Groups {
     outer: PathBuf,
     version: u8,
@@ -71,12 +70,12 @@ fn root_a_quota_above_is_found_also_from_inside_a_namespace() {
     assert_eq!(plain["levels"][0]["path"].as_str().unwrap().rsplit('/').next(), Some("inner"));
     assert_eq!(plain["ancestors_hidden"], false, "{}", plain["notes"]);
 
-    // The names of groups are gone; the process is found by its number.
+    // The names of groups are hidden; the process is found by its number.
     let hidden = groups.machine("unshare --cgroup");
     assert_eq!((&hidden["quota_cpus"], &hidden["quota_path"]), (&0.5.into(), &path.into()));
     assert_eq!(hidden["ancestors_hidden"], false, "{}", hidden["notes"]);
 
-    // Mounted anew inside, as in a container: now what lies above cannot be seen.
+    // Mounted anew inside, as in a container: now what lies above is hidden.
     let kind = if groups.version == 1 { "-t cgroup -o cpu" } else { "-t cgroup2" };
     let root = groups.outer.parent().expect("where groups are mounted").display().to_string();
     let script = format!("umount -l {root} && mount {kind} none {root} && exec \"$0\" \"$@\"");

@@ -1,4 +1,4 @@
-//! A disk of its own, made here, is never filled by a recording.
+//! A recording never fills up a disk, here one that the test creates.
 
 use rtscope_decode::capture::Capture;
 use rtscope_model::LossKind;
@@ -10,7 +10,7 @@ use testkit::said::text;
 
 const FILL: &str = testkit::source!("haskell/disk-filler/Main.hs");
 
-/// Runs `script` where `disk` is a disk of 64 MiB; nothing where that cannot be made.
+/// Runs `script` where `disk` is a disk of 64 MiB; `None` if that cannot be created.
 fn on_a_disk(folder: &Path, script: &str) -> Option<Output> {
     let disk = folder.join("disk");
     fs::create_dir(&disk).unwrap();

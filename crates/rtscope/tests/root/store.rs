@@ -1,5 +1,5 @@
-//! As root: what other users cannot make the recorder write, in their folders and by their
-//! programs, and that it records all the same.
+//! As root: what other users cannot make the recorder write, in their folders and by their programs, and that
+//! it records anyway.
 
 use testkit::ground;
 use testkit::rings;
@@ -24,7 +24,7 @@ fn as_bob(script: &str, at: &Path) -> Output {
     done
 }
 
-/// A folder of bob's, and a file of root's beside it.
+/// A folder of bob's, and a file of root's next to it.
 fn of_bob(scratch: &tempfile::TempDir) -> (PathBuf, PathBuf) {
     let (folder, secret) = (scratch.path().join("bob"), scratch.path().join("secret"));
     fs::create_dir(&folder).unwrap();
@@ -60,7 +60,7 @@ fn root_a_foreign_folder_is_refused_and_left_as_it_was() {
         assert!(said(&output).contains("belongs to") && said(&output).contains("65534"), "{}", said(&output));
     }
     assert_eq!((fs::read_dir(&bob).unwrap().count(), bob.metadata().unwrap().mode() & 0o777), (0, 0o755));
-    // An own folder at a link of his.
+    // A folder of root's, through a link of bob's.
     let own = scratch.path().join("own");
     fs::create_dir(&own).unwrap();
     symlink(&own, bob.join("link")).unwrap();
@@ -110,7 +110,7 @@ fn everything_in_a_capture_is_private_whatever_the_umask() {
     }
 }
 
-/// A loop device over a file; gone with the value.
+/// A loop device over a file; removed when dropped.
 struct Device(String);
 
 impl Device {
@@ -135,7 +135,7 @@ fn forged(at: &Path) {
     fs::write(at.join("tail"), 8_u64.to_ne_bytes()).unwrap();
 }
 
-/// Puts a link in the place of a ring that the recorder has open, then begins to write events.
+/// Replaces a ring that the recorder has open by a link, then begins to write events.
 const SWAP: &str = r#"
     at=$OCAML_RUNTIME_EVENTS_DIR
     cp --sparse=always ring $at/$$.events
@@ -167,7 +167,7 @@ fn root_a_ring_that_becomes_a_link_makes_root_write_nothing() {
         let mut recorder = recorder(&capture, &["--no-kernel", "--sample-code", "0"], &line);
         let output = recorder.current_dir(&bob).output().unwrap();
         assert_eq!(&output.stdout[..], b"swapped\n", "{}", said(&output));
-        // It was taken for a ring: else nothing was tried.
+        // It was taken for a ring: otherwise nothing was tested.
         assert_eq!(manifest(&capture)["logs"].as_array().map(Vec::len), Some(1));
     }
     assert_eq!(&fs::read(&secret).unwrap()[..], SECRET);
@@ -179,7 +179,7 @@ fn root_a_ring_that_becomes_a_link_makes_root_write_nothing() {
     assert!(fs::read(&image).unwrap().iter().all(|byte| *byte == 0xaa));
 }
 
-/// Two users in one recording: each one's ring is recorded, and neither can touch the other's.
+/// Two users in one recording: each user's ring is recorded, and neither can touch the other's.
 #[test]
 fn root_rings_of_other_users_are_recorded_and_stay_theirs() {
     if !is_root() {
@@ -213,7 +213,7 @@ fn root_rings_of_other_users_are_recorded_and_stay_theirs() {
         assert_eq!(manifest["losses"].as_array().unwrap().iter().find(of_rings), None);
         assert!(reported(&ground.path("c"))["pauses"]["count"].as_u64() > Some(0));
         assert!(!ground.path("c").join("rings/live").exists());
-        // They ended in good order: each removed its own file.
+        // They ended normally: each removed its own file.
         for log in logs {
             assert_eq!(ground.stream("c", log["path"].as_str().unwrap()).ends, 1, "{log}");
         }

@@ -1,6 +1,6 @@
-//! As root, over a program of another user who puts something else under the names of its files:
-//! whatever stands there, every command that takes a process id ends in time, and no byte of a
-//! file that is not the program's gets into a capture.
+//! As root, with a program of another user that puts something else under the names of its files: whatever is
+//! there, every command that takes a process id ends in time, and no byte of a file that is not the program's
+//! gets into a capture.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -17,12 +17,12 @@ use xtask::missing;
 use xtask::toolchain::is_root;
 
 const STRANGER: u32 = 65534;
-/// What a command may take longer than it was asked to look.
+/// Longest time that a command may exceed its requested duration.
 const PATIENCE: Duration = Duration::from_secs(5);
 const SECRET: &str = "a line that the user of the program must not read";
 
-/// `map PATH` maps the file to be run and removes its name, `ring PATH` maps it shared and to be
-/// written, `log PATH` opens it to be read and written. Then it waits.
+/// `map PATH` maps the file executable and removes its name, `ring PATH` maps it shared and writable,
+/// `log PATH` opens it for reading and writing. Then it waits.
 const PROGRAM: &str = r#"
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// The compiled program in a folder that everybody may look into; `None`: no root or no compiler.
+/// The compiled program in a folder that all users may look into; `None`: no root or no compiler.
 fn program() -> Option<&'static Path> {
     static PROGRAM_FILE: OnceLock<Option<(TempDir, PathBuf)>> = OnceLock::new();
     let made = PROGRAM_FILE.get_or_init(|| {
@@ -74,7 +74,7 @@ fn open_folder() -> TempDir {
     folder
 }
 
-/// A folder of the stranger's.
+/// A folder of the other user.
 fn foreign_folder() -> TempDir {
     let folder = open_folder();
     chown(folder.path(), Some(STRANGER), Some(STRANGER)).unwrap();
@@ -90,7 +90,7 @@ impl Drop for Running {
     }
 }
 
-/// The program of the stranger's, after it has done what it was asked.
+/// Starts the other user's program, and waits until it has done what was asked.
 fn start(program: &Path, what: &str, path: &Path) -> Running {
     let mut command = Command::new(program);
     command.arg(what).arg(path).uid(STRANGER).gid(STRANGER).stdout(Stdio::piped());
@@ -123,14 +123,14 @@ fn rtscope(arguments: &[&str]) -> Running {
     Running(command.spawn().unwrap())
 }
 
-/// What it said when a signal ended it.
+/// Its output after a signal ended it.
 fn ended_by(running: Running, signal: &str) -> Output {
     let sent = Command::new("kill").args(["-s", signal, &running.0.id().to_string()]).status().unwrap();
     assert!(sent.success());
     ended(running, signal)
 }
 
-/// What it said, in time.
+/// Its output, in time.
 fn ended(mut running: Running, what: &str) -> Output {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -240,7 +240,7 @@ fn wait_for(mut what: impl FnMut() -> bool) {
     }
 }
 
-/// A file of root's that looks as much like a log as can be.
+/// A file of root's that looks as much like a log as possible.
 fn secret(folder: &Path) -> PathBuf {
     let path = folder.join("secret.eventlog");
     fs::write(&path, format!("hdrb{SECRET}")).unwrap();
@@ -248,7 +248,7 @@ fn secret(folder: &Path) -> PathBuf {
     path
 }
 
-/// Records the program while `meanwhile` is done; the words, and the bytes of the capture.
+/// Records the program while `meanwhile` is done; gives the messages and the bytes of the capture.
 fn recorded(target: &Running, meanwhile: impl FnOnce()) -> (String, Vec<u8>) {
     let captures = tempfile::tempdir().unwrap();
     let capture = captures.path().join("c");
@@ -310,7 +310,7 @@ fn root_a_file_that_its_program_can_only_write_to_is_not_copied() {
     let root = open_folder();
     let path = secret(root.path());
     let mut command = Command::new(program);
-    // As a service gets a log of root's: opened by root, to be written.
+    // Like a service with a log of root's: opened by root, for writing.
     let log = File::options().append(true).open(&path).unwrap();
     command.uid(STRANGER).gid(STRANGER).stdout(Stdio::piped()).stderr(log);
     let target = ready(command);
@@ -330,7 +330,7 @@ fn root_what_begins_as_no_log_is_not_copied() {
     assert!(words.contains("does not begin as an eventlog does"), "{words}");
 }
 
-/// Whether no thread of a process has any privilege but that of its own scheduling.
+/// Whether no thread of a process has any privilege except for its own scheduling.
 fn has_none(pid: u32) -> bool {
     const SYS_NICE: u64 = 1 << 23;
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };

@@ -1,4 +1,4 @@
-//! `rtscope view` beside other users of the machine: who is not its user gets no word and takes no place.
+//! `rtscope view` with other users on the machine: a user other than its own gets no answer and takes no place.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use xtask::missing;
 use xtask::toolchain::is_root;
 
-/// More than the server has places for.
+/// More connections than the server has places for.
 const IDLE: usize = 100;
 const OTHER: u32 = 65_534;
 
@@ -34,7 +34,7 @@ fn served(cache: &Path, sudo_uid: Option<u32>) -> (Running, String) {
     (child, url.trim().to_owned())
 }
 
-/// A shell of another user that connects so often, asks once, and stays until its input ends.
+/// A shell of another user that connects this often, asks once, and stays until its input ends.
 fn stranger(url: &str, connections: usize) -> (Running, String) {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let (address, port) = host.split_once(':').unwrap();

@@ -1,5 +1,5 @@
-//! Slow: guests under emulation, booted. What rtscope reads in a live one is what it
-//! reads of the files that were taken from it, and both are what was set up.
+//! Slow: guests booted under emulation. What rtscope reads in a live one is what it reads from the files that
+//! were taken from it, and both are what was set up.
 
 use serde_json::Value;
 use std::fs;
@@ -11,7 +11,7 @@ use xtask::{fixtures, missing};
 
 const RTSCOPE: &str = env!("CARGO_BIN_EXE_rtscope");
 
-/// Everything but what moves while it is read: counters, and the sources that hold them.
+/// Everything except what changes while it is read: counters, and the sources that hold them.
 fn lasting(mut document: Value) -> Value {
     let fields = document.as_object_mut().unwrap();
     fields.remove("sources");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const SNAPSHOTS: u32 = 200;
 
-/// Numbers that look like chance and are the same each time.
+/// A deterministic generator of random numbers.
 struct Chance(u64);
 
 impl Chance {
@@ -24,7 +24,7 @@ struct Tally {
     taken: u32,
     with_stop: u32,
     killed: u32,
-    /// Those of the killed that had the process stopped.
+    /// Kills while the process was stopped.
     killed_in_stop: u32,
     programs: u32,
 }
@@ -37,7 +37,7 @@ fn states(pid: &str) -> String {
     threads.flatten().filter_map(stat).filter_map(state).collect()
 }
 
-/// Whether the program ends now.
+/// Whether the program ends soon.
 fn ends(running: &mut Running) -> bool {
     let until = Instant::now() + Duration::from_secs(5);
     while Instant::now() < until {
@@ -65,7 +65,7 @@ fn snapshot(running: &mut Running, tally: &mut Tally, chance: &mut Chance) {
     let after = states(&pid);
     assert!(!after.contains(['t', 'T']), "left stopped: {after}, {tally:?}");
     if !kill && !matches!(status.code(), Some(0 | 3)) {
-        // Nothing but its end keeps it from being read.
+        // Only its end prevents it from being read.
         assert!(ends(running), "{status}, {tally:?}");
         return;
     }

@@ -1,4 +1,4 @@
-//! Slow: what `root_hostile` draws a few of, many times; all commands, names and kinds together among them.
+//! Slow: many draws of what `root_hostile` draws a few of, including all commands, names and kinds together.
 
 use testkit::hostile;
 

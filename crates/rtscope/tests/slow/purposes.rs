@@ -1,4 +1,4 @@
-//! On programs of which it is known what the runtime works for, samples say it: what the tests of every run leave out.
+//! Samples show what the runtime works for, in programs of which that is known: what the regular tests leave out.
 
 use testkit::known_work::has_its_purpose;
 use xtask::workload::Language;

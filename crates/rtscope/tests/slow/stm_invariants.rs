@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 use xtask::stm_suite::{MODES, PROGRAMS};
 
 const HOUR_SECONDS: u64 = 3600;
-/// Long enough for every way to be tried again and again, short enough for all to have
-/// their turns.
+/// Long enough for every way to be tried repeatedly, short enough for all to have their turns.
 const RUN_SECONDS: f64 = 20.0;
 
 #[test]
@@ -23,7 +22,7 @@ fn slow_stm_invariants_hold_for_an_hour() {
         return;
     }
     let end = Instant::now() + Duration::from_secs(seconds);
-    // Scheduling as users have it comes every other time; a round has them all.
+    // Scheduling as users have it takes every other turn; a round has all modes.
     let turns = MODES[1..].iter().flat_map(|mode| ["adaptive", mode]).enumerate().cycle();
     for (turn, mode) in turns.skip(usize::try_from(first).unwrap()) {
         for (ghc, bench) in &benches {

@@ -1,5 +1,5 @@
-//! The workloads with known truth on the compilers on which the tests of every run leave them out. Owns asserting that
-//! the right finding comes first.
+//! The workloads with known truth on the compilers for which the regular tests leave them out. Owns asserting
+//! that the right finding comes first.
 
 use testkit::truths;
 

@@ -1,4 +1,4 @@
-//! The account of every log of the corpus sums up, and every pause has the one answer to what held it up.
+//! The account of every log of the corpus adds up, and every pause has one answer to what delayed it.
 
 use crate::answers;
 use rtscope::{input, pipeline};
@@ -14,7 +14,7 @@ fn every_log_is_divided_without_rest() {
         testkit::account::sums_up(&report);
         let account = results.account.as_ref().unwrap_or_else(|| panic!("{name}: no account"));
         assert!(account.sums_up() && account.lanes_ns > 0, "{name}");
-        // A log says nothing of CPUs.
+        // A log says nothing about CPUs.
         assert!(account.part("no-cpu").is_none() && account.part("kept").is_none(), "{name}: {account:#?}");
     }
 }

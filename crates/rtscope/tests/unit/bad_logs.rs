@@ -14,7 +14,7 @@ fn report(arguments: &[&str], file: &Path) -> Output {
     Command::new(testkit::rtscope()).args(["report", "-v"]).args(arguments).arg(file).output().unwrap()
 }
 
-/// What every run owes its user, whatever the input.
+/// What every run must satisfy, whatever the input.
 fn check(output: &Output, what: &str) -> i32 {
     let said = String::from_utf8_lossy(&output.stderr);
     let code = output.status.code().unwrap_or_else(|| panic!("{what}: killed: {said}"));

@@ -1,5 +1,5 @@
-//! `rtscope bench scaling` with programs that a shell can play: what is printed, what is
-//! written, what is refused. Owns nothing of how fast anything is.
+//! `rtscope bench scaling` with programs that a shell can imitate: what is printed, written and refused. Owns
+//! nothing about speed.
 
 use serde_json::Value;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn text_json_and_drawing_say_the_same() {
     }
     assert!(printed["series"][0]["points"][0]["of_first"].is_null());
 
-    // Four configurations, once to be dropped and six times in blocks.
+    // Four configurations, once discarded and six times in blocks.
     let order = std::fs::read_to_string(folder.path().join("order")).unwrap();
     assert_eq!((order.lines().count(), order.lines().filter(|line| *line == "2").count()), (28, 14));
     let (drawn, said) = (read("scaling.svg"), read("scaling.txt"));

@@ -1,5 +1,5 @@
-//! `rtscope bench stm` with programs that a shell can play: in which order they run and with
-//! what, what is printed, what is written, what is refused. Owns nothing of how fast anything is.
+//! `rtscope bench stm` with programs that a shell can imitate: in which order and how they run, what is
+//! printed, written and refused. Owns nothing about speed.
 
 use serde_json::Value;
 use std::fs;
@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use testkit::executable;
 
-/// Writes down how it was started, and says that it took a millisecond for each thread; asked to
-/// count, that 5 attempts in 7 were of use.
+/// Records how it was started, and reports that it took a millisecond per thread; asked to count, that 5
+/// attempts in 7 were useful.
 const PROGRAM: &str = r#"#!/bin/sh
 echo "$(basename "$0") $* [$GHCRTS] $RTSCOPE_STM" >> order
 case "$*" in
@@ -44,8 +44,8 @@ fn each_configuration_is_run_as_it_says_and_files_say_what_is_printed() {
     let read = |name: &str| fs::read_to_string(folder.path().join("out/deeper").join(name)).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&read("stm.json")).unwrap(), printed);
 
-    // Four dropped; six blocks of two benchmarks, two numbers of threads and four configurations;
-    // three of them once more in two blocks, to count.
+    // Four discarded; six blocks of two benchmarks, two numbers of threads and four configurations; three of
+    // them once more in two blocks, to count.
     let order = fs::read_to_string(folder.path().join("order")).unwrap();
     assert_eq!((order.lines().count(), order.matches("--count").count()), (4 + 96 + 24, 24));
     for line in [

@@ -11,8 +11,7 @@ use std::path::PathBuf;
 
 const EVIL: &str = "</script><script>alert(1)</script><img src=x>\"'&\u{202e}";
 
-/// An experiment with so many benchmarks and runs of each, of which each configuration is a
-/// little slower than the one before.
+/// An experiment with so many benchmarks and runs of each; each configuration is a bit slower than the last.
 fn found(benchmarks: usize, runs: usize) -> Found {
     let configurations = configurations::of(&Way::usual(true), Cores { all: 2, few: 1 });
     let times = |threads: u32, factor: f64| -> Vec<Timed> {
@@ -76,7 +75,7 @@ fn the_page_shows_all_of_it_and_loads_nothing() {
     let allowed: Vec<String> = styles.iter().map(|style| format!("'sha256-{}'", hash(style))).collect();
     assert_eq!(styles.len(), 2, "the sheet of all pages and that of the lines");
     assert!(page.contains(&format!("default-src 'none'; style-src {}; base-uri", allowed.join(" "))), "{allowed:?}");
-    // Patterns of the page itself are called by their names.
+    // Patterns of the page itself are referred to by name.
     let loads = page.replace("url(\"#", "");
     for word in ["src=\"", "href=", "url(", "@import", " style="] {
         assert!(!loads.contains(word), "{word}");

@@ -1,6 +1,5 @@
-//! The C code that the link-in libraries share, compiled with sanitizers and run over
-//! trees that are made here: what it reads, what it plans, what it says, and that no
-//! content of a file breaks it.
+//! The C code that the link-in libraries share, compiled with sanitizers and run on trees that are made here:
+//! what it reads, plans and reports, and that no file content breaks it.
 
 use testkit::sanitized;
 
@@ -12,7 +11,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use xtask::missing;
 
-/// The program `show` or `fuzz`, or `None` where nothing compiles it (said by then).
+/// The program `show` or `fuzz`; `None`, after reporting it, if nothing compiles it.
 fn program(name: &str) -> Option<&'static Path> {
     static MADE: OnceLock<[Option<PathBuf>; 2]> = OnceLock::new();
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings/c");
@@ -73,7 +72,7 @@ impl Tree {
         self.write("proc/self/status", &format!("Pid:\t7\nCpus_allowed_list:\t{list}\n"))
     }
 
-    /// In this group of a v2 hierarchy that is mounted whole.
+    /// Puts the process into this group of a v2 hierarchy that is mounted whole.
     fn group(&self, group: &str) -> &Tree {
         self.write("proc/self/cgroup", &format!("0::{group}\n"));
         self.write("proc/self/mountinfo", "30 25 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n")
@@ -126,7 +125,7 @@ fn the_smallest_quota_of_all_levels_decides_and_is_rounded_last() {
     tree.gives("throughput", json!({"workers": 3, "gc_threads": 2, "domains": 3}));
     tree.says("throughput", &["-N3", "-qn2", "quota of 2.5 CPUs", "(/sys/fs/cgroup/pods/cpu.max)", "at most 3 busy"]);
     tree.write("sys/fs/cgroup/cpu.max", "50000 100000\n").gives("latency", json!({"quota_cpus": 0.5, "workers": 1}));
-    // What has such a file is no root: there is a namespace around it.
+    // A group with such a file is no root: there is a namespace around it.
     tree.gives("latency", json!({"ancestors_hidden": true}));
     tree.says("latency", &["does not feed even one", "cannot know"]);
     let third = Tree::hyper_threaded(4);
@@ -172,7 +171,7 @@ fn names_are_joined_with_the_roots_of_mounts_and_what_is_hidden_is_said() {
     mounted("/docker/abc", "/docker/abc/in").gives("latency", hidden(json!(0.5)));
     mounted("/docker/abc", "/docker/abcd/in").gives("latency", hidden(Value::Null));
     mounted("/../..", "/../../in").gives("latency", json!({"quota_cpus": 0.5, "ancestors_hidden": false}));
-    // `unshare -C` below a group: only the process's number tells where it is.
+    // `unshare -C` below a group: only the process's number says where it is.
     let namespace = mounted("/../..", "/");
     namespace.gives("latency", hidden(Value::Null));
     namespace.write("sys/fs/cgroup/other/cgroup.procs", "8\n77\n").write("sys/fs/cgroup/in/x/cgroup.procs", "3\n7\n");

@@ -1,5 +1,5 @@
-//! The machines of `fixtures/machines`, read and planned for by the C code that the
-//! link-in libraries share: the same vectors as hold `rtscope machine` and `rtscope plan`.
+//! The machines of `fixtures/machines`, read and planned for by the C code that the link-in libraries share:
+//! with the same vectors as `rtscope machine` and `rtscope plan`.
 
 use rtscope_host::procfs::Host;
 use rtscope_host::resources;
@@ -10,7 +10,7 @@ use std::process::Command;
 use xtask::fixtures::{self, Flags};
 use xtask::missing;
 
-/// `show`, compiled into `folder`; `None` where nothing compiles it (said by then).
+/// `show`, compiled into `folder`; `None`, after reporting it, if nothing compiles it.
 fn show(folder: &Path) -> Option<PathBuf> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings/c");
     let library = fs::read_dir(&sources).unwrap().map(|entry| entry.unwrap().path());
@@ -33,13 +33,13 @@ fn count(list: &str) -> u64 {
     list.split(',').map(range).sum()
 }
 
-/// `16m` and `256k` in units.
+/// `16m` and `256k` as numbers.
 fn size(text: &str) -> u64 {
     let (number, unit) = text.split_at(text.len() - 1);
     number.parse::<u64>().unwrap() << if unit.eq_ignore_ascii_case("k") { 10 } else { 20 }
 }
 
-/// What flags of an environment say; what they leave out is the default.
+/// Checks the flags of an environment; what they leave out is the default.
 fn check_plan(name: &str, shown: &Value, flags: &Flags, cpus: u64) {
     let flag = |letter: &str| flags.ghc.split(' ').find_map(|word| word.strip_prefix(letter));
     let workers: u64 = flag("-N").unwrap().parse().unwrap();
@@ -49,7 +49,7 @@ fn check_plan(name: &str, shown: &Value, flags: &Flags, cpus: u64) {
     assert_eq!(shown["gc_threads"], collectors, "{name}: {shown}");
     assert_eq!(shown["nursery_bytes"], size(flag("-A").unwrap()), "{name}: {shown}");
     let parameter = |letter: &str| flags.ocaml.split(',').find_map(|word| word.strip_prefix(letter));
-    // Left out where the runtime answers it by itself: all CPUs of the mask.
+    // Left out if the runtime determines it by itself: all CPUs of the mask.
     assert_eq!(shown["domains"], parameter("d=").map_or(cpus, |text| text.parse().unwrap()), "{name}: {shown}");
     assert_eq!(shown["minor_words"], parameter("s=").map_or(256 << 10, size), "{name}: {shown}");
     assert_eq!(shown["space_overhead"], parameter("o=").map_or(120, |text| text.parse().unwrap()), "{name}: {shown}");
@@ -84,11 +84,11 @@ fn every_machine_is_read_and_planned_for_as_the_commands_do() {
 /// Mutations of each machine.
 const ROUNDS: usize = 25;
 
-/// A machine of which one to four files are broken at a time, always the same ones.
+/// A machine with one to four broken files at a time, always the same ones.
 struct Broken {
     state: u64,
     files: Vec<PathBuf>,
-    /// What was there, the oldest first.
+    /// Previous contents, the oldest first.
     before: Vec<(PathBuf, Vec<u8>)>,
 }
 
@@ -101,8 +101,8 @@ impl Broken {
                 if entry.is_dir() { folders.push(entry) } else { files.push(entry) }
             }
         }
-        // The libraries ask for no caches. Many files tell of one processor each; what is there
-        // once is broken as often as all of them.
+        // The libraries read no caches. Many files describe one processor each; single ones are broken as often
+        // as all of those.
         files.retain(|path| !path.to_string_lossy().contains("/cache/"));
         files.sort();
         let (each, once): (Vec<_>, Vec<_>) = files.into_iter().partition(|path| {
@@ -119,14 +119,14 @@ impl Broken {
         (self.state % below as u64) as usize
     }
 
-    /// Puts everything back.
+    /// Restores everything.
     fn mend(&mut self) {
         for (path, text) in self.before.drain(..).rev() {
             fs::write(path, text).unwrap();
         }
     }
 
-    /// Breaks one file; says which and how.
+    /// Breaks one file; gives which and how.
     fn step(&mut self) -> String {
         let number = self.next(self.files.len());
         let path = self.files[number].clone();

@@ -1,6 +1,5 @@
-//! What decides how transactions are scheduled, compiled with sanitizers and run against
-//! programs that commit at given rates: it finds what pays, and where nothing does, it
-//! costs next to nothing.
+//! The code that decides how transactions are scheduled, compiled with sanitizers and run against programs that
+//! commit at given rates: it finds what pays, and where nothing does, it costs next to nothing.
 
 use testkit::sanitized;
 
@@ -14,7 +13,7 @@ const NONE: u64 = 0;
 const BACKOFF: u64 = 1;
 const LIMIT: u64 = 2;
 
-/// The simulator, or `None` where nothing compiles it (said by then).
+/// The simulator; `None`, after reporting it, if nothing compiles it.
 fn simulator() -> Option<&'static Path> {
     static MADE: OnceLock<Option<PathBuf>> = OnceLock::new();
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings/haskell-stm");
@@ -22,14 +21,14 @@ fn simulator() -> Option<&'static Path> {
     MADE.get_or_init(|| compiled("simulate", &sources)).as_deref()
 }
 
-/// What became of such a program; `None` where nothing simulates it.
+/// The outcome of such a program; `None` if nothing simulates it.
 fn simulate(words: &str) -> Option<Value> {
     let done = Command::new(simulator()?).args(words.split(' ')).output().unwrap();
     assert!(done.status.success(), "{words}: {}", String::from_utf8_lossy(&done.stderr));
     Some(serde_json::from_slice(&done.stdout).unwrap())
 }
 
-/// `kept` is in force at the end, and at least `share` of what could be committed was.
+/// `kept` is in force at the end, and at least `share` of the possible commits were made.
 fn keeps(words: &str, kept: u64, share: f64) {
     let Some(shown) = simulate(words) else { return };
     assert_eq!(shown["kept"], kept, "{words}: {shown}");
@@ -42,7 +41,7 @@ fn what_pays_is_found_soon() {
     keeps("seconds=0.3 none=1.2e7 backoff=5e7 limit=3e7 noise=0.2", BACKOFF, 0.9);
     keeps("seconds=5 none=1.2e7 backoff=5e7 limit=3e7 noise=0.2", BACKOFF, 0.97);
     keeps("seconds=5 none=1e5 backoff=1e5 limit=2e5 noise=0.1", LIMIT, 0.9);
-    // Gains are kept where they are small, but clear.
+    // Small gains are kept if they are clear.
     keeps("seconds=5 none=1e6 backoff=1.15e6 limit=9e5 noise=0.02", BACKOFF, 0.97);
 }
 

@@ -1,4 +1,4 @@
-//! `rtscope doctor` as it is shown. `RTSCOPE_BLESS=1` writes the golden file anew.
+//! Output of `rtscope doctor`. `RTSCOPE_BLESS=1` rewrites the golden file.
 
 use testkit::blessed;
 

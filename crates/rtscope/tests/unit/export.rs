@@ -1,5 +1,5 @@
-//! `rtscope export --to fxt`: the figures of a report on a recording and of a report on
-//! its export are the same, to the last one; and what the command itself promises.
+//! `rtscope export --to fxt`: the figures of a report on a recording and of a report on its export are exactly
+//! the same; and what the command itself promises.
 
 use rtscope::export::{self, Format, To};
 use rtscope::input::{self, Input};
@@ -16,7 +16,7 @@ fn options(path: &Path) -> Options {
     Options { threads: 2, ..Options::new(path) }
 }
 
-/// The report as JSON, without what it says of the file, and the lines of its pauses.
+/// The report as JSON, without what it says about the file, and the lines of its pauses.
 fn report(input: &Input, path: &Path) -> (Value, Vec<String>) {
     let mut lines = Vec::new();
     let on_pause = &mut |pause: &BlamedPause, names: &Names, symbols: &Symbols| {
@@ -41,7 +41,7 @@ fn exported(input: &Input, path: &Path, out: &Path) -> export::Exit {
 #[test]
 fn a_report_on_an_export_is_the_report_on_the_log() {
     let folder = tempfile::tempdir().unwrap();
-    // GHC's logs, and OCaml's rings, of which some lack their beginning.
+    // GHC's logs, and OCaml's rings, some of which lack their beginning.
     let all = corpus::logs(&["eventlog", "events"]).unwrap();
     assert!(all.len() >= 19, "{} logs", all.len());
     for log in all {
@@ -53,7 +53,7 @@ fn a_report_on_an_export_is_the_report_on_the_log() {
         assert_eq!(exit.pauses, pauses.len() as u64, "{name}");
         let export = input::open(&trace, None).unwrap();
         assert_eq!((json, pauses), report(&export, &trace), "{name}");
-        // And so on: an export of an export is the same, byte by byte.
+        // An export of an export is the same, byte by byte.
         let again = folder.path().join("again.fxt");
         exported(&export, &trace, &again);
         assert!(std::fs::read(&trace).unwrap() == std::fs::read(&again).unwrap(), "{name}");
@@ -85,7 +85,7 @@ fn a_trace_of_eio_trace_is_reported_and_goes_round() {
     assert_eq!((json, pauses), report(&input::open(&out, None).unwrap(), &out));
 }
 
-/// The same run once more, by the writer that olly uses, with its counters.
+/// The run of [`eio_trace`] again, by the writer that olly uses, with its counters.
 #[test]
 fn a_trace_of_olly_gives_the_pauses_of_eio_trace() {
     let olly = eio_trace().with_file_name("olly-ocaml-5.4.1.fxt");

@@ -1,5 +1,5 @@
-//! The figures below the first screen, of every recorded log: each is computed a
-//! second time here, the simplest way, from the raw events or from the pauses.
+//! The figures below the first screen, of every recorded log: each is computed a second time here, in the
+//! simplest way, from the raw events or from the pauses.
 
 use rtscope::input;
 use rtscope::pipeline::{Options, analyse};
@@ -41,7 +41,7 @@ fn u64_at(payload: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(payload[at..at + 8].try_into().unwrap())
 }
 
-/// The union of what was handed out, in order.
+/// The union of the given pauses, in order.
 fn union(pauses: &[BlamedPause]) -> Vec<(u64, u64)> {
     let mut spans: Vec<(u64, u64)> = pauses.iter().map(|one| (one.pause.begin().0, one.pause.released.0)).collect();
     spans.sort_unstable();

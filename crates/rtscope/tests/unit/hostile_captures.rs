@@ -1,6 +1,6 @@
-//! Captures of others: a pipe, a socket, a link, a device or a folder in the place of each file and each folder, and
-//! names in the manifest that lead elsewhere. Whatever reads the capture ends soon, in bounded memory, and shows
-//! nothing of a foreign file.
+//! Captures of others: a pipe, a socket, a link, a device or a folder in place of each file and each folder,
+//! and names in the manifest that lead elsewhere. Whatever reads the capture ends soon, in bounded memory, and
+//! shows nothing of a foreign file.
 
 use rtscope_decode::capture::empty_manifest;
 use rtscope_model::manifest::{Code, Kernel, Log, Manifest, Status, Tier, Tracepoint};
@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// In every foreign file.
+/// The content of every foreign file.
 const SECRET: &str = "the-secret-of-another";
 const WITHIN: Duration = Duration::from_secs(5);
 const MEMORY: u64 = 256 << 20;
 const PID: u32 = 4_242;
 
-/// What all of a capture is called.
+/// Names of all files of a capture.
 const FILES: [&str; 11] = [
     "manifest.json",
     "eventlog/0.eventlog",
@@ -48,7 +48,7 @@ impl Ground {
         let ground = Ground { folder: tempfile::tempdir().unwrap() };
         fs::write(ground.at("secret"), format!("{SECRET}\n").repeat(100)).unwrap();
         pipe(&ground.at("pipe"));
-        // Another's capture, as good as ours, in which the secret is wherever text is.
+        // Another user's capture, as valid as ours, with the secret wherever there is text.
         capture(&ground.at("foreign"), &manifest(Status::Complete, SECRET), SECRET);
         ground
     }
@@ -57,7 +57,7 @@ impl Ground {
         self.folder.path().join(name)
     }
 
-    /// A fresh capture in the place of the last.
+    /// A fresh capture that replaces the last one.
     fn capture(&self, manifest: &Manifest) -> PathBuf {
         let path = self.at("capture");
         let _ = fs::remove_dir_all(&path);
@@ -65,7 +65,7 @@ impl Ground {
         path
     }
 
-    /// Something else in the place of `name`; false where that cannot be made here.
+    /// Puts something else in place of `name`; false if that cannot be created here.
     fn put(&self, kind: &str, name: &str) -> bool {
         let path = self.at("capture").join(name);
         if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }.unwrap();
@@ -116,7 +116,7 @@ impl Ground {
         self.view(what);
     }
 
-    /// The page is served till it is ended: what it is made of is in the cache.
+    /// The page is served until it is ended: its data is in the cache.
     fn view(&self, what: &str) {
         let mut command = Command::new(testkit::rtscope());
         command.args(["view", "--no-open", "capture"]).current_dir(self.folder.path());
@@ -231,7 +231,7 @@ fn capture(path: &Path, manifest: &Manifest, text: &str) {
     }
 }
 
-/// Every kind in the place of a share of the names, so that the shares run at the same time.
+/// Every kind in place of a share of the names, so that the shares run in parallel.
 fn hostile(names: &[&str]) {
     let ground = Ground::new();
     capture(&ground.at("foreign-free"), &manifest(Status::Complete, "free"), "free");

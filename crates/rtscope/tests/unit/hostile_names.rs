@@ -1,5 +1,5 @@
-//! A program that calls itself what a terminal would obey: neither what `record` says nor the name of its capture
-//! has any of it.
+//! A program whose name contains terminal control sequences: neither the output of `record` nor the name of its
+//! capture contains any of them.
 
 use std::fs;
 use std::process::{Command, Stdio};

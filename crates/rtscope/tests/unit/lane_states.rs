@@ -1,4 +1,4 @@
-//! What lanes do is recognised once: the viewer's lines and Perfetto's show the same states at every
+//! States of lanes are recognised in one place: the viewer's lines and Perfetto's show the same states at every
 //! nanosecond of every log of the corpus.
 
 use crate::view_tracks::common::drawn;
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use xtask::corpus;
 
-/// What Perfetto's innermost span is called while the viewer shows `state`. A lane's part in a collection is a
-/// span around what it does in it: by itself, the lane waits for others. Of a lane with nothing to run, or whose
-/// events were lost, there is nothing to draw.
+/// Name of Perfetto's innermost span while the viewer shows `state`. A lane's part in a collection is a span
+/// around what it does in it: on its own, it means that the lane waits for others. Nothing is drawn for a lane
+/// with nothing to run, or whose events were lost.
 fn is_drawn_as(state: LaneState, span: Option<&str>) -> bool {
     match state {
         Idle | Gap => span.is_none(),
@@ -24,7 +24,7 @@ fn is_drawn_as(state: LaneState, span: Option<&str>) -> bool {
 
 type Spans = Vec<(u64, u64, String)>;
 
-/// The fields of a message: numbers, and the bytes of what is longer.
+/// The fields of a message: numbers, and the bytes of longer ones.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, &[u8])> {
     fn varint(bytes: &mut &[u8]) -> u64 {
         let (mut value, mut shift) = (0, 0);
@@ -64,7 +64,7 @@ fn text(message: &[u8], field: u64) -> Option<String> {
     Some(String::from_utf8(long.to_vec()).unwrap())
 }
 
-/// What packets of a sequence refer to: names, the track, the time of the last.
+/// What packets of a sequence refer to: names, the track, the time of the last packet.
 #[derive(Default)]
 struct Sequence {
     names: HashMap<Option<u64>, String>,
@@ -82,7 +82,7 @@ impl Sequence {
     }
 }
 
-/// The innermost span at each moment, by the name of the track; field numbers are Perfetto's.
+/// The innermost span at each moment, by track name; field numbers are Perfetto's.
 fn innermost(trace: &[u8]) -> BTreeMap<String, Spans> {
     let (mut sequences, mut tracks) = (HashMap::<_, Sequence>::new(), HashMap::new());
     let mut events: BTreeMap<u64, Vec<(u64, u64, Option<String>)>> = BTreeMap::new();
@@ -146,7 +146,7 @@ fn perfetto_and_the_viewer_draw_the_same_states() {
             for item in drawn.spans(track) {
                 let state = LaneState::of_number(item.kind).expect("a state");
                 let (mut at, end) = (origin + item.from, origin + item.to);
-                // Piece by piece: what Perfetto draws may be cut where the viewer's state goes on.
+                // Piece by piece: what Perfetto draws may be cut where the viewer's state continues.
                 while at < end {
                     while spans.next_if(|span| span.1 <= at).is_some() {}
                     let next = spans.peek();

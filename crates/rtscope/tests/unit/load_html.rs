@@ -24,7 +24,7 @@ fn second(number: u64) -> Value {
     })
 }
 
-/// A load of so many seconds, as its document has it.
+/// A load of so many seconds, as in its document.
 fn load(seconds: u64) -> Document {
     let figures = |scale: u64| {
         json!({
@@ -83,14 +83,14 @@ fn the_page_shows_all_of_it_and_loads_nothing() {
     let style = page.split("<style>").nth(1).and_then(|rest| rest.split("</style>").next()).unwrap();
     let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(style));
     assert!(page.contains(&format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri")));
-    // Patterns of the page itself are called by their names.
+    // Patterns of the page itself are referred to by name.
     let loads = page.replace("url(\"#", "");
     for word in ["src=\"", "href=", "url(", "@import", " style="] {
         assert!(!loads.contains(word), "{word}");
     }
     let shown = page.split("<script").next().unwrap();
     assert!(shown.contains("given up") && shown.contains("12 with 503") && shown.contains("p99.9"));
-    // Three lines are broken off where nothing ended, in each of four stalls.
+    // Three lines are interrupted where nothing ended, in each of four stalls.
     assert_eq!(shown.matches("<path class=\"m-rss\"").count(), 5, "{shown}");
 }
 

@@ -1,5 +1,5 @@
-//! `rtscope machine` as it is shown, on trees that the tests make. `RTSCOPE_BLESS=1`
-//! writes the golden files anew. Refuses to test the rules: they are the host's.
+//! Output of `rtscope machine` on trees that the tests make. `RTSCOPE_BLESS=1` rewrites the golden files.
+//! Refuses to test the rules: they are the host's.
 
 use testkit::blessed;
 use testkit::tree;
@@ -87,7 +87,7 @@ fn a_large_machine_fits_the_terminal() {
     for width in [60, 80, 100] {
         for unicode in [false, true] {
             let shown = text(&found, &Style { unicode, ..Style::plain(width) });
-            // A path to copy is never broken.
+            // A path to copy is never wrapped.
             let long: Vec<&str> = shown.lines().filter(|line| line.chars().count() > width).collect();
             assert!(long.iter().all(|line| line.trim().starts_with("/sys/")), "{long:?}");
             assert!(shown.lines().count() < 140, "{}", shown.lines().count());
@@ -173,7 +173,7 @@ fn the_program_prints_and_draws() {
     let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!(value["memory_limit_bytes"], 1 << 30);
     assert!(std::fs::read_to_string(&out).unwrap().contains("3 CPUs on 2 cores, a quota of 2.5 CPUs"));
-    // Of the machine that the test runs on: whatever it is, it has a CPU.
+    // On the machine that the test runs on, which has at least one CPU.
     let done = program(&["--json"]);
     let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     assert!(value["cores"].as_u64().unwrap() > 0 && !value["sources"].as_array().unwrap().is_empty());

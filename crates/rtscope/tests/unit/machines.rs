@@ -1,5 +1,5 @@
-//! The machines of `fixtures/machines`: what `rtscope machine` and `rtscope plan` say of
-//! each is what `expected.toml` states, and hwloc counts the same.
+//! The machines of `fixtures/machines`: what `rtscope machine` and `rtscope plan` report of each is what
+//! `expected.toml` states, and hwloc counts the same.
 
 use serde_json::Value;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use xtask::fixtures::{self, Expected};
 use xtask::missing;
 
-/// Each machine that is there, unpacked, with what is true of it.
+/// Each available machine, unpacked, with what is true of it.
 fn each(mut check: impl FnMut(&str, &Path, &Expected)) {
     let expected = fixtures::expected().unwrap();
     assert!(expected.keys().eq(fixtures::names().unwrap().iter()), "every machine has its truth and no truth is alone");
@@ -29,7 +29,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_slice(&done.stdout).unwrap()
 }
 
-/// The words of a text: sources are shown on one line.
+/// The words of a text on one line, as sources are shown.
 fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -89,7 +89,7 @@ fn plans_follow_from_what_a_process_may_use() {
     });
 }
 
-/// What hwloc can read of a tree: it knows neither masks of a process nor quotas.
+/// What hwloc can read of a tree: it knows neither process masks nor quotas.
 #[test]
 fn hwloc_counts_the_same() {
     let lstopo = |root: &Path, arguments: &[&str]| {

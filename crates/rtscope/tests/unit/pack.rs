@@ -1,4 +1,4 @@
-//! `pack`: what is said of a packed capture is what is said of the folder. Owns the command as it is typed.
+//! `pack`: reports on a packed capture and on its folder are the same. Owns the command as typed.
 
 use rtscope_model::ClockMap;
 use rtscope_model::manifest::{Log, Status};
@@ -32,7 +32,7 @@ fn ground(status: Status) -> tempfile::TempDir {
     ground
 }
 
-/// A report without the name of what it is on.
+/// A report without the name of its input.
 fn report(folder: &Path, of: &[&str]) -> Value {
     let output = run(folder, &[&["report", "--json"], of].concat());
     let mut report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
@@ -55,7 +55,7 @@ fn a_packed_capture_is_read_as_the_folder_is() {
     assert_eq!(report(folder, &["any name"]), whole);
     let again = run(folder, &["pack", "any name"]);
     assert!(said(&again).contains("any name is one file already"), "{again:?}");
-    // The newest capture is the file, where the folder is gone.
+    // The newest capture is the file, as the folder is gone.
     fs::rename(folder.join("any name"), &file).unwrap();
     fs::remove_dir_all(folder.join("a.rtscope")).unwrap();
     assert_eq!(report(folder, &[]), whole);
@@ -75,7 +75,7 @@ fn nothing_is_written_over_and_nothing_half_done_is_left() {
     assert!(said(&recorded).contains("exists already"), "{recorded:?}");
     let nowhere = run(folder, &["pack", "a.rtscope", "-o", "no/such"]);
     assert!(!nowhere.status.success() && said(&nowhere).contains("cannot write no/such"), "{nowhere:?}");
-    // Cut on its way, it says so.
+    // A truncated file is reported as such.
     assert!(run(folder, &["pack", "a.rtscope", "-o", "b"]).status.success());
     let whole = fs::read(folder.join("b")).unwrap();
     fs::write(folder.join("b"), &whole[..whole.len() - 1]).unwrap();

@@ -1,5 +1,5 @@
-//! `rtscope plan` and `rtscope run --print` over trees of /proc and /sys: what a user
-//! sees of the rules, and what is said where there is nothing to plan. Needs no GHC.
+//! `rtscope plan` and `rtscope run --print` over trees of /proc and /sys: what a user sees of the rules, and
+//! what is reported if there is nothing to plan. Needs no GHC.
 
 use serde_json::Value;
 use std::fs;
@@ -204,7 +204,7 @@ fn nothing_of_rtscope_stays_in_the_program() {
         let script = format!("{before}\nexec {start} sh -c \"$1\" 2>/dev/null 9</dev/null");
         let done = Command::new("sh").args(["-c", &script, "sh", look]).env("GHCRTS", "-A8m").output().unwrap();
         assert!(done.status.success());
-        // Signals that came meanwhile are nobody's.
+        // Signals that arrived meanwhile do not count.
         let text = String::from_utf8(done.stdout).unwrap();
         text.lines()
             .filter(|line| !line.starts_with("SigQ") && !line.starts_with("SigPnd"))

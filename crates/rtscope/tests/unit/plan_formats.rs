@@ -1,5 +1,5 @@
-//! Every format of a plan is valid for whoever reads it: Kubernetes' own types, the
-//! compose specification's, a shell. Owns no assertion about which flags are planned.
+//! Every format of a plan is valid for its reader: Kubernetes' own types, the compose specification's, a shell.
+//! Owns no assertion about which flags are planned.
 
 use rtscope::plan::{Planned, docker, env, json, k8s, systemd};
 use rtscope_model::resources::Resources;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use testkit::manifests;
 
-/// Text that acts wherever it is not quoted.
+/// Text that takes effect wherever it is not quoted.
 const HOSTILE: &str = "-T it's \"$HOME\" $(date) `x` %h ${A} \\ # : {";
 
 fn machine(memory_limited: bool) -> Resources {
@@ -35,7 +35,7 @@ fn planned(name: Option<&str>, link: Link, ghcrts: Option<&str>, memory_limited:
     Planned { plan: plan(&resources, &program, Goal::Latency), resources, about: "a test".into() }
 }
 
-/// One plan for each kind of trouble.
+/// One plan for each kind of problem.
 fn plans() -> Vec<Planned> {
     let open = || -> Link { Ok((ghc::RUNTIME.any)()) };
     let ocaml = Ok((ocaml::RUNTIME.any)());
@@ -79,7 +79,7 @@ fn a_compose_file_is_one_for_the_specification() {
         let cpus = planned.plan.cpus.as_ref().map(|_| 4);
         assert_eq!(Some(service.cpuset.0.len()).filter(|number| *number > 0), cpus);
         assert_eq!(service.mem_limit.is_some(), planned.resources.memory_limited);
-        // Compose replaces $NAME; what it then hands over is the plan's value.
+        // Compose expands $NAME; the result is the plan's value.
         let service = read["services"].as_object().unwrap().values().next().unwrap();
         for (name, value) in &planned.plan.env {
             assert_eq!(service["environment"][name].as_str().unwrap().replace("$$", "$"), *value);

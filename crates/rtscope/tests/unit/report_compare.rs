@@ -1,5 +1,5 @@
-//! Comparisons of runs made by hand: what is alike is called alike, what differs
-//! is named first, nothing is guessed, and every key is documented.
+//! Comparisons of runs made by hand: what is alike is reported as alike, what differs is named first, nothing
+//! is guessed, and every key is documented.
 
 use testkit::results as common;
 
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 const SPAN: u64 = 3 * SECOND;
 
-/// Noise that follows from a seed, around 0, mostly within -1 to 1.
+/// Noise derived from a seed, around 0, mostly within -1 to 1.
 struct Noise(u64);
 
 impl Noise {
@@ -37,21 +37,21 @@ impl Noise {
     }
 }
 
-/// How a run was.
+/// Properties of a run.
 #[derive(Copy, Clone)]
 struct Plan {
     every_ns: u64,
     stop_ns: f64,
     collect_ns: f64,
-    /// Of each stop, while another process had the CPU.
+    /// Share of each stop during which another process had the CPU.
     others: f64,
 }
 
 const CALM: Plan = Plan { every_ns: 5 * MS, stop_ns: 20e3, collect_ns: 300e3, others: 0.0 };
 const SLOW: Plan = Plan { stop_ns: 3e6, ..CALM };
 
-/// A run whose pauses vary from one to the next, and slowly: over a tenth of a
-/// second, over a second, and from run to run.
+/// A run whose pauses vary from one to the next and slowly: over a tenth of a second, over a second, and from
+/// run to run.
 fn run(plan: Plan, seed: u64, results: Results) -> Analysed {
     let mut noise = Noise(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let (mut samples, mut summary) = (Samples::default(), Summary::default());
@@ -117,7 +117,7 @@ fn pause(id: u64, requested: Time, (stop, collect): (f64, f64), others: f64) -> 
     BlamedPause { pause, causes: vec![piece], kept_ns: None }
 }
 
-/// Nothing found, and every rule looked.
+/// Nothing found, although every rule looked.
 fn healthy() -> Results {
     let mut results = common::healthy().results;
     results.runtime = common::throttled().results.runtime;

@@ -29,7 +29,7 @@ fn pages_are_written_for_the_browser_test() {
     }
 }
 
-/// Names of the tags in `html` that do not nest; the empty list is well-formed.
+/// Names of the tags in `html` that do not nest; empty if it is well-formed.
 fn unbalanced(html: &str) -> Vec<String> {
     const VOID: [&str; 4] = ["meta", "!DOCTYPE", "br", "img"];
     let mut open: Vec<&str> = Vec::new();
@@ -123,7 +123,7 @@ fn no_string_of_the_program_becomes_markup() {
 
 #[test]
 fn nothing_is_loaded_from_anywhere() {
-    // Patterns of the page itself are called by their names.
+    // Patterns of the page itself are referred to by name.
     let page = page("throttled").replace("url(\"#", "");
     for word in ["http://", "https://", "src=", "href=", "url(", "@import", " style=", " on"] {
         let hits: Vec<_> = page.match_indices(word).filter(|(at, _)| word != " on" || is_handler(&page, *at)).collect();
@@ -209,7 +209,7 @@ fn the_map_has_the_figures_of_the_looks() {
 fn lists_that_are_too_long_are_cut_and_counted() {
     let mut fixture = common::many_lanes();
     assert!(data(&html::page(&fixture.results, &fixture.names, &[]))["left_out"].as_u64() > Some(0));
-    // Absurd amounts of everything still make a page that opens.
+    // Absurd amounts of everything still give a page that opens.
     let long = "x".repeat(100_000);
     for loss in &mut fixture.results.losses {
         loss.note.clone_from(&long);
@@ -228,8 +228,7 @@ fn lists_that_are_too_long_are_cut_and_counted() {
     assert!(unbalanced(&page).is_empty());
 }
 
-/// Figures that no run has, but a damaged log may: nothing may panic, hang, or
-/// leave what the formats allow.
+/// Figures that no run has, but a damaged log may: nothing may panic, hang, or leave the limits of the formats.
 #[test]
 fn absurd_figures_are_shown_all_the_same() {
     for extreme in [0, 1, u64::MAX] {
@@ -283,7 +282,7 @@ fn absurd_figures_are_shown_all_the_same() {
         assert!(unbalanced(&page).is_empty() && page.len() < html::SIZE_MAX);
         assert!(!page.contains("NaN") && !page.contains("=\"inf"), "a drawing with a coordinate that is no number");
         let shown = rtscope::report::text::render(&fixture.results, &rtscope::style::Style::plain(80));
-        // 60, an account, and that of the slowest pauses.
+        // 60 lines, an account, and that of the slowest pauses.
         assert!(shown.lines().count() < 88, "{shown}");
         let first = rtscope::report::text::first_screen(&fixture.results, &rtscope::style::Style::plain(80));
         assert!(first.lines().count() < 60, "{first}");
@@ -293,7 +292,7 @@ fn absurd_figures_are_shown_all_the_same() {
 #[test]
 fn the_drawing_of_requests_is_a_file_of_its_own() {
     let mut fixture = common::by_name("loaded");
-    // The slowest have waited for everything in turn.
+    // The slowest requests waited for everything in turn.
     let whats = WHATS.into_iter().map(Some).chain([None]).cycle();
     let slow = &mut fixture.results.requests.as_mut().expect("requests").drawing.slow;
     slow.iter_mut().zip(whats).for_each(|(slow, what)| slow.2 = what);

@@ -1,5 +1,5 @@
 //! Every figure on the page is one of `report --json`, rounded by the rules of `crates/model/src/units.rs`:
-//! tables cell by cell, each column and row by the key it stands for; drawings by what their shapes say.
+//! tables cell by cell, each column and row by its key; drawings by what their shapes say.
 
 use testkit::results as common;
 
@@ -73,7 +73,7 @@ fn of_run(document: &Value, sum: &Value) -> String {
     }
 }
 
-/// What the row of a distribution has to say.
+/// What the row of a distribution has to contain.
 fn distribution(document: &Value, d: &Value) -> Vec<String> {
     if d["count"] == 0 {
         return ["-", "-", "-", "-", "unknown", "-"].map(String::from).to_vec();
@@ -99,7 +99,7 @@ fn check_pauses(name: &str, document: &Value, table: &Table) -> usize {
             "collecting" => distribution(document, &pauses["collect_ns"]),
             "restarting" => distribution(document, &pauses["release_ns"]),
             "whole pause" => distribution(document, &pauses["pause_ns"]),
-            // What is left of all pauses when the parts are taken off.
+            // What is left of all pauses when the parts are subtracted.
             "in pauses not seen whole" => continue,
             other => panic!("{name}: what is the row {other}?"),
         };
@@ -109,7 +109,7 @@ fn check_pauses(name: &str, document: &Value, table: &Table) -> usize {
     seen
 }
 
-/// Causes are told one by one here, in the document for each process that was behind them.
+/// The page lists each cause once, the document once for each process that caused it.
 fn check_causes(name: &str, document: &Value, table: &Table) -> usize {
     let mut sums: Vec<(String, u64, f64)> = Vec::new();
     for cause in document["causes"].as_array().expect("causes") {
@@ -159,7 +159,7 @@ fn check_lanes(name: &str, document: &Value, table: &Table) -> usize {
                 "rate" => said(&lane["allocation_bytes_per_second"], |rate| format!("{}/s", bytes(rate))),
                 "of its nursery used at a collection" => said(&lane["nursery_use"]["mean"], units::percent),
                 "least" => said(&lane["nursery_use"]["min"], units::percent),
-                // A name has signs made visible in it.
+                // Invisible characters in a name are made visible.
                 "capability" | "domain" => continue,
                 other => panic!("{name}: what is the column {other}?"),
             };
@@ -235,7 +235,7 @@ fn every_figure_in_a_table_is_the_documents() {
     assert!(seen > 1_500, "{seen} figures");
 }
 
-/// What the shapes of a drawing say when the pointer rests on them.
+/// The tooltips of a drawing's shapes.
 fn titles(html: &str) -> Vec<String> {
     between(html, "<title>", "</title>").into_iter().map(text).collect()
 }
@@ -276,7 +276,7 @@ fn what_findings_say_and_cost_is_the_documents() {
     for fixture in common::all().into_iter().filter(|fixture| fixture.name != "hostile") {
         let told = text(section(&html::page(&fixture.results, &fixture.names, &[]), "verdict"));
         for finding in json::document(&fixture.results)["findings"].as_array().expect("findings") {
-            // What stands between backticks is code there.
+            // Text between backticks is code there.
             let of = |key: &str| finding[key].as_str().unwrap_or("-").replace('`', "");
             let share = said(&finding["share"], units::percent);
             assert!(told.contains(&of("claim")) && told.contains(&of("id")) && told.contains(&share), "{told}");
@@ -293,7 +293,7 @@ fn what_findings_say_and_cost_is_the_documents() {
     assert!(seen > 5, "{seen}");
 }
 
-/// The longest pauses: lengths in the drawing are differences of the moments that `report --pauses` has.
+/// The longest pauses: lengths in the drawing are differences between the times in `report --pauses`.
 #[test]
 fn the_parts_of_a_drawn_pause_are_those_of_its_line() {
     let fixture = common::by_name("throttled");

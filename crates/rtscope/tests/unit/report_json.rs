@@ -1,5 +1,4 @@
-//! The JSON forms: stable keys, nulls for what is not known, and a page of
-//! documentation that names every key.
+//! The JSON forms: stable keys, null for what is not known, and a page of documentation that names every key.
 
 use testkit::results as common;
 
@@ -62,9 +61,9 @@ fn every_key_is_documented_and_every_documented_key_exists() {
     for fixture in common::all() {
         common::key_paths(&value(fixture.name), "", &mut found);
     }
-    // A part of an account has parts like itself, and one account is like the other.
+    // A part of an account has parts like itself, and all accounts are alike.
     let found: BTreeSet<String> = found.iter().map(|path| without_nesting(path)).collect();
-    // A distribution is documented once, whoever holds it.
+    // A distribution is documented once, wherever it occurs.
     let is_part = |path: &str| {
         path.rsplit_once('.').is_some_and(|(parent, _)| parent.ends_with("_ns") || parent.ends_with("_bytes"))
     };

@@ -1,5 +1,5 @@
 //! The page of recordings that are hard to show: without pauses, of one lane and of 512, of 50 ms and of three
-//! days. Each says what is missing and shows the rest, and none becomes large.
+//! days. Each says what is missing and shows the rest, and none gets large.
 
 use rtscope::input;
 use rtscope::pipeline::{Options, analyse_for_page};
@@ -18,7 +18,7 @@ const GC_WORK: u16 = 21;
 const GC_DONE: u16 = 22;
 const GC_GLOBAL_SYNC: u16 = 54;
 
-/// A run of `lanes` lanes with `pauses` collections; the last lane is late in every one.
+/// A run of `lanes` lanes with `pauses` collections; the last lane is late in each.
 fn log(lanes: u16, pauses: u64, span_ns: u64) -> Vec<u8> {
     const CHUNK: u64 = 500;
     let every = span_ns / (pauses + 1);
@@ -52,7 +52,7 @@ fn log(lanes: u16, pauses: u64, span_ns: u64) -> Vec<u8> {
     log.end()
 }
 
-/// The page of a log, and what it was made of.
+/// The page of a log, and the results it was made from.
 fn page(log: &[u8]) -> (String, Results) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("made.eventlog");

@@ -1,5 +1,5 @@
-//! The text report against golden files: every situation, fixed width, no
-//! colour. `RTSCOPE_BLESS=1 cargo test -p rtscope` writes them anew.
+//! The text report against golden files: every situation, fixed width, no colour.
+//! `RTSCOPE_BLESS=1 cargo test -p rtscope` rewrites them.
 
 use testkit::blessed;
 use testkit::results as common;
@@ -8,15 +8,15 @@ use rtscope::report::{exit_code, text, words};
 use rtscope::style::Style;
 use rtscope_model::{Loss, LossKind, Time};
 
-/// Lines that fit on the screen of a tired engineer, with the prompt.
+/// Lines that fit on one screen, with the prompt.
 const SCREEN_LINES: usize = 40;
-/// Where the memory is, for who recorded that.
+/// Lines on where the memory is, if that was recorded.
 const PLACES_LINES: usize = 18;
-/// What became of transactions, of a program that has any.
+/// Lines on transactions, if the program has any.
 const TRANSACTION_LINES: usize = 18;
-/// What threads waited for.
+/// Lines on what threads waited for.
 const WAIT_LINES: usize = 18;
-/// What stands below the first screen.
+/// Lines below the first screen.
 const BELOW_LINES: usize = 18;
 
 #[test]
@@ -39,7 +39,7 @@ fn every_situation_reads_as_agreed() {
 fn a_first_screen_is_one_and_says_where_the_rest_is() {
     for fixture in common::all() {
         let shown = text::first_screen(&fixture.results, &Style::plain(100));
-        // Absurdly long names may run over.
+        // Absurdly long names may exceed it.
         let fits = shown.lines().count() <= SCREEN_LINES || fixture.name == "hostile";
         assert!(fits, "{}: {} lines\n{shown}", fixture.name, shown.lines().count());
         assert!(shown.contains("report -v"), "{shown}");

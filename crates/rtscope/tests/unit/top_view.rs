@@ -1,5 +1,5 @@
 //! What `rtscope top` draws, against golden files: from values to lines.
-//! `RTSCOPE_BLESS=1 cargo test -p rtscope` writes them anew.
+//! `RTSCOPE_BLESS=1 cargo test -p rtscope` rewrites them.
 
 use testkit::blessed;
 
@@ -87,7 +87,7 @@ fn throttled() -> (View, Shown) {
     (view, shown)
 }
 
-/// No runtime that is known, counters only.
+/// An unknown runtime: counters only.
 fn unknown() -> (View, Shown) {
     let view =
         View { of: "process 7".into(), command: "sleep 1000".into(), kernel: Some(Tier::Polling), ..View::default() };

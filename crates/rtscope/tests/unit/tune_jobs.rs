@@ -1,12 +1,12 @@
-//! A study that is spread over machines: what is written for a cluster is valid there, and
-//! starts the program with the words that were given.
+//! A study that is spread over machines: what is written for a cluster is valid there, and starts the program
+//! with the words that were given.
 
 use rtscope::tune::job::{Given, Job, kubernetes, slurm};
 use std::path::Path;
 use std::process::Command;
 use testkit::{executable, manifests};
 
-/// Text that acts wherever it is not quoted.
+/// Text that takes effect wherever it is not quoted.
 const HOSTILE: &str = "it's \"$HOME\" $(date) $$ $(HOME) `x` %h ${A} \\ # : {\n- a";
 
 fn job(program: &str, memory: Option<&str>) -> Job {
@@ -38,7 +38,7 @@ fn words_of(job: &Job, index: u32, folder: &str) -> Vec<String> {
     words
 }
 
-/// The comment on how the shards are taken together, as one pastes it.
+/// The comment on how to merge the shards, as pasted.
 fn pasted(text: &str) -> &str {
     let all: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
     assert_eq!(all.len(), 1, "{text}");
@@ -56,7 +56,7 @@ fn blocks_are_taken_together_by_a_line_to_paste() {
         assert_eq!(words[..4], ["tune", "--merge", shards, "--"]);
         assert_eq!(words[4..], program);
     }
-    // Nothing leaves the comment, and what a line cannot hold is not changed.
+    // Nothing escapes from the comment, and what a line cannot hold is not changed.
     job.program.push("a\ntouch b".to_owned());
     assert_eq!(pasted(&slurm(&job)), "rtscope tune --merge tune-churn -- PROG");
     assert_eq!(pasted(&kubernetes(&job)), "rtscope tune --merge tune-churn-shards -- PROG");

@@ -1,5 +1,5 @@
-//! `rtscope tune --replay` with the table of 75 configurations of GHC that was measured here:
-//! that studies of it are as good as they say, and what is refused.
+//! `rtscope tune --replay` with a measured table of 75 configurations of GHC: studies of it are as good as they
+//! claim, and bad input is refused.
 
 use serde_json::Value;
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
-//! A study in a file: killed in the middle and called again, it ends as if nothing had been;
-//! a file that is another's is refused.
+//! A study in a file: killed in the middle and called again, it ends as if nothing had happened; the file of
+//! another study is refused.
 
 use rtscope_model::chance::Chance;
 use rtscope_store::study;
@@ -33,7 +33,7 @@ fn a_study_that_is_killed_again_and_again_ends_the_same() {
     let mut chance = Chance::new(8);
     let (mut kills, mut counts) = (0, vec![0]);
     let last = loop {
-        // The first is so slow that it is killed for sure.
+        // The first is slow enough to be killed for certain.
         let pace = if kills == 0 { "200" } else { "20" };
         let mut command = tune(&at("killed"), &["--json", "--pace", pace]);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -44,7 +44,7 @@ fn a_study_that_is_killed_again_and_again_ends_the_same() {
             break output;
         }
         kills += 1;
-        // Killed before the file was there, at the very first.
+        // Killed before the file existed, at the very first.
         if let Ok((_, rows)) = study::read(&at("killed")) {
             counts.push(rows.len());
         }
@@ -57,7 +57,7 @@ fn a_study_that_is_killed_again_and_again_ends_the_same() {
     assert_eq!(String::from_utf8(last.stdout).unwrap(), String::from_utf8(whole.stdout.clone()).unwrap());
     let rows = |name: &str| told(&study::read(&at(name)).unwrap().1);
     assert_eq!(rows("killed"), rows("whole"));
-    // What is over is only told again.
+    // A study that is over is only printed again.
     assert_eq!(done(&at("whole"), &["--json"]).stdout, whole.stdout);
 }
 

@@ -1,4 +1,4 @@
-//! The page server over real sockets: who is answered and who is not, whatever is sent and however slowly.
+//! The page server over real sockets: which requests are answered, whatever is sent and however slowly.
 
 use rtscope::view::server::Server;
 use rtscope::view::{ViewArgs, assets, open};
@@ -126,7 +126,7 @@ fn without_the_token_nothing_is_answered() {
     );
 }
 
-/// DNS rebinding: a name of somebody else's leads to this address; the browser then says that name.
+/// DNS rebinding: a foreign name leads to this address; the browser then sends that name.
 #[test]
 fn no_other_host_name_is_answered() {
     let (path, port) = (format!("/{}/session.json", served().token), served().address.port());
@@ -253,7 +253,7 @@ fn slow_clients_hold_nobody_up_and_are_let_go() {
     let one = slow.last_mut().expect("one of them");
     one.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
     let mut rest = Vec::new();
-    // It is closed with or without a word.
+    // It is closed with or without a message.
     let _ = one.read_to_end(&mut rest);
     assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
     assert!(!String::from_utf8_lossy(&rest).contains(" 200 "));
@@ -324,7 +324,7 @@ fn tiles_are_records_of_fixed_size_and_sum_up_to_the_session() {
             let summary = get(&format!("summary?from=0&to={span}&tracks={id}")).json();
             let kinds = summary["tracks"][0]["kinds"].as_array().expect("kinds");
             let sum: u64 = kinds.iter().filter_map(|kind| kind["ns"].as_u64()).sum();
-            // It is made a little behind the first event of the log and ends a little before the last.
+            // It is made a little after the first event of the log and ends a little before the last.
             assert!(sum <= span && span - sum < 20_000, "a lane is told of at every moment: {sum} of {span}");
             lanes += 1;
         }

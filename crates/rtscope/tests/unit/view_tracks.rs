@@ -1,5 +1,4 @@
-//! Tracks of the corpus' logs: what is drawn is what the report says, and nothing is drawn that the session
-//! does not know.
+//! Tracks of the corpus' logs: what is drawn is what the report says, and the session knows all of it.
 
 #[path = "../drawn/mod.rs"]
 pub mod common;
@@ -82,7 +81,7 @@ fn pauses_and_collections_are_as_long_as_the_report_says() {
                 Some(part.work_end.unwrap_or(pause.collected).since(begin))
             });
             let (drawn_ns, told_ns) = (of(&sums(&drawn.spans(track))), parts.sum::<u64>());
-            // Where work is not posted the leader's is drawn all the same.
+            // Where work is not posted the leader's is still drawn.
             assert!(drawn_ns >= told_ns, "{name}: {} {drawn_ns} of {told_ns}", lane.name);
             if drawn.results.runtime.family.as_deref() == Some("ocaml") {
                 assert_eq!(drawn_ns, told_ns, "{name}: {}", lane.name);

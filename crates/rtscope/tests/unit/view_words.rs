@@ -1,5 +1,5 @@
 //! Figures on the page of the viewer: `web/tests/units.json` says what they look like, and both the page and
-//! the reports are held to it.
+//! the reports are checked against it.
 
 use rtscope_model::units;
 

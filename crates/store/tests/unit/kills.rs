@@ -1,4 +1,4 @@
-//! A writer that is killed: whatever it said was kept is there, in order, and nothing half.
+//! A writer that is killed: every row that it reported as stored is there, in order, and none is partial.
 
 use rtscope_model::chance::Chance;
 use rtscope_store::{Store, study};
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Where the writer writes; set only for the process that is killed.
+/// Path for the writer; only set for the process that is killed.
 const WRITER: &str = "RTSCOPE_TEST_WRITER";
 
 fn description() -> Description {
@@ -28,7 +28,7 @@ fn description() -> Description {
     }
 }
 
-/// Large enough that it takes several pages.
+/// Large enough to take several pages.
 fn row(number: usize) -> Row {
     let ask = Ask { number, stage: Stage::Fresh, block: number / 2, configuration: number % 2, again: false };
     let mut row = Row::new(Taken { ask, outcome: Outcome::Measured((number as f64 + 1.0).sqrt()) });
@@ -37,7 +37,7 @@ fn row(number: usize) -> Row {
     row
 }
 
-/// Says how many rows are kept, after each.
+/// Reports the number of stored rows after each one.
 fn write_until_killed(path: &Path) {
     let mut store = Store::resume(path, &description()).unwrap();
     let mut kept = store.rows().unwrap().len();
@@ -67,7 +67,7 @@ fn a_killed_writer_leaves_whole_rows() {
             .unwrap();
         let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines().map_while(Result::ok);
         let mut said = 0;
-        // The first rounds are killed before anything may be there.
+        // In the first rounds the writer is killed before any row.
         let wanted = if round < 5 { 0 } else { chance.below(12) };
         for _ in 0..wanted {
             said = lines.find_map(|line| line.parse::<usize>().ok()).unwrap();
@@ -82,7 +82,7 @@ fn a_killed_writer_leaves_whole_rows() {
                 rows
             }
             Err(error) => {
-                // Killed before the study was there.
+                // The writer was killed before the study existed.
                 assert!(said == 0 && before == 0, "{error} after {said}");
                 continue;
             }

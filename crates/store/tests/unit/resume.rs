@@ -1,4 +1,4 @@
-//! A study that is cut anywhere and goes on from its file ends as if it had not been cut.
+//! A study that is interrupted anywhere and resumed from its file ends as if it had not been interrupted.
 
 use rtscope_store::{Store, study};
 use rtscope_tune::study::propose::Believed;
@@ -6,7 +6,7 @@ use rtscope_tune::study::replay::{Draw, Replay, Row as Cell, Table};
 use rtscope_tune::study::{Ask, Description, Design, Kind, Outcome, Row, Space, Study, Taken, Trials, run, told};
 use std::path::Path;
 
-/// Keeps every outcome; after some trials, it does not go on.
+/// Stores every outcome; stops after some trials.
 struct Kept<'a> {
     trials: &'a mut dyn Trials,
     store: Store,
@@ -76,7 +76,7 @@ fn a_study_that_is_cut_after_any_trial_ends_the_same() {
             let again = study::read(&path).unwrap().1;
             let stopped = |row: &&Row| !matches!(row.taken.outcome, Outcome::Stopped(_));
             assert!(again.iter().filter(stopped).eq(&rows));
-            // What is over is only told again.
+            // A finished study is only replayed.
             assert_eq!(answer(&replay, &path, usize::MAX), whole);
         }
     }

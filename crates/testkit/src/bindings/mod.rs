@@ -1,6 +1,6 @@
-//! What tests of the link-in libraries share: the libraries built by each toolchain as
-//! their users would, programs linked with them, and trees of machines to start those on.
-//! Owns no assertion about a plan.
+//! Shared by tests of the link-in libraries: the libraries, built by each toolchain as users would
+//! build them, programs linked with them, and directory trees of machines to run those on. Owns no
+//! assertion about a plan.
 pub mod probe;
 pub mod ring;
 pub mod stm;
@@ -19,16 +19,16 @@ use xtask::package::{self, Packages};
 use xtask::surroundings::QuotaGroup;
 use xtask::toolchain::{Spec, Toolchain};
 
-/// A folder in which one toolchain builds a library and programs.
+/// A folder in which one toolchain builds the libraries and programs.
 pub struct Bench {
     toolchain: Toolchain,
     folder: tempfile::TempDir,
-    /// Of the packages to link with, which lie elsewhere.
+    /// Databases of the packages to link with, which lie elsewhere.
     databases: RefCell<Vec<PathBuf>>,
 }
 
 impl Bench {
-    /// A bench of the toolchain called so; `None` where it is not installed (said by then).
+    /// A bench of toolchain `name`; `None` if it is not installed (a message was printed).
     pub fn of(name: &str) -> Option<Bench> {
         let Some(toolchain) = Spec::find(name).unwrap().installed(&cache()) else {
             missing(&format!("{name}: `cargo xtask toolchains --only {name}`"));
@@ -53,7 +53,7 @@ impl Bench {
         Packages { toolchain: &self.toolchain, folder: self.folder.path() }
     }
 
-    /// Runs a build step; what it says is shown where it fails.
+    /// Runs a build step; prints its output if it fails.
     fn step(&self, directory: &Path, program: impl AsRef<OsStr>, words: &[impl AsRef<OsStr>]) {
         self.packages().step(directory, program, words).unwrap_or_else(|error| panic!("{error:#}"));
     }
@@ -63,13 +63,13 @@ impl Bench {
         self.build_package("haskell");
     }
 
-    /// Builds a Haskell package, the one in this folder of the libraries, unless another test has.
+    /// Builds the Haskell package in this folder of the libraries, unless another test has done so.
     pub fn build_package(&self, package: &str) {
         let folder = Packages::shared(&self.toolchain, package).unwrap_or_else(|error| panic!("{error:#}"));
         self.databases.borrow_mut().push(Packages { toolchain: &self.toolchain, folder: &folder }.database());
     }
 
-    /// Links `source` with rtscope-start; it need not import anything of it.
+    /// Links `source` with rtscope-start; it need not import the package.
     pub fn link_haskell(&self, source: &str, flags: &[&str], program: &str) {
         self.link_packages(&["rtscope-start"], source, flags, program);
     }
@@ -90,7 +90,7 @@ impl Bench {
         self.step(self.folder.path(), "ghc", &words);
     }
 
-    /// Builds the OCaml library as its dune file says: native and bytecode.
+    /// Builds the OCaml library as its dune file does: native and bytecode.
     pub fn build_ocaml(&self) {
         for folder in ["ocaml", "c"] {
             for entry in fs::read_dir(bindings().join(folder)).unwrap().flatten() {
@@ -113,7 +113,7 @@ impl Bench {
         self.step(self.folder.path(), "sh", &words);
     }
 
-    /// Builds the OCaml library of events as its dune file says: native and bytecode.
+    /// Builds the OCaml events library as its dune file does: native and bytecode.
     pub fn build_events(&self) {
         let names = ["dune", "rtscope_events.ml", "rtscope_events.mli", "rtscope_events_stubs.c"];
         for name in names {
@@ -130,8 +130,8 @@ impl Bench {
         self.step(self.folder.path(), "sh", &["-c", script]);
     }
 
-    /// Links `source` with the library of events and others of the compiler's; `events` has
-    /// its place among them. Not named at all by the source, it is linked as well.
+    /// Links `source` with the events library and libraries of the compiler; `events` gives its place
+    /// among them. It is linked even if the source does not name it.
     pub fn link_events(&self, compiler: &str, libraries: &[&str], source: &str, program: &str) {
         let ending = if compiler == "ocamlc" { "cma" } else { "cmxa" };
         let file = |name: &&str| match *name {
@@ -153,7 +153,7 @@ impl Bench {
         self.step(self.folder.path(), compiler, &["-I", ".", "-ccopt", "-L.", library, source, "-o", program]);
     }
 
-    /// The command line that starts a program here, for another to start.
+    /// The command line that starts a program of this bench, to be run by another process.
     pub fn line(&self, words: &[&str]) -> Vec<OsString> {
         let shared = package::shared_folder().unwrap();
         let mut line = self.toolchain.enter(&[self.folder.path(), &shared]);
@@ -162,7 +162,7 @@ impl Bench {
         line
     }
 
-    /// Runs a program, in a group perhaps, with variables beside the environment's.
+    /// Runs a program, in a group if one is given, with variables added to the environment.
     pub fn run(&self, group: Option<&QuotaGroup>, variables: &[(&str, &str)], words: &[&str]) -> Output {
         let mut line: Vec<OsString> =
             group.map_or_else(Vec::new, |group| group.enter().into_iter().map(OsString::from).collect());
@@ -176,7 +176,7 @@ impl Bench {
         command.envs(variables.iter().copied()).output().unwrap()
     }
 
-    /// Runs a program that prints one JSON object and has nothing to complain of.
+    /// Runs a program that prints one JSON object and nothing on standard error.
     pub fn figures(&self, group: Option<&QuotaGroup>, variables: &[(&str, &str)], words: &[&str]) -> Value {
         let done = self.run(group, variables, words);
         let said = String::from_utf8_lossy(&done.stderr);
@@ -184,7 +184,7 @@ impl Bench {
         serde_json::from_slice(&done.stdout).unwrap()
     }
 
-    /// A machine of `cores` with `threads` each, all allowed; the folder to name in RTSCOPE_ROOT.
+    /// Makes a machine of `cores` with `threads` each, all allowed; returns the folder for RTSCOPE_ROOT.
     pub fn machine(&self, cores: u32, threads: u32) -> String {
         let root = format!("machine-{cores}-{threads}");
         let last = cores * threads - 1;

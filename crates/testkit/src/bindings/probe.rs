@@ -1,4 +1,4 @@
-//! The commits and conflicts that the kernel sees of a program: a return probe on the runtime's own
+//! The commits and conflicts of a program as the kernel sees them: a return probe on the runtime's
 //! `stmCommitTransaction`. Owns the probe, and that the package counts the same in the same run.
 
 use super::Bench;
@@ -11,13 +11,13 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use xtask::missing;
 
-/// Of each of 8 workers; five of six commit.
+/// Operations of each of 8 workers; five of six commit.
 const OPERATIONS: &str = "6000";
 
-/// Runs the words behind its first four with a return probe set, in a mount namespace of its own;
-/// what the program says, then how often the answer was yes, and no, and what was not recorded.
-/// Mounts tracefs only where the machine has not: the kernel refuses to mount it over itself.
-/// The probe and the instance are gone at the end, however that comes.
+/// Runs the command in its arguments from the fourth on with a return probe set, in its own mount
+/// namespace; prints the program's output, then how often the function returned yes and no, and how
+/// many returns were not recorded. Mounts tracefs only if it is not mounted: the kernel refuses to
+/// mount it over itself. Removes the probe and the instance at every exit.
 const PROBED: &str = r#"
     set -eu
     name=$1 binary=$2 offset=$3 instance=/sys/kernel/tracing/instances/$1
@@ -39,7 +39,7 @@ const PROBED: &str = r#"
     awk '/^(overrun|dropped events): / { lost += $NF } END { print lost + 0 }' "$instance"/per_cpu/cpu*/stats
 "#;
 
-/// Where in the file the code of a symbol is.
+/// File offset of a symbol's code.
 fn offset_in_file(program: &Path, name: &str) -> u64 {
     let bytes = fs::read(program).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
@@ -49,7 +49,7 @@ fn offset_in_file(program: &Path, name: &str) -> u64 {
 }
 
 fn probed(program: &Path, line: &[OsString]) -> Output {
-    // Probes are the whole machine's, and the suites of some compilers run at a time.
+    // Probes belong to the whole machine, and the suites of several compilers may run in parallel.
     static PROBES: AtomicU32 = AtomicU32::new(0);
     let name = format!("rtscope_test_{}_{}", std::process::id(), PROBES.fetch_add(1, Ordering::Relaxed));
     let offset = format!("{:#x}", offset_in_file(program, "stmCommitTransaction"));
@@ -58,7 +58,7 @@ fn probed(program: &Path, line: &[OsString]) -> Output {
     command.output().unwrap()
 }
 
-/// Holds the suite's `exact-threaded` to it.
+/// Compares the counts of the suite's `exact-threaded` with the probe's.
 pub fn counts_are_those_of_a_probe(bench: &Bench) {
     for mode in ["count", "adaptive"] {
         let program = bench.path("exact-threaded");

@@ -1,6 +1,5 @@
-//! What a program left in its rings, read once it has ended: user events and the lives of
-//! domains. A second reading beside the decoder's own, for files that nobody writes any
-//! more and that lost nothing; owns no recovery from either.
+//! Reads what a program left in its rings after it ended: user events and the lifetimes of domains. A
+//! second reader next to the decoder's, for complete files that lost nothing; no recovery here.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -9,22 +8,22 @@ use std::path::{Path, PathBuf};
 const WORD: usize = 8;
 const NAME_BYTES: usize = 128;
 
-/// What an event says.
+/// The content of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
     Begin(String),
     End(String),
     Mark(String),
     Value(String, i64),
-    /// The lane's domain has begun.
+    /// The lane's domain has started.
     Spawned,
     Ended,
 }
 
-/// Events of one lane, oldest first; those of the runtime's phases and counters left out.
+/// Events of one lane, oldest first, without the runtime's phases and counters.
 pub type Lane = Vec<Said>;
 
-/// The ring files of a folder.
+/// The ring files in a folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "events"));
@@ -32,14 +31,14 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// All lanes of the one ring file in `folder`.
+/// All lanes of the only ring file in `folder`.
 pub fn only(folder: &Path) -> Vec<Lane> {
     let files = files(folder);
     assert_eq!(files.len(), 1, "{files:?}");
     lanes(&files[0])
 }
 
-/// All lanes of a ring file, which is mostly holes: only what was written is read.
+/// All lanes of a ring file. The file is sparse: only the written parts are read.
 pub fn lanes(path: &Path) -> Vec<Lane> {
     let file = File::open(path).unwrap();
     let bytes = |at: usize, count: usize| {
@@ -66,7 +65,7 @@ pub fn lanes(path: &Path) -> Vec<Lane> {
     (0..count).map(lane).collect()
 }
 
-/// What a ring's words say, from its first event on.
+/// The events in a ring's words, from the first event on.
 fn said(words: &[u64], name: &dyn Fn(u64) -> String) -> Lane {
     let mut lane = Vec::new();
     let mut rest = words;
@@ -88,7 +87,7 @@ fn said(words: &[u64], name: &dyn Fn(u64) -> String) -> Lane {
     lane
 }
 
-/// The threads that say they serve a lane, in order.
+/// The threads that report serving a lane, in order.
 pub fn threads(lane: &[Said]) -> Vec<i64> {
     let thread = |said: &Said| match said {
         Said::Value(name, id) if name == "rtscope.thread" => Some(*id),
@@ -97,7 +96,7 @@ pub fn threads(lane: &[Said]) -> Vec<i64> {
     lane.iter().filter_map(thread).collect()
 }
 
-/// What the program said of its own.
+/// The events that the program itself posted.
 pub fn own(lane: &[Said]) -> Lane {
     let own = |said: &&Said| match said {
         Said::Spawned | Said::Ended => false,

@@ -1,15 +1,15 @@
-//! The correctness suite of counted and scheduled transactions: its programs, built by one
-//! compiler with the package, threaded and not, and run under load. Owns what must hold of
-//! every run; refuses to say how long or how often.
+//! The correctness suite of counted and scheduled transactions: its programs, built by one compiler
+//! with the package, threaded and not, and run under load. Owns what must hold for every run; refuses
+//! to choose how long or how often to run.
 
 use super::{Bench, bindings};
 use serde_json::Value;
 
-/// Seconds beside those that a run takes by itself, until it counts as hanging.
+/// Seconds above a run's own duration until it counts as hanging.
 const PATIENCE_SECONDS: u64 = 120;
 
-/// A bench with the package and the suite's programs on it: `threaded` and `single` run the
-/// invariants, `exact-threaded` and `exact-single` count.
+/// A bench with the package and the suite's programs: `threaded` and `single` run the invariants,
+/// `exact-threaded` and `exact-single` count.
 pub fn suite(ghc: &str) -> Option<Bench> {
     let bench = Bench::of(ghc)?;
     bench.build_package("haskell-stm");
@@ -25,14 +25,14 @@ pub fn suite(ghc: &str) -> Option<Bench> {
     Some(bench)
 }
 
-/// Runs a program of the suite for so many seconds; `build` is `threaded` or `single`.
-/// Invariants hold and every attempt has had one end, or this panics.
+/// Runs a program of the suite for `seconds`; `build` is `threaded` or `single`. Panics unless the
+/// invariants hold and every attempt ended exactly once.
 pub fn invariants_hold(bench: &Bench, build: &str, program: &str, mode: &str, seconds: f64) -> Value {
     let limit = format!("{}", seconds as u64 + PATIENCE_SECONDS);
     let path = bench.path(build).into_os_string().into_string().unwrap();
     let time = seconds.to_string();
     let mut words = vec!["/usr/bin/timeout", "-s", "KILL", &limit, &path, program, &time];
-    // Threads take turns twenty times as often as by default: in the middle of more transactions.
+    // Time slices are a twentieth of the default, so that more switches fall into transactions.
     words.extend(["+RTS", "-C0.001", "-V0.001"]);
     if build == "threaded" {
         words.push("-N2");
@@ -50,7 +50,7 @@ pub fn invariants_hold(bench: &Bench, build: &str, program: &str, mode: &str, se
     shown
 }
 
-/// Each worker's share of the steps.
+/// Each worker's share of the steps, for messages.
 fn shares(shown: &Value) -> String {
     let steps: Vec<f64> = shown["steps"].as_array().unwrap().iter().map(|steps| steps.as_f64().unwrap()).collect();
     let total: f64 = steps.iter().sum();

@@ -1,5 +1,5 @@
-//! Recordings of a program that knows which thread serves which of its domains, beside
-//! busy neighbours: what the report makes of it against what the program says.
+//! Recordings of a program that knows which thread serves each of its domains, while neighbours keep
+//! the CPUs busy: compares the report with what the program prints.
 
 use super::Bench;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 const MAP: &str = crate::source!("ocaml/domain-map/main.ml");
 
-/// A process that always wants a CPU; ends with the test.
+/// A process that always wants a CPU; it ends with the test.
 struct Neighbour(Child);
 
 impl Neighbour {
@@ -23,17 +23,17 @@ impl Drop for Neighbour {
     }
 }
 
-/// What all runs came to.
+/// The result of all runs.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Domains seen.
+    /// Number of domains seen.
     pub domains: usize,
-    /// Those of which the report has another thread, or none: what it says of them.
+    /// Domains for which the report has another thread, or none, with what it says about them.
     pub wrong: Vec<String>,
 }
 
-/// Records the program so many times on the toolchain called `name`, each time beside two
-/// neighbours; the program posts nothing of its threads. `None`: not installed.
+/// Records the program `runs` times on toolchain `name`, each time with two neighbours running; the
+/// program does not post its threads. `None`: not installed.
 pub fn compared(name: &str, runs: usize) -> Option<Outcome> {
     let bench = Bench::of(name)?;
     bench.write("domain_map.ml", MAP);
@@ -50,7 +50,7 @@ fn one(bench: &Bench, run: usize, outcome: &mut Outcome) {
     let rtscope = || Command::new(crate::rtscope());
     let mut recorder = rtscope();
     recorder.args(["record", "-q", "-o"]).arg(&capture).arg("--").args(bench.line(&["domain_map", "5", "300"]));
-    // Threads get names, so that the program knows its backup threads, and say nothing in the rings.
+    // Threads get names, so that the program knows its backup threads, but post nothing in the rings.
     recorder
         .current_dir(bench.path(""))
         .env("RTSCOPE_THREADS", "names")

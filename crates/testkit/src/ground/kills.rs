@@ -1,6 +1,5 @@
-//! Kills recorders at random moments. Owns the checks after each: the program's
-//! output and status are what they are without a recorder, and whatever was
-//! written can be reported.
+//! Kills recorders at random moments. Owns the checks after each kill: the program's output and status
+//! are the same as without a recorder, and whatever was written can be reported.
 
 use super::{Ground, recorder, report, scratch, wait_for};
 use std::ffi::OsStr;
@@ -10,27 +9,27 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Recorders are killed up to this long after their start.
+/// Latest time of a kill after the recorder's start, microseconds.
 const WITHIN_US: u64 = 1_500_000;
-/// The program's own time, so that some kills come after its end.
+/// The program's run time: some kills come after its end.
 const PROGRAM_SECONDS: &str = "0.8";
-/// The program's output with its status, as the shell around it saw that.
+/// The program's output, with its status as the surrounding shell saw it.
 const UNHARMED: &str = "done\nstatus 0\n";
 
-/// What the kills hit.
+/// How many kills came in which phase.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Kills {
-    /// No manifest had been written: `report` says so or reads the log; the program ran or never started.
+    /// Before a manifest was written: `report` says so or reads the log; the program ran or never started.
     pub before_anything: u32,
-    /// The recording was going on.
+    /// During the recording.
     pub in_between: u32,
-    /// Of those: reports that hold pauses.
+    /// Kills during the recording whose reports contain pauses.
     pub with_pauses: u32,
-    /// The recording was over.
+    /// After the recording.
     pub after_the_end: u32,
 }
 
-/// Kills so many recorders of a parallel program, one after the other.
+/// Kills `count` recorders of a parallel program, one after the other.
 pub fn kill_recorders(ground: &Ground, count: u32) -> Kills {
     let mut kills = Kills::default();
     let random = RandomState::new();
@@ -58,16 +57,16 @@ fn kill_one(ground: &Ground, folder: &Path, after_us: u64, kills: &mut Kills) {
     let said = || fs::read_to_string(&out).unwrap();
     if !started {
         kills.before_anything += 1;
-        // Forked already or not: it runs whole or not at all.
+        // Whether it was forked already or not, it runs to its end or not at all.
         std::thread::sleep(Duration::from_secs(3));
         assert!(said().is_empty() || said() == UNHARMED, "killed after {after_us} us: {:?}", said());
         let (status, _, message) = report(&capture);
-        // The program may have written its log all the same: then that is reported.
+        // The program may have written its log all the same: that one is reported.
         let named = status == Some(1) && message.contains(capture.to_str().unwrap());
         assert!(named || matches!(status, Some(0 | 3)), "killed after {after_us} us: {status:?}: {message}");
         return;
     }
-    // At once, while the program still writes its log, and when all is over.
+    // Once while the program still writes its log, and once after everything has ended.
     for _ in 0..2 {
         let (status, report, message) = report(&capture);
         assert!(matches!(status, Some(0 | 3)), "killed after {after_us} us: report ended with {status:?}: {message}");

@@ -1,5 +1,5 @@
-//! What tests of recording share: a program with many ways to end, compiled once
-//! per test binary, and running `rtscope` over it. Owns no assertion about results.
+//! Shared by tests of recording: a program with many ways to end, compiled once per test binary, and
+//! runs of `rtscope` on it. Owns no assertion about results.
 pub mod kills;
 
 pub use crate::said::said;
@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 use xtask::missing;
 use xtask::toolchain::Toolchain;
 
-/// `seconds S`: collect for so long. The others are named after what they do.
+/// `seconds S` collects for that long. The other modes are named after what they do.
 const PROGRAM: &str = crate::source!("haskell/faulty/Main.hs");
 
 /// A compiled [`PROGRAM`].
 pub struct Ground {
-    /// Holds the program; readable by everybody.
+    /// The folder of the program; every user can read it.
     pub folder: tempfile::TempDir,
-    /// The program.
+    /// Path of the program.
     pub program: PathBuf,
 }
 
@@ -34,7 +34,7 @@ impl Ground {
     }
 }
 
-/// The program, or `None` where there is no GHC (said by then).
+/// The program, or `None` without GHC (a message was printed).
 pub fn ground() -> Option<&'static Ground> {
     static GROUND: OnceLock<Option<Ground>> = OnceLock::new();
     let made = GROUND.get_or_init(|| {
@@ -53,7 +53,7 @@ pub fn ground() -> Option<&'static Ground> {
     made.as_ref()
 }
 
-/// An option for the linker: the program finds the tree's loader and libraries by itself.
+/// A linker option with which the program finds the tree's loader and libraries by itself.
 pub fn at_home(toolchain: &Toolchain) -> Option<String> {
     let root = toolchain.root.as_ref()?;
     let libraries = root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
@@ -63,7 +63,7 @@ pub fn at_home(toolchain: &Toolchain) -> Option<String> {
     Some(format!("-Wl,--dynamic-linker={},-rpath,{}", loader.next().unwrap().display(), libraries.display()))
 }
 
-/// A folder that others may enter.
+/// A temporary folder that other users may enter.
 pub fn scratch() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
@@ -71,7 +71,7 @@ pub fn scratch() -> tempfile::TempDir {
     folder
 }
 
-/// `rtscope record -o CAPTURE OPTIONS -- PROGRAM`, not started yet.
+/// `rtscope record -o CAPTURE OPTIONS -- PROGRAM`, not yet started.
 pub fn recorder(capture: &Path, options: &[&str], program: &[&OsStr]) -> Command {
     let mut command = Command::new(crate::rtscope());
     command.arg("record").arg("-o").arg(capture).args(options).arg("--").args(program);
@@ -79,26 +79,26 @@ pub fn recorder(capture: &Path, options: &[&str], program: &[&OsStr]) -> Command
     command
 }
 
-/// Records to the end.
+/// Records a program to its end.
 pub fn record(capture: &Path, options: &[&str], program: &[&OsStr]) -> Output {
     recorder(capture, options, program).output().unwrap()
 }
 
-/// `rtscope report --json`: its exit status, its document, what it said.
+/// `rtscope report --json`: exit status, document and standard error.
 pub fn report(capture: &Path) -> (Option<i32>, Value, String) {
     let done = Command::new(crate::rtscope()).args(["report", "--json"]).arg(capture).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     (done.status.code(), serde_json::from_slice(&done.stdout).unwrap_or(Value::Null), said)
 }
 
-/// A report that has to be there, with losses or without.
+/// The document of a report that must exist, with or without losses.
 pub fn reported(capture: &Path) -> Value {
     let (status, report, said) = report(capture);
     assert!(matches!(status, Some(0 | 3)), "report ended with {status:?}: {said}");
     report
 }
 
-/// From the first pause's request to the last one's release, in seconds.
+/// Seconds from the request of the first pause to the release of the last.
 pub fn paused_seconds(capture: &Path) -> f64 {
     let pauses = crate::said::pauses(capture);
     let at = |pause: Option<&Value>, key: &str| pause.and_then(|pause| pause[key].as_u64());
@@ -107,16 +107,16 @@ pub fn paused_seconds(capture: &Path) -> f64 {
     to.saturating_sub(from) as f64 / 1e9
 }
 
-/// The manifest.
+/// The capture's manifest.
 pub fn manifest(capture: &Path) -> Value {
     serde_json::from_slice(&fs::read(capture.join("manifest.json")).unwrap()).unwrap()
 }
 
-/// The process that writes the first log, once the manifest names it.
+/// Id of the process that writes the first log, once the manifest names it.
 pub fn logging_pid(capture: &Path) -> u32 {
     let mut pid = 0;
     wait_for("the log's process in the manifest", || {
-        // The manifest alone is seconds behind its journal.
+        // The manifest file lags its journal by seconds.
         pid = Capture::open(capture).ok().and_then(|capture| Some(capture.manifest().logs.first()?.pid)).unwrap_or(0);
         pid != 0
     });
@@ -128,7 +128,7 @@ pub fn kill(signal: &str, pid: u32) {
     assert!(Command::new("kill").args(["-s", signal, &pid.to_string()]).status().unwrap().success());
 }
 
-/// Waits up to 20 s.
+/// Waits up to 20 s until a condition holds.
 pub fn wait_for(what: &str, mut until: impl FnMut() -> bool) {
     let start = Instant::now();
     while !until() {

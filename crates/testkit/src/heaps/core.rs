@@ -1,4 +1,4 @@
-//! A core file of a process that runs on: what the system would write. Owns its form.
+//! A core file of a running process, in the form that the system would write. Owns the format.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -8,7 +8,7 @@ use std::path::Path;
 const HEADER: u64 = 64;
 const SEGMENT: u64 = 56;
 
-/// One mapping, and where it lies in the file; 0 bytes: what is as in its own file is left out.
+/// A mapping and its place in the file; 0 bytes: left out, because it equals its own file.
 pub struct Part {
     pub from: u64,
     pub to: u64,
@@ -38,7 +38,7 @@ impl Part {
     }
 }
 
-/// Writes the core of process `pid`, which should stand still; gives what is where in it.
+/// Writes the core of process `pid`, which should be stopped; returns the parts of the file.
 pub fn write(pid: u32, path: &Path) -> Vec<Part> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     let mut parts: Vec<Part> = maps.lines().filter_map(Part::of).collect();
@@ -50,7 +50,7 @@ pub fn write(pid: u32, path: &Path) -> Vec<Part> {
         offset += part.bytes;
     }
     let mut file = File::create(path).unwrap();
-    // 64 bits, little-endian, a core file, of this machine.
+    // 64 bits, little-endian, a core file for this architecture.
     let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
     bytes.extend([4_u16, 62].iter().flat_map(|half| half.to_le_bytes()));
     bytes.extend(1_u32.to_le_bytes());
@@ -80,7 +80,7 @@ pub fn write(pid: u32, path: &Path) -> Vec<Part> {
     parts
 }
 
-/// The note that says which files were mapped where.
+/// The note that lists which files are mapped where.
 fn note(parts: &[Part]) -> Vec<u8> {
     let files: Vec<(&Part, &(u64, String))> =
         parts.iter().filter_map(|part| Some((part, part.in_file.as_ref()?))).collect();

@@ -1,5 +1,5 @@
-//! Haskell programs whose heap is read while they run: building, starting and talking to them.
-//! Owns what they say and when; refuses to judge what is read of them.
+//! Haskell programs whose heap is read while they run: builds, starts and controls them. Owns the
+//! programs and the dialogue with them; refuses to judge what is read of their heaps.
 
 pub mod core;
 
@@ -11,15 +11,15 @@ use xtask::cache::cache;
 use xtask::missing;
 use xtask::toolchain::{Spec, Toolchain};
 
-/// A list of byte strings, then a tenth of it: every tenth, or the first. It says when it
+/// Keeps a list of byte strings, then a tenth of it: every tenth, or the first tenth. Prints when it
 /// has collected, and waits for a line.
 pub const PINNED: &str = crate::source!("haskell/pinned-list/Main.hs");
 
-/// Threads that each keep so many byte strings and put new ones in their place, each with a
-/// major collection after so many; in the end each says the sum of the first bytes it keeps.
+/// Threads that each keep some byte strings and replace them, with a major collection after a number
+/// of replacements; finally each prints the sum of the first bytes of those that it keeps.
 pub const CHURN: &str = crate::source!("haskell/byte-churn/Main.hs");
 
-/// What [`CHURN`] prints in the end.
+/// What [`CHURN`] prints at its end.
 pub fn churned(threads: u64, kept: u64, until: u64) -> u64 {
     let last = |slot: u64| until - 1 - (until - 1 - slot) % kept;
     (1..=threads).flat_map(|thread| (0..kept).map(move |slot| (last(slot) + thread) % 256)).sum()
@@ -86,12 +86,12 @@ impl Running {
         self.child.id().to_string()
     }
 
-    /// The document; the exit status has to be one of `statuses`.
+    /// The document; the exit status must be one of `statuses`.
     pub fn heap(&self, options: &[&str], statuses: &[i32]) -> Value {
         document(&rtscope(&[&["heap", "--json", &self.pid()], options].concat()), statuses)
     }
 
-    /// What it said until it ended.
+    /// The program's output until its end.
     pub fn output(mut self) -> Output {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         self.output.read_to_end(&mut stdout).unwrap();

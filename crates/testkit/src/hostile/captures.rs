@@ -1,4 +1,4 @@
-//! A capture of another user's against each command that reads one. Owns what can be drawn.
+//! Another user's capture against each command that reads one. Owns what can be drawn.
 
 use super::run::{Asked, kept, run, tools};
 use super::world::{World, all_below, give};
@@ -13,8 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Names in a capture that something is put in the place of. Their number and the two below have no divisor
-/// in common.
+/// Names in a capture that something else replaces. Their number and the two below are coprime.
 const NAMES: [&str; 17] = [
     "manifest.json",
     "samples.jsonl",
@@ -34,7 +33,7 @@ const NAMES: [&str; 17] = [
     "unflushed",
     "levels",
 ];
-/// What is put there; the last three are what the manifest calls it.
+/// The replacements; the last three are names that the manifest gives the file.
 const KINDS: [&str; 11] =
     ["fifo", "socket", "device", "link", "dangling", "directory", "growing", "sparse", "absolute", "dotdot", "endless"];
 const COMMANDS: [&str; 13] = [
@@ -52,10 +51,10 @@ const COMMANDS: [&str; 13] = [
     "stm C --json",
     "top C --plain --for 1s",
 ];
-/// The program's name in the log of the corpus that a capture here holds, as long as what replaces it.
+/// The program's name in the corpus log inside the capture; its replacement has the same length.
 const LOGGED: &str = "............................../ghc-9.0/threaded/throttled";
 
-/// A capture that nothing is wrong with, recorded once and completed by hand.
+/// An intact capture, recorded once and completed by hand.
 fn base() -> &'static Path {
     static BASE: OnceLock<PathBuf> = OnceLock::new();
     BASE.get_or_init(|| {
@@ -85,7 +84,7 @@ fn make_base(capture: &Path) {
     let log = json!({"path": "eventlog/0.eventlog", "pid": 7, "clock": clock, "classes": "", "version": null});
     manifest["logs"] = json!([log]);
     write("manifest.json", &serde_json::to_vec(&manifest).unwrap());
-    // A tier that wrote other files has none of these names.
+    // A tier that wrote other files lacks these names.
     for (name, text) in [
         ("sched/cpu0.perf.zst", "sleep"),
         ("code/cpu0.perf.zst", "sleep"),
@@ -110,13 +109,13 @@ fn case(seed: u64) -> Case {
     let mut wrong = vec![(in_turn(&NAMES, seed), in_turn(&KINDS, seed))];
     if random.once_in(3) {
         let more = (random.pick(&NAMES), random.pick(&KINDS));
-        // What grows under a name that becomes a link would grow root's file.
+        // A growing file under a name that becomes a link would make root's file grow.
         wrong.extend((more.0 != wrong[0].0).then_some(more));
     }
     Case { command: in_turn(&COMMANDS, seed), wrong, escapes: random.once_in(2) }
 }
 
-/// Makes one draw: what it was, what it broke.
+/// Makes one draw; returns its description and its faults.
 pub fn one(seed: u64) -> (String, Vec<String>) {
     let case = case(seed);
     let what = format!("{case:?}");
@@ -156,7 +155,7 @@ fn asked(case: &Case, capture: &Path) -> Asked {
         other => OsString::from(other),
     };
     let statuses: &[i32] = match case.command.split(' ').next() {
-        // What cannot be compared is wrong usage.
+        // A comparison that is not possible is a usage error.
         Some("report") if case.command.contains("--compare") => &[0, 1, 2, 3],
         Some("report" | "export" | "heap") => &[0, 1, 3],
         _ => &[0, 1],
@@ -174,7 +173,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The same capture of root's, with the secret wherever a name stands: what links lead to.
+/// Root's own copy of the capture, with the secret in place of every name: links lead there.
 fn secrets(world: &World) {
     let to = world.path("secret/capture");
     copy(base(), &to);
@@ -211,7 +210,7 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Escape sequences in each text of the manifest.
+/// Puts escape sequences into each text of the manifest.
 fn escape(capture: &Path) {
     let path = capture.join("manifest.json");
     let mut manifest: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -227,11 +226,11 @@ fn escape(capture: &Path) {
     fs::write(path, serde_json::to_vec(&manifest).unwrap()).unwrap();
 }
 
-/// Puts what `kind` says in the place of `name`.
+/// Replaces `name` as `kind` says.
 fn put(world: &World, capture: &Path, name: &str, kind: &str, growing: &mut Vec<Child>) {
     let path = capture.join(name);
     let secret = world.path("secret/capture").join(name);
-    // Another draw of this case may have put something in the place of its folder.
+    // Another draw of this case may have replaced its folder.
     if path.parent().is_none_or(|folder| !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir())) {
         return;
     }
@@ -242,14 +241,14 @@ fn put(world: &World, capture: &Path, name: &str, kind: &str, growing: &mut Vec<
     match kind {
         "growing" if path.is_file() => {
             give(&path);
-            // The very file: what is put in the place of its folder next leads elsewhere.
+            // Keep this file open: if its folder is replaced next, the path leads elsewhere.
             let file = File::open(&path).unwrap();
             let mut command = Command::new(tools().unwrap().path("plain"));
             growing.push(command.args(["grow", "/dev/stdin"]).stdin(file).spawn().unwrap());
         }
         "sparse" if path.is_file() => {
             let file = File::options().write(true).open(&path).unwrap();
-            // The largest that this disk takes.
+            // The largest size that this file system accepts.
             assert!((30..=40).rev().any(|power| file.set_len(1 << power).is_ok()));
         }
         "absolute" | "dotdot" | "endless" if name != "manifest.json" && path.is_file() => {
@@ -266,7 +265,7 @@ fn put(world: &World, capture: &Path, name: &str, kind: &str, growing: &mut Vec<
         }
         "socket" => {
             clear();
-            // Names of sockets are short.
+            // The paths of sockets must be short.
             let short = world.path("s");
             drop(UnixListener::bind(&short).unwrap());
             fs::rename(short, &path).unwrap();
@@ -294,10 +293,10 @@ fn put(world: &World, capture: &Path, name: &str, kind: &str, growing: &mut Vec<
     }
 }
 
-/// Makes the manifest call the file `name` by the name `to`.
+/// Changes the name of the file `name` in the manifest to `to`.
 fn rename_in_manifest(capture: &Path, name: &str, to: &str) {
     let path = capture.join("manifest.json");
-    // The draw may have put something else in its place.
+    // The draw may have replaced it.
     if !fs::symlink_metadata(&path).is_ok_and(|found| found.is_file()) {
         return;
     }

@@ -1,8 +1,8 @@
-//! Random hostile targets and captures against every command that takes one: what the root tier and the
-//! slow tier share. Owns the seed, the world of a draw (root's secrets, the other user's folder) and what
-//! must hold after each run; what is drawn is [`processes`]' and [`captures`]'.
+//! Random hostile targets and captures against every command that takes one: shared by the root tier
+//! and the slow tier. Owns the seed, the world of a draw (root's secrets, the other user's folder) and
+//! what must hold after each run; [`processes`] and [`captures`] own what is drawn.
 //!
-//! A draw is a function of its seed alone, the machine's timing apart: `RTSCOPE_SEED=N RTSCOPE_DRAWS=1`
+//! A draw depends only on its seed, apart from the machine's timing: `RTSCOPE_SEED=N RTSCOPE_DRAWS=1`
 //! repeats one. Consecutive seeds go through all commands, names and kinds.
 
 pub mod captures;
@@ -18,21 +18,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use xtask::missing;
 use xtask::toolchain::is_root;
 
-/// Draws that run at a time: most of one is waiting.
+/// Draws that run in parallel: each mostly waits.
 const WORKERS: u64 = 2;
-/// Moves the cursor, sets the title, erases; C0 and C1.
+/// Escape sequences that move the cursor, set the title or erase; C0 and C1.
 pub const ESCAPES: &str = "\u{1b}[31m\u{1b}]0;x\u{7}\r\u{9b}2J";
 
-/// Numbers that follow from a seed (SplitMix64).
+/// Pseudo-random numbers from a seed (SplitMix64).
 pub struct Random(u64);
 
 impl Random {
-    /// All that is drawn for `seed`.
+    /// The generator for `seed`.
     pub fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// Any number below `end`.
+    /// A random number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -40,18 +40,18 @@ impl Random {
         (mixed ^ (mixed >> 31)) % end
     }
 
-    /// One of `all`.
+    /// A random element of `all`.
     pub fn pick<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len() as u64) as usize]
     }
 
-    /// True once in so many times.
+    /// True with a probability of 1 in `times`.
     pub fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 }
 
-/// One of `all`, so that consecutive seeds go through them.
+/// The element of `all` for `seed`: consecutive seeds go through all of them.
 pub fn in_turn<T: Copy>(all: &[T], seed: u64) -> T {
     all[(seed % all.len() as u64) as usize]
 }
@@ -60,8 +60,8 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-/// Makes `usual` draws, or as many as the environment says: `one` gives what it was and what it broke.
-/// Panics with all that were broken.
+/// Makes `usual` draws, or as many as the environment says: `one` returns a draw's description and its
+/// faults. Panics with all draws that had faults.
 pub fn draw(usual: u64, one: impl Fn(u64) -> (String, Vec<String>) + Sync) {
     if !is_root() {
         return missing("root, to run as it beside another user");

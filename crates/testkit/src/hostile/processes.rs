@@ -1,4 +1,4 @@
-//! A hostile process against each command that takes a process, or starts one. Owns what can be drawn.
+//! A hostile process against each command that takes or starts a process. Owns what can be drawn.
 
 use super::run::{Asked, run, tools};
 use super::world::{World, give};
@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Names that a target has: its program, a runtime's library, a mapped file, its log, its ring.
+/// Files of a target: its program, a runtime's library, a mapped file, its log, its ring.
 const NAMES: [&str; 5] = ["program", "library", "mapped", "log", "ring"];
-/// What is put in the place of one.
+/// What replaces one of them.
 const KINDS: [&str; 7] = ["fifo", "socket", "device", "link", "directory", "growing", "missing"];
-/// The two numbers above and this one have no divisor in common: 280 seeds in a row are all triples.
+/// The number of commands and the two above are coprime: 280 consecutive seeds give all triples.
 const COMMANDS: [Which; 8] = [
     Which::Record,
     Which::RecordHeap,
@@ -28,11 +28,11 @@ const COMMANDS: [Which; 8] = [
     Which::Machine,
 ];
 const HEAPS: [&str; 4] = ["usual", "wrap", "all", "reserve"];
-/// A number is another process's so long after rtscope holds the first one.
+/// Longest delay after which a pid is reused once rtscope holds the first process, milliseconds.
 const REUSED_MS_MAX: u64 = 400;
-/// What does not hold it by then is left alone: it would be right to look at the second one.
+/// After this time without a hold, the draw is skipped: rtscope would rightly look at the second process.
 const HELD_WITHIN: Duration = Duration::from_millis(800);
-/// Any exit status of a target ends a recording of it; this one's is by SIGALRM.
+/// A recording ends with any exit status of its target; this target exits by SIGALRM.
 const ALARM: i32 = 128 + 14;
 
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -47,15 +47,15 @@ enum Which {
     Machine,
 }
 
-/// Where a recording goes.
+/// Where a recording is written.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 enum Output {
     Own,
-    /// No `-o`: a name made of the target's.
+    /// No `-o`: the name derives from the target's.
     Named,
-    /// An empty folder of the other user's, who puts links into it.
+    /// An empty folder of the other user, who puts links into it.
     Empty,
-    /// A new folder in one of the other user's, who puts a link in its place.
+    /// A new folder in one of the other user's, who replaces it by a link.
     Inside,
 }
 
@@ -103,7 +103,7 @@ fn case(seed: u64) -> Case {
     }
 }
 
-/// Makes one draw: what it was, what it broke.
+/// Makes one draw; returns its description and its faults.
 pub fn one(seed: u64) -> (String, Vec<String>) {
     let case = case(seed);
     let what = format!("{case:?}");
@@ -140,7 +140,7 @@ pub fn one(seed: u64) -> (String, Vec<String>) {
     (what, faults)
 }
 
-/// Waits until a process has a descriptor of another one.
+/// Waits until process `rtscope` has a descriptor of process `pid`.
 fn holds(rtscope: &str, pid: u32) -> bool {
     let begun = Instant::now();
     let folder = format!("/proc/{pid}");
@@ -160,11 +160,11 @@ fn program_name() -> String {
 }
 
 fn library_names() -> [String; 2] {
-    // As in target.c.
+    // These are the names in target.c.
     ["libHSrts-1.0.2.so".to_owned(), "lib\u{1b}[31m\u{1b}]0;x\u{7}\r.so".to_owned()]
 }
 
-/// The target's own folder.
+/// Creates the target's own folder.
 fn lay(place: &Path, case: &Case) {
     let tools = tools().unwrap();
     fs::create_dir(place).unwrap();
@@ -176,12 +176,12 @@ fn lay(place: &Path, case: &Case) {
     fs::set_permissions(place, Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Copies a file; what is nothing in it stays so.
+/// Copies a file and keeps its holes.
 fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("--").args([from, to]).status().unwrap().success());
 }
 
-/// Where the capture may be, and what the target does there.
+/// The possible places of the capture, and the target's arguments for its attack there.
 fn output(world: &World, case: &Case) -> (Vec<PathBuf>, Vec<String>) {
     let mut words = case.words.clone();
     words.push(format!("canary={}", world.path("secret/canary").display()));
@@ -208,7 +208,7 @@ fn as_other() -> [String; 4] {
     [format!("--reuid={OTHER}"), format!("--regid={OTHER}"), "--clear-groups".to_owned(), "--".to_owned()]
 }
 
-/// Starts the target unless rtscope does, and waits until it is as it will be.
+/// Starts the target unless rtscope does, and waits until it is ready.
 fn start(world: &World, place: &Path, case: &Case, words: &[String]) -> Result<Option<(Child, u32)>, String> {
     if case.command == Which::Start {
         return Ok(None);
@@ -236,7 +236,7 @@ fn start(world: &World, place: &Path, case: &Case, words: &[String]) -> Result<O
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         match line.trim().parse() {
             Ok(first) => pid = first,
-            // A number cannot be asked for here: nothing to see.
+            // This system cannot assign a pid: nothing to test.
             Err(_) => {
                 return if child.wait().unwrap().code() == Some(77) { Ok(None) } else { Err("no target".to_owned()) };
             }
@@ -256,7 +256,7 @@ fn start(world: &World, place: &Path, case: &Case, words: &[String]) -> Result<O
 }
 
 fn asked(case: &Case, world: &World, words: &[String], pid: Option<u32>) -> Asked {
-    // A draw that cannot be made looks for a process that is not there.
+    // A draw that cannot be made looks for a process that does not exist.
     let pid = pid.unwrap_or(u32::MAX >> 1).to_string();
     let second = Duration::from_secs(1);
     let words_of = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();

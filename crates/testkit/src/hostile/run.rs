@@ -1,6 +1,6 @@
-//! One run of rtscope, within limits and measured. Owns the hostile programs, compiled once, and what must
-//! hold of a run whatever it looks at: it ends in time, with a documented status and words, in little
-//! memory, with clean text, without the secret.
+//! One run of rtscope, with limits and measurements. Owns the hostile programs, compiled once, and what
+//! must hold for any run: it ends in time, with a documented status and message, in little memory,
+//! with clean text, without the secret.
 
 use super::world::{World, has_secret, unclean};
 use std::ffi::OsString;
@@ -11,9 +11,9 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use xtask::missing;
 
-/// A run may take this much longer than it was asked to.
+/// How much longer than requested a run may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The most memory that a run, and any process that it starts, may take.
+/// Largest memory use of a run, and of any process that it starts.
 const PEAK_KIB_MAX: u64 = 256 << 10;
 
 /// The hostile programs.
@@ -21,7 +21,7 @@ pub struct Tools {
     folder: PathBuf,
 }
 
-/// A folder below the build's own, empty.
+/// An empty folder inside the build's folder.
 pub fn kept(name: &str) -> PathBuf {
     let folder = crate::made().join(crate::tier()).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -30,14 +30,14 @@ pub fn kept(name: &str) -> PathBuf {
 }
 
 impl Tools {
-    /// `forged`: with a runtime's symbols; `plain`: without; `library`: what both load, with them; `sparse`:
-    /// that with a symbol table of 1 GiB.
+    /// `forged`: with a runtime's symbols; `plain`: without; `library`: the library with symbols that both
+    /// load; `sparse`: the library with a symbol table of 1 GiB.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 }
 
-/// Compiled once; `None` where nothing compiles them (said by then).
+/// The tools, compiled once; `None` without a compiler (a message was printed).
 pub fn tools() -> Option<&'static Tools> {
     static TOOLS: OnceLock<Option<Tools>> = OnceLock::new();
     let made = TOOLS.get_or_init(|| {
@@ -63,19 +63,19 @@ pub fn tools() -> Option<&'static Tools> {
     made.as_ref()
 }
 
-/// What rtscope is asked for.
+/// A run of rtscope to make.
 pub struct Asked {
     /// Its arguments.
     pub words: Vec<OsString>,
-    /// How long that takes by itself.
+    /// How long the run takes by itself.
     pub takes: Duration,
-    /// Statuses that are documented for it.
+    /// The documented exit statuses.
     pub statuses: &'static [i32],
-    /// It runs until ^C: sent once it has printed a line.
+    /// It runs until ^C, which is sent once it has printed a line.
     pub serves: bool,
 }
 
-/// What came of it.
+/// The result of a run.
 struct Ran {
     code: Option<i32>,
     peak_kib: u64,
@@ -83,7 +83,7 @@ struct Ran {
     stderr: Vec<u8>,
 }
 
-/// Runs rtscope in `out`; what it did that it must not, in words. `meanwhile` gets its number.
+/// Runs rtscope in `out`; returns its faults, in words. `meanwhile` gets its pid.
 pub fn run(world: &World, asked: &Asked, meanwhile: impl FnOnce(&str)) -> Vec<String> {
     let mut faults = Vec::new();
     let ran = measured(world, asked, meanwhile, &mut faults);
@@ -143,7 +143,7 @@ fn measured(world: &World, asked: &Asked, meanwhile: impl FnOnce(&str), faults: 
     }
     if !over {
         let at = waits_at(&pid());
-        // What it started dies with it.
+        // The processes that it started die with it.
         child.kill().unwrap();
         child.wait().unwrap();
         faults.push(format!("hung: not over {} s after it should have been; {at:?}", PATIENCE.as_secs()));
@@ -154,13 +154,13 @@ fn measured(world: &World, asked: &Asked, meanwhile: impl FnOnce(&str), faults: 
     Ran { code, peak_kib, stdout: fs::read(stdout).unwrap(), stderr: fs::read(stderr).unwrap() }
 }
 
-/// Where in the kernel each thread of a process waits; "0": it runs.
+/// The kernel function in which each thread of a process waits; "0": it runs.
 fn waits_at(pid: &str) -> Vec<String> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     threads.map(|thread| fs::read_to_string(thread.path().join("wchan")).unwrap_or_default()).collect()
 }
 
-/// Waits; false: it runs still, or `enough` came true.
+/// Waits for the end of `child`; false: it still runs, or `enough` became true.
 fn ended_within(child: &mut Child, most: Duration, enough: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     while start.elapsed() < most && !enough() {

@@ -1,4 +1,4 @@
-// A program that does what it can against whoever looks at it. Each word says one thing:
+// A program that does what it can against any observer. Each word says one thing:
 //
 //   target measure FILE PROGRAM…       runs a program within limits; FILE: its status, its peak memory
 //   target sparse FROM TO              an ELF file whose symbol table is 1 GiB of nothing

@@ -1,5 +1,5 @@
-//! The folder of one draw: what only root may read or write, what the other user has, where rtscope may
-//! write. Owns the look before and after; whatever differs is a fault.
+//! The folder of one draw: what only root may access, what the other user owns, where rtscope may
+//! write. Owns the comparison before and after; every difference is a fault.
 
 use rustix::fs::OFlags;
 use std::fs::{self, DirBuilder, File, FileTimes, Permissions};
@@ -10,16 +10,16 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
-/// The user whose everything is hostile.
+/// The user whose files and processes are hostile.
 pub const OTHER: u32 = 65534;
-/// Stands in everything that only root may read, and nowhere else.
+/// This text is in everything that only root may read, and nowhere else.
 pub const SECRET: &str = "Kanarienvogel";
-/// As much of it as a name of eight bytes holds.
+/// The part of it that fits into a name of eight bytes.
 pub const SECRET_BEGINS: &str = "Kanarie";
-/// Files are searched for the secret up to this length.
+/// Only this much of a file is searched for the secret.
 const SEARCHED_MAX: u64 = 64 << 20;
-/// When root's files were last read and written: long ago, so that a read shows also where access times
-/// are kept from time to time only.
+/// Last access and modification time of root's files: long ago, so that a read also shows where access
+/// times are only updated now and then.
 const WRITTEN: Duration = Duration::from_secs(1_600_000_000);
 const READ: Duration = Duration::from_secs(1_500_000_000);
 
@@ -28,11 +28,11 @@ pub struct World {
     folder: TempDir,
 }
 
-/// What a file is, without following it.
+/// The state of a file, without following links.
 type Look = (PathBuf, (u32, u32, u64, i64, i64), Option<Vec<u8>>);
 
 impl World {
-    /// `secret` and `secret/canary.folder` of root's, `other` of the other user's, `out` and `home` for rtscope.
+    /// Creates root's `secret` and `secret/canary.folder`, the other user's `other`, and `out` and `home` for rtscope.
     pub fn made() -> World {
         let world = World { folder: tempfile::tempdir().unwrap() };
         fs::set_permissions(world.folder.path(), Permissions::from_mode(0o755)).unwrap();
@@ -42,7 +42,7 @@ impl World {
         }
         give(&world.path("other"));
         DirBuilder::new().mode(0o700).create(world.path("secret/canary.folder")).unwrap();
-        // What begins like a log is taken for one.
+        // A file that begins like a log is taken for one.
         let text = format!("hdrb {SECRET} ").repeat(300);
         for name in ["secret/canary", "secret/canary.folder/kept"] {
             world.keep_secret(&world.path(name), text.as_bytes());
@@ -50,7 +50,7 @@ impl World {
         world
     }
 
-    /// A place in it.
+    /// A path in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -62,7 +62,7 @@ impl World {
         untouched(path);
     }
 
-    /// Root's files as they are. Their access times are set back.
+    /// The state of root's files. Resets their access times.
     pub fn look(&self) -> Vec<Look> {
         let mut looks = Vec::new();
         for path in all_below(&self.path("secret")) {
@@ -77,7 +77,7 @@ impl World {
         looks
     }
 
-    /// What differs from `before`, was read, or was made where rtscope has no business.
+    /// What differs from `before`, was read, or was created where rtscope must not write.
     pub fn faults(&self, before: &[Look], outputs: &[PathBuf]) -> Vec<String> {
         let mut faults = self.changed(before);
         let may = |path: &Path| outputs.iter().any(|output| path.starts_with(output));
@@ -125,7 +125,7 @@ impl World {
         faults
     }
 
-    /// Ends what still runs in it.
+    /// Ends the processes that still run in it.
     pub fn end_all(&self) {
         for entry in fs::read_dir("/proc").unwrap().flatten() {
             let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
@@ -139,7 +139,7 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         self.end_all();
-        // A process that is just ending may write once more.
+        // A process that is ending may still write.
         for _ in 0..50 {
             if fs::remove_dir_all(self.folder.path()).is_ok() || !self.folder.path().exists() {
                 return;
@@ -162,7 +162,7 @@ pub fn all_below(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Makes a file, or all below a folder, the other user's.
+/// Gives a file, or everything below a folder, to the other user.
 pub fn give(path: &Path) {
     chown(path, Some(OTHER), Some(OTHER)).unwrap();
     for path in all_below(path) {
@@ -170,7 +170,7 @@ pub fn give(path: &Path) {
     }
 }
 
-/// Sets the times of a file of root's back.
+/// Resets the times of one of root's files.
 pub fn untouched(path: &Path) {
     let at = |age| SystemTime::UNIX_EPOCH + age;
     let times = FileTimes::new().set_accessed(at(READ)).set_modified(at(WRITTEN));
@@ -183,7 +183,7 @@ pub fn read_at(path: &Path) -> Option<SystemTime> {
 }
 
 fn holds_secret(path: &Path) -> bool {
-    // A target that goes on makes a pipe of what was a file.
+    // A target that still runs may replace a file by a pipe.
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
     let Ok(mut file) = File::options().read(true).custom_flags(flags.bits() as i32).open(path) else { return false };
     let found = file.metadata().is_ok_and(|found| found.is_file() && found.len() <= SEARCHED_MAX);
@@ -191,18 +191,18 @@ fn holds_secret(path: &Path) -> bool {
     found && file.read_to_end(&mut bytes).is_ok() && has_secret(&bytes)
 }
 
-/// Whether the secret is among these bytes.
+/// Whether these bytes contain the secret.
 pub fn has_secret(bytes: &[u8]) -> bool {
     let secret = SECRET_BEGINS.as_bytes();
     bytes.windows(secret.len()).any(|window| window == secret)
 }
 
-/// A character that would steer a terminal.
+/// The first character that could control a terminal.
 pub fn unclean(bytes: &[u8]) -> Option<char> {
     String::from_utf8_lossy(bytes).chars().find(|letter| letter.is_control() && !matches!(letter, '\n' | '\t'))
 }
 
-/// Whether this machine notes when a file was read, so that the test can see it.
+/// Whether this machine records access times, so that the test can see reads.
 fn reads_show() -> bool {
     static SHOW: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *SHOW.get_or_init(|| {

@@ -1,10 +1,10 @@
-//! What every hand-made result has in common: the clock they begin at, and short ways to write
+//! What all handmade results share: the clock at which they begin, and short ways to write
 //! distributions, evidence and remedies.
 
 use rtscope_analyze::results::{Distribution, Results};
 use rtscope_model::{Evidence, Names, Remedy, Time};
 
-/// One situation.
+/// A handmade result for one situation.
 pub struct Fixture {
     pub name: &'static str,
     pub results: Results,

@@ -1,4 +1,4 @@
-//! Classes of drawings that are files by themselves.
+//! CSS classes in drawings that are standalone files.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ pub fn used(svg: &str) -> BTreeSet<&str> {
     values.flat_map(str::split_whitespace).collect()
 }
 
-/// Classes of shapes in `svg` that its own style says nothing of.
+/// Classes of shapes in `svg` that its own style does not define.
 pub fn without_style(svg: &str) -> Vec<&str> {
     let style = svg.split_once("<style>").and_then(|(_, rest)| rest.split_once("</style>")).expect("a style").0;
     let told =

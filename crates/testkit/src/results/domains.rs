@@ -1,4 +1,4 @@
-//! An OCaml program that says what it does.
+//! An OCaml program that posts what it does.
 
 use super::base::{Fixture, MS, SECOND, START, dist};
 use super::programs::healthy;
@@ -28,7 +28,7 @@ fn domain(id: u16) -> Lane {
     }
 }
 
-/// As the counters tell.
+/// A ledger from the runtime's counters.
 fn ledger() -> MemoryLedger {
     let line = |line: &str, mib: i64| LedgerLine { line: line.into(), bytes: mib << 20, how: "counters".into() };
     let lines = vec![
@@ -40,19 +40,19 @@ fn ledger() -> MemoryLedger {
     MemoryLedger { time: Some(START.plus(2 * SECOND)), rss_bytes: Some(49 << 20), lines }
 }
 
-/// Everything under one name.
+/// User events with the same `name` for everything.
 pub fn user(name: &str) -> UserEvents {
     UserEvents { name: name.into(), ..UserEvents::default() }
 }
 
-/// Rates that are unknown for a while.
+/// A counter whose rates are unknown for a while.
 fn counter(name: &'static str, per_second: u64) -> CounterLine {
     let value = |n: u64| (!(70..82).contains(&n) && n < 150).then_some(per_second / (1 + n % 3));
     let points = (0..=150).map(|n| (START.plus(n * SECOND / 50), value(n))).collect();
     CounterLine { name, unit: "bytes/s", points }
 }
 
-/// Two domains, spans of a solver, a late start of the reader.
+/// Two domains with spans of a solver; the reader started late.
 pub fn domains() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "domains";

@@ -1,4 +1,4 @@
-//! What pictures are drawn from, made by hand for the fixtures.
+//! Handmade input for the fixtures' pictures.
 
 use super::base::{MS, START};
 use rtscope_analyze::results::LanesOverTime;
@@ -24,7 +24,7 @@ pub fn of_two_lanes(names: &mut Names, span_ns: u64, main: Cause, who: Option<&s
     of_lanes(names, 2, span_ns, main, who)
 }
 
-/// The same with many lanes, throttled.
+/// Pictures of a throttled program with many lanes.
 pub fn of_many_lanes(names: &mut Names, lanes: u16, span_ns: u64) -> Drawing {
     of_lanes(names, lanes, span_ns, Cause::Throttled, None)
 }
@@ -65,7 +65,7 @@ fn over_time(noise: &mut Noise, span_ns: u64, stop_max: u64) -> Vec<PauseSlice> 
         .collect()
 }
 
-/// Mostly the program, with pauses here and there.
+/// Lanes that mostly run the program, with some pauses.
 fn lanes_over_time(noise: &mut Noise, lanes: u16, span_ns: u64) -> LanesOverTime {
     let column_ns = span_ns / 120;
     let mut column = |_| {
@@ -86,7 +86,7 @@ fn memory(noise: &mut Noise, span_ns: u64) -> Vec<MemoryLine> {
     vec![line("rss", 80, 2, 300), line("heap", 72, 1, 60), line("blocks", 50, 9, 200), line("live", 28, 3, 9)]
 }
 
-/// Labels as GHC gives them, and what nobody would call a closure.
+/// Labels as GHC writes them, and some that no closure has.
 pub const LABELS: [&str; 17] = [
     "ARR_WORDS",
     "containers-0.6.7:Data.Map.Internal.Bin",
@@ -107,7 +107,7 @@ pub const LABELS: [&str; 17] = [
     "BLACKHOLE",
 ];
 
-/// A heap profile that grows, falls and grows; each label has less than the one before.
+/// A heap profile that grows, falls and grows; each label has less than the previous one.
 pub fn heap_profile(span_ns: u64, labels: &[&str]) -> heap_profile::Found {
     let mut noise = Noise(5);
     let mut points = |rank: u64| -> Vec<(Time, u64)> {
@@ -139,7 +139,7 @@ pub fn heap_profile(span_ns: u64, labels: &[&str]) -> heap_profile::Found {
     }
 }
 
-/// Adds the line of the largest live so far.
+/// Adds the line of the largest live heap so far.
 pub fn add_residency(memory: &mut Vec<MemoryLine>) {
     let Some(at) = memory.iter().position(|line| line.name == "live") else { return };
     let mut most = 0;
@@ -151,7 +151,7 @@ pub fn add_residency(memory: &mut Vec<MemoryLine>) {
     memory.insert(at, MemoryLine { name: "residency", points });
 }
 
-/// Many short pauses, some that waited for up to `stop_max`, hardly any between.
+/// Many short pauses, some that waited for up to `stop_max`, hardly any in between.
 pub fn spectrum(stop_max: u64) -> Vec<Column> {
     let mut noise = Noise(11);
     let edges: Vec<u64> = (0..40).map(|half| (65_536.0 * 2f64.powf(f64::from(half) / 2.0)) as u64).collect();

@@ -1,5 +1,5 @@
-//! A recording with snapshots of its heap: the article's program in small, whose list of
-//! byte strings shrinks to a tenth that keeps all blocks.
+//! A recording with heap snapshots: a small version of the article's program, whose list of byte
+//! strings shrinks to a tenth that keeps all blocks.
 
 use super::base::{Fixture, MS, START};
 use super::programs::healthy;

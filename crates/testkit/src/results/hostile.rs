@@ -1,4 +1,4 @@
-//! Results full of names that somebody chose to do harm.
+//! Results full of malicious names.
 
 use super::base::{Fixture, change, seen};
 use super::programs::preempted;
@@ -7,7 +7,7 @@ use rtscope_analyze::results::UserEvents;
 use rtscope_analyze::results::waits::{HolderDoes, Kind, Old, Thunks, Wait, Waits};
 use rtscope_model::{Doing, WaitKind};
 
-/// Strings that try to break out of wherever they are put.
+/// Strings that try to break out of any context.
 pub fn hostile() -> Fixture {
     let mut fixture = preempted();
     fixture.name = "hostile";
@@ -48,7 +48,7 @@ pub fn hostile() -> Fixture {
     fixture
 }
 
-/// A wait whose names a hostile program chose.
+/// A wait with names that a hostile program chose.
 fn waits(evil: &str) -> Waits {
     let text = || Some(evil.to_owned());
     let holder =

@@ -1,4 +1,4 @@
-//! Looks at a heap that grows, is thinned out and is given back in part.
+//! Looks at a heap that grows, is thinned out and is partly returned.
 
 use super::base::{MS, SECOND};
 use rtscope_model::Time;
@@ -6,7 +6,7 @@ use rtscope_model::heap::{Heap, Kind, Line, Megablock, Part};
 
 const MEGABLOCK: u64 = 1 << 20;
 
-/// Five looks: what each megablock is like, and how many there are of that.
+/// Five looks: pairs of a kind of megablock and its count.
 pub fn heaps(started: Time) -> Vec<Heap> {
     let looks: [&[(&str, u64)]; 5] = [
         &[("n", 1), (",", 3)],

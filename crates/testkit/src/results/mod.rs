@@ -1,5 +1,5 @@
-//! Results as an analysis would give them, made by hand: one per situation that
-//! a report has to tell. Deterministic, so that golden files hold.
+//! Handmade results as an analysis would return them: one for each situation that a report must
+//! describe. Deterministic, so that golden files stay valid.
 pub mod base;
 pub mod classes;
 mod domains;
@@ -43,7 +43,7 @@ pub fn by_name(name: &str) -> Fixture {
     all().into_iter().find(|fixture| fixture.name == name).expect("a fixture of that name")
 }
 
-/// Adds every path of keys in `value`, as the documentation spells it: `a.b[].c`.
+/// Adds every path of keys in `value`, spelled as in the documentation: `a.b[].c`.
 pub fn key_paths(value: &serde_json::Value, prefix: &str, into: &mut std::collections::BTreeSet<String>) {
     match value {
         serde_json::Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! Programs whose results are made by hand: one for each situation that any runtime can be in.
+//! Programs with handmade results: one for each situation that any runtime can be in.
 
 use super::base::{Fixture, MS, SECOND, START, change, dist, seen};
 use super::{drawing, looks};
@@ -39,7 +39,7 @@ fn checked(id: &'static str) -> Checked {
     Checked { id, outcome, needs: None, why: None }
 }
 
-/// The same program, whose time goes into a foreign call: sampled.
+/// A sampled program that spends its time in a foreign call.
 pub fn foreign() -> Fixture {
     let mut names = Names::default();
     let mut results = unaccounted().results;
@@ -99,12 +99,12 @@ pub fn foreign() -> Fixture {
     Fixture { name: "foreign", results, names }
 }
 
-/// The same rules, none of which found anything.
+/// A rule that was checked and found nothing.
 fn clear(id: &'static str) -> Checked {
     Checked { id, outcome: Outcome::Clear, needs: None, why: None }
 }
 
-/// The same rules on a recording that does not hold what they need.
+/// A rule that could not be checked: the recording lacks what it needs.
 fn blind(id: &'static str) -> Checked {
     let why = Some("an eventlog alone does not show what else ran.".into());
     Checked { id, outcome: Outcome::CouldNotLook, needs: Some("scheduling events of all threads"), why }
@@ -120,7 +120,7 @@ pub fn throttled() -> Fixture {
     fixture
 }
 
-/// Where the time of two lanes went that a quota held off their CPUs.
+/// The time of two lanes that a quota held off their CPUs.
 fn account() -> Account {
     let ms = |id: &str, name: &str, ms: u64| Node::leaf(id, name, ms * MS);
     let mut program = ms("program", "program", 3_120);
@@ -157,7 +157,7 @@ fn account() -> Account {
     Account { lanes_ns, wall_ns: 10_000 * MS, with_work_ns, parts, lanes: vec![half(0), half(1)], ..Account::default() }
 }
 
-/// Its slowest pauses, in which one lane waited for the quota and the other for that one.
+/// Its slowest pauses: one lane waited for the quota, and the other one for that lane.
 fn slowest() -> SlowestPauses {
     let to_stop = vec![Node::leaf("throttled", "a CPU quota held it off", 741 * MS)];
     let to_stop = vec![Node::sum("to-stop", "until all had stopped", to_stop)];
@@ -173,7 +173,7 @@ fn slowest() -> SlowestPauses {
     SlowestPauses { count: 10, least_ns: 71_600_000, account }
 }
 
-/// The same without an account.
+/// The throttled program without an account.
 fn unaccounted() -> Fixture {
     let mut names = Names::default();
     let results = Results {
@@ -399,7 +399,7 @@ pub fn preempted() -> Fixture {
     Fixture { name: "preempted", results, names }
 }
 
-/// Recorded with every run of its green threads.
+/// A summary for a recording of every run of green threads.
 fn green_threads() -> GreenSummary {
     let blocked = |reason, count, sum_ns| BlockedSum { reason, count, sum_ns };
     let lane = |lane, run_ns| GreenLane { lane, run_ns, share: run_ns as f64 / (3 * SECOND) as f64 };
@@ -415,7 +415,7 @@ fn green_threads() -> GreenSummary {
     }
 }
 
-/// Nothing wrong.
+/// A program without problems.
 pub fn healthy() -> Fixture {
     let mut results = unaccounted().results;
     let mut names = Names::default();
@@ -448,7 +448,7 @@ pub fn healthy() -> Fixture {
     Fixture { name: "healthy", results, names }
 }
 
-/// A log that ends early, of a program that was killed.
+/// A log that ends early: the program was killed.
 pub fn cut() -> Fixture {
     let mut fixture = unaccounted();
     fixture.name = "cut";
@@ -485,7 +485,7 @@ pub fn cut() -> Fixture {
     fixture
 }
 
-/// Without any privilege: an eventlog alone.
+/// A recording without privileges: only an eventlog.
 pub fn no_kernel() -> Fixture {
     let mut fixture = unaccounted();
     fixture.name = "no_kernel";
@@ -534,7 +534,7 @@ pub fn no_kernel() -> Fixture {
     fixture
 }
 
-/// A runtime with one lane that posts no requests.
+/// A runtime with one lane, which posts no requests.
 pub fn non_threaded() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "non_threaded";
@@ -559,8 +559,7 @@ pub fn non_threaded() -> Fixture {
     fixture
 }
 
-/// A concurrent collector, and sparks.
-/// As healthy, with a heap profile.
+/// The healthy program with a heap profile.
 pub fn profiled() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "profiled";
@@ -571,6 +570,7 @@ pub fn profiled() -> Fixture {
     fixture
 }
 
+/// The healthy program with a concurrent collector and sparks.
 pub fn concurrent() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "concurrent";
@@ -660,7 +660,7 @@ pub fn kernel_only() -> Fixture {
     fixture
 }
 
-/// Sixty-four lanes, and lists that are longer than a page likes.
+/// Sixty-four lanes, and lists that are too long for a page.
 pub fn many_lanes() -> Fixture {
     let mut fixture = unaccounted();
     fixture.name = "many_lanes";
@@ -691,7 +691,7 @@ pub fn many_lanes() -> Fixture {
     fixture
 }
 
-/// A log that holds a header and nothing else.
+/// A log that consists of a header.
 pub fn empty() -> Fixture {
     let mut fixture = kernel_only();
     fixture.name = "empty";
@@ -710,7 +710,7 @@ pub fn empty() -> Fixture {
     fixture
 }
 
-/// A run whose heap was looked at five times; names of it are hostile.
+/// A run whose heap was looked at five times; some names in it are hostile.
 pub fn heap_map() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "heap_map";

@@ -1,5 +1,5 @@
-//! Requests of a load beside the recording of a program that is well: some wait for its
-//! pauses, some behind them, some for a quota, some for nothing that shows.
+//! Requests of a load on a healthy recorded program: some wait for its pauses, some queue after them,
+//! some wait for a quota, some for no visible reason.
 
 use super::base::{Fixture, MS, SECOND, START};
 use super::programs::healthy;
@@ -8,7 +8,7 @@ use rtscope_analyze::results::requests::Joined;
 use rtscope_model::Time;
 use rtscope_model::request::{Outcome, Request};
 
-/// A pause of 100 ms each second but the fourth, in which a quota stops it for 120 ms.
+/// A pause of 100 ms each second, except for the fourth, in which a quota stops it for 120 ms.
 pub fn loaded() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "loaded";
@@ -20,14 +20,14 @@ pub fn loaded() -> Fixture {
 /// The second in which a quota stops the program.
 const QUOTA: u64 = 3;
 
-/// The join of such a load; `kernel`: what threads waited for was told.
+/// The join of such a load; `kernel`: whether the kernel recorded what threads waited for.
 pub fn joined(url: &str, kernel: bool) -> Joined {
     let mut requests = Requests::new(url.into(), (START, START.plus(200 * SECOND)));
     let stop = |second: u64| if second == QUOTA { 120 * MS } else { 100 * MS };
     for number in 0..10_000u64 {
         let at = number * 2 * MS;
         let (second, within) = (at / SECOND, at % SECOND);
-        // Who comes in a stop waits for its end and for those before; then they are worked off.
+        // A request that arrives in a stop waits for its end and for earlier ones; then the queue drains.
         let stop = stop(second);
         let behind = if within < stop { stop } else { stop.saturating_sub((within - stop) / 2) };
         let own = if number % 1_000 == 900 { 140 * MS } else { MS + number % 7 * MS / 10 };
@@ -51,7 +51,7 @@ pub fn joined(url: &str, kernel: bool) -> Joined {
     join.finish(kernel)
 }
 
-/// The same with a URL that is none, and without the kernel.
+/// A load with an invalid URL, without the kernel's record.
 pub fn hostile(url: &str) -> Joined {
     let mut joined = joined(url, false);
     joined.worst.iter_mut().for_each(|worst| worst.done = Time(u64::MAX));

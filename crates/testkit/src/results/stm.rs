@@ -1,5 +1,5 @@
-//! Transactions of a program: of one that is linked with the package and loses many attempts, and
-//! of one of which attempts alone are known.
+//! Transactions of two programs: one is linked with the package and loses many attempts; for the other
+//! one only attempts are known.
 
 use super::base::{Fixture, MS, START, change, seen};
 use super::programs::healthy;
@@ -7,7 +7,7 @@ use rtscope_analyze::recording::stm::Stm;
 use rtscope_analyze::results::stm::Transactions;
 use rtscope_model::{Claim, Confidence, Finding, Metric, Remedy, Severity, StmCounts, StmNamed, StmSeen, Trend};
 
-/// Two capabilities, each losing a third of its attempts, most of them of one name.
+/// Two capabilities, each of which loses a third of its attempts, most of them under one name.
 pub fn contended() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "contended";
@@ -34,7 +34,7 @@ pub fn contended() -> Fixture {
     fixture
 }
 
-/// The runtime's own count, and why there is no more.
+/// The runtime's own count, and why nothing else is known.
 pub fn attempts_alone() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "attempts_alone";
@@ -48,7 +48,7 @@ pub fn attempts_alone() -> Fixture {
     fixture
 }
 
-/// A name that is none.
+/// Transactions with an invalid `name`.
 pub fn hostile(name: &str) -> Transactions {
     transactions(name)
 }

@@ -1,28 +1,28 @@
-//! From settings and their levels to configurations: the product of the levels that matter
-//! most, each other level on top of a few bases. Owns that rule. The same settings give the
-//! same configurations in the same order.
+//! Builds configurations from settings and their levels: the product of the most important levels,
+//! and every other level on top of a few bases. Owns that rule. The same settings give the same
+//! configurations in the same order.
 
 use super::offer::{By, Rejected};
 use super::part::{Broken, Dimension, View, plain};
 use crate::dialect::Words;
 use std::collections::BTreeSet;
 
-/// What is tried.
+/// The configurations to try.
 #[derive(Clone, Debug, Default)]
 pub struct Built {
-    /// The configurations; the first is what is run today.
+    /// The configurations; the first is what runs today.
     pub configurations: Vec<Words>,
-    /// What was left out.
+    /// Combinations that were left out.
     pub rejected: Vec<Rejected>,
 }
 
-/// What does not go together in a configuration.
+/// Checks a configuration for words that conflict.
 pub type Rule<'a> = &'a dyn Fn(&View<'_>) -> Option<Broken>;
 
 /// Builds the space of `dimensions`; `plan` is the plan's configuration.
 pub fn build(dimensions: &[Dimension], today: &Words, plan: &Words, bases: &[Words], broken: Rule<'_>) -> Built {
     let mut builder = Builder { built: Built::default(), seen: BTreeSet::new(), today, broken };
-    // What runs today and what is planned are no proposals: no rule takes them away.
+    // No rule removes today's configuration or the plan's.
     builder.keep(Words::new());
     builder.keep(plan.clone());
     builder.product(&Words::new(), dimensions);

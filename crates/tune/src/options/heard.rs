@@ -1,14 +1,14 @@
-//! What GHC's runtime said when it refused, in one sentence. Owns the form of its messages.
+//! Condenses what GHC's runtime printed when it refused into one sentence. Owns the format of its messages.
 
-/// Longest sentence that is kept, characters.
+/// Longest sentence, characters.
 const LONGEST: usize = 300;
 
-/// The first thing that `said`, a program's standard error, holds; `None`: nothing.
+/// The first message in `said`, a program's standard error; `None`: it is empty.
 pub fn sentence(said: &str) -> Option<String> {
     let mut lines = said.lines().map(str::trim_end);
     let first = lines.by_ref().find(|line| !without_name(line).is_empty())?;
     let mut sentence = without_name(first).to_owned();
-    // What belongs to it starts at the margin and without the program's name.
+    // Continuation lines start at the margin and without the program's name.
     let more = lines.take_while(|line| line.starts_with(char::is_alphanumeric) && without_name(line) == *line);
     for line in more.take(2) {
         sentence.push(' ');
@@ -17,7 +17,7 @@ pub fn sentence(said: &str) -> Option<String> {
     Some(sentence.chars().take(LONGEST).collect())
 }
 
-/// `prog: words` without `prog`, and what the runtime calls its own mistakes.
+/// Strips the program's name from `prog: words`, and the runtime's prefix for its own errors.
 fn without_name(line: &str) -> &str {
     let line = line.strip_prefix("internal error: ").unwrap_or(line);
     match line.split_once(':') {

@@ -1,11 +1,11 @@
-//! What can be tried of a program: settings and their levels, the configurations that follow,
-//! and what was left out and why. Owns the space of a study by trials; refuses to look at a
-//! machine and to run anything: what a runtime refuses beyond the known rules is handed in.
+//! What can be tried of a program: settings and their levels, the resulting configurations, and what
+//! was left out and why. Owns the space of a study by trials; refuses to look at a machine and to run
+//! anything: the caller passes in what a runtime refuses beyond the known rules.
 //!
-//! The space is the product of the levels that matter most (workers, how many collect, nursery
-//! or minor heap, collector), and each other level on top of a few bases: what runs today, the
-//! plan, the plan with a roomy nursery. It follows from the machine, the program and what its
-//! user gave it, by nothing else: there is no chance in it.
+//! The space is the product of the most important levels (workers, collecting workers, nursery or
+//! minor heap, collector), and every other level on top of a few bases: what runs today, the plan, and
+//! the plan with a large nursery. It follows only from the machine, the program and what its user
+//! gave it; nothing in it is random.
 
 mod build;
 pub mod heard;
@@ -22,7 +22,7 @@ use crate::plan::workers::Room;
 use build::Built;
 use part::{Bounds, Part, View, plain};
 
-/// What can be tried of a program.
+/// Builds the offer for a program.
 pub fn offer(wish: &Wish<'_>) -> Offer {
     let room = Room::of(wish.resources);
     let template = start::template(wish.command);
@@ -87,7 +87,7 @@ fn finish(wish: &Wish<'_>, part: Part, built: Built, plan: &Words) -> Offer {
     }
 }
 
-/// Each setting with the words that are left of it.
+/// The settings, each with the words that remain in `configurations`.
 fn settings(wish: &Wish<'_>, part: &Part, configurations: &[Words]) -> Vec<Setting> {
     let mut whats: Vec<What> = configurations.iter().flat_map(|words| words.keys().copied()).collect();
     whats.sort_unstable();

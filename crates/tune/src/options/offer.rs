@@ -1,5 +1,5 @@
-//! What can be tried of a program, and what was left out and why. Owns these words, and what is learnt of
-//! them when the runtime is asked.
+//! What can be tried of a program, and what was left out and why. Owns the wording, and the updates
+//! after the runtime was probed.
 
 use crate::dialect::{Role, What, number};
 use crate::plan::{Kept, Refused, Relink};
@@ -8,50 +8,50 @@ use crate::study::Space;
 use crate::study::space::NoSpace;
 use serde::Serialize;
 
-/// What can be tried.
+/// What can be tried of a program.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Offer {
-    /// What configurations differ in.
+    /// The settings in which configurations differ.
     pub settings: Vec<Setting>,
-    /// Words by configuration.
+    /// The words of each configuration.
     pub configurations: Vec<Vec<String>>,
-    /// The number of what the user runs today: no words.
+    /// The number of the configuration that the user runs today: it has no words.
     pub default: usize,
-    /// The number of the plan's; `None`: its flags turned out to be refused.
+    /// The number of the plan's configuration; `None`: the runtime refused its flags.
     pub plan: Option<usize>,
-    /// Combinations that are left out.
+    /// Combinations that were left out.
     pub rejected: Vec<Rejected>,
-    /// What the user gave, which is not varied.
+    /// Options that the user gave, which are not varied.
     pub kept: Vec<Kept>,
-    /// Flags that this program does not take at all.
+    /// Flags that this program does not accept at all.
     pub refused: Vec<Refused>,
-    /// What to link with to have them.
+    /// What to link with to make them available.
     pub relink: Vec<Relink>,
-    /// What a reader should know, one sentence each.
+    /// Notes for the reader, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// What configurations differ in.
+/// A setting in which configurations differ.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Setting {
     /// Its flags: `-qg, -qn`.
     pub name: String,
-    /// Why it is tried: a sentence.
+    /// Why it is tried, as a sentence.
     pub why: String,
-    /// What holds where a configuration has no word of it; `None`: not known.
+    /// The value of configurations that have no word of it; `None`: not known.
     pub today: Option<String>,
-    /// Its words, ascending.
+    /// Its words, in ascending order.
     pub levels: Vec<String>,
 }
 
 /// Words that are not tried together.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Rejected {
-    /// The words; a single one is not tried at all.
+    /// The words; a single word is not tried at all.
     pub words: Vec<String>,
-    /// Why: a sentence.
+    /// Why, as a sentence.
     pub why: String,
-    /// Who says so.
+    /// How the rejection is known.
     pub by: By,
 }
 
@@ -59,25 +59,25 @@ pub struct Rejected {
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
-    /// A rule.
+    /// A rule excludes it.
     Rule,
-    /// The runtime refused when it was started so.
+    /// The runtime refused to start with it.
     Probe,
 }
 
 impl Offer {
-    /// The configurations as a study takes them; the default is [`Offer::default`].
+    /// The configurations as the space of a study; its default is [`Offer::default`].
     ///
     /// # Errors
-    /// There is nothing beside the default.
+    /// There is nothing to try except the default.
     pub fn space(&self) -> Result<Space, NoSpace> {
         let names = self.configurations.iter().map(|words| words.join(" ")).collect();
         let space = Space::new(names, self.default)?;
         Ok(space.where_absence_is(self.settings.iter().filter_map(|setting| setting.today.as_deref())))
     }
 
-    /// What to start the program with before the first trial, to see whether its runtime takes
-    /// it: nothing, each word by itself, and pairs that nobody has proved to go together.
+    /// Flags to start the program with before the first trial, to check that its runtime accepts them:
+    /// none, each word alone, and pairs that are not known to work together.
     pub fn probes(&self, program: &Program) -> Vec<Vec<String>> {
         let mut probes = vec![Vec::new()];
         let Some(dialect) = program.dialect().filter(|dialect| dialect.probed) else { return probes };
@@ -101,7 +101,7 @@ impl Offer {
             .any(|words| words.iter().any(|word| word == one) && words.iter().any(|word| word == other))
     }
 
-    /// The configuration with the most workers times nursery: whether it can be had at all.
+    /// The configuration with the largest product of workers and nursery, to check that it can start.
     fn largest(&self, what: &dyn Fn(&str) -> Option<What>) -> Option<Vec<String>> {
         let of = |words: &[String], role: Role| {
             let word = words.iter().find(|word| what(word).is_some_and(|what| what.role == role))?;
@@ -113,8 +113,8 @@ impl Offer {
         Some(vec![largest.0.1, largest.1.1])
     }
 
-    /// Takes out every configuration that has all of `words`, as the runtime refuses them for
-    /// `why`. The default stays: of no words nothing is learnt.
+    /// Removes every configuration that has all of `words`, which the runtime refuses for the reason
+    /// `why`. The default stays: an empty list removes nothing.
     pub fn learn(&mut self, words: &[String], why: &str) {
         if words.is_empty() {
             return;

@@ -1,54 +1,54 @@
-//! What a space is built from: settings with their levels, and a configuration over what holds without
-//! it. Owns the shapes; refuses to know what goes with what.
+//! What a space is built from: settings with their levels, and a configuration on top of today's
+//! values. Owns the shapes; refuses to know which words conflict.
 
 use crate::dialect::{self, What, Words, number};
 use crate::plan::{Kept, Refused};
 
-/// A setting with its levels; absence is a level of each.
+/// A setting with its levels; absence is a level of every setting.
 #[derive(Clone, Debug)]
 pub struct Dimension {
     pub what: What,
-    /// Its name for people: `-A`.
+    /// Its name for users: `-A`.
     pub name: &'static str,
-    /// Why it is tried: a sentence.
+    /// Why it is tried, as a sentence.
     pub why: String,
-    /// Levels whose product with those of other settings is taken.
+    /// Levels that form a product with those of other settings.
     pub product: Vec<String>,
-    /// Levels that are tried on bases only.
+    /// Levels that are only tried on bases.
     pub single: Vec<String>,
-    /// What a level of `single` is put on; none: on the bases of all.
+    /// Bases for the levels of `single`; none: the bases shared by all settings.
     pub bases: Vec<Words>,
 }
 
-/// What one runtime adds to a space.
+/// What one runtime contributes to a space.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
     pub dimensions: Vec<Dimension>,
-    /// What holds without a word.
+    /// Values that hold where a configuration has no word.
     pub today: Words,
-    /// What the user gave, which is not varied.
+    /// Options that the user gave, which are not varied.
     pub kept: Vec<Kept>,
-    /// Flags that the program does not take.
+    /// Flags that the program does not accept.
     pub refused: Vec<Refused>,
-    /// A size of nursery or minor heap that is larger than most: of the third base.
+    /// A larger than usual nursery or minor heap, for the third base.
     pub roomy: Option<(What, String)>,
-    /// A smaller bound of memory than the machine's, bytes.
+    /// A memory limit below the machine's, bytes.
     pub memory: Option<u64>,
 }
 
-/// What of the machine and the program rules go by.
+/// The limits of the machine and the program that rules use.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Bounds {
-    /// Bytes that the program may have.
+    /// Memory that the program may use, bytes.
     pub memory: Option<u64>,
-    /// CPUs that it may run on.
+    /// CPUs that the program may run on.
     pub cpus: u32,
 }
 
-/// The words that do not go together, and why.
+/// Conflicting words, and why they conflict.
 pub type Broken = (Vec<String>, String);
 
-/// `words` without those that are so today anyway.
+/// `words` without those that already hold today.
 pub fn plain(mut words: Words, today: &Words) -> Words {
     words.retain(|what, word| today.get(what) != Some(word));
     words
@@ -61,16 +61,16 @@ impl Dimension {
     }
 }
 
-/// A configuration over what holds without it.
+/// A configuration on top of today's values.
 #[derive(Copy, Clone, Debug)]
 pub struct View<'a> {
     pub words: &'a Words,
-    /// What absence stands for, where that is known.
+    /// The values of absent words, where they are known.
     pub today: &'a Words,
 }
 
 impl<'a> View<'a> {
-    /// The word that holds.
+    /// The word in effect.
     pub fn word(&self, what: What) -> Option<&'a str> {
         self.words.get(what).or_else(|| self.today.get(what)).map(String::as_str)
     }
@@ -79,22 +79,22 @@ impl<'a> View<'a> {
         number(self.word(what)?)
     }
 
-    /// The number of a word that the configuration itself has.
+    /// The number in a word of the configuration itself.
     pub fn own_number(&self, what: What) -> Option<u64> {
         number(self.words.get(what)?)
     }
 
-    /// Its number as a count, at least 1.
+    /// The number of the word in effect as a count, at least 1.
     pub fn count(&self, what: What) -> Option<u32> {
         dialect::count(self.word(what)?)
     }
 
-    /// The words that hold for `whats`, in their order: the culprits of a rule.
+    /// The words in effect for `whats`, in that order: those that break a rule.
     pub fn named(&self, whats: &[What]) -> Vec<String> {
         whats.iter().filter_map(|what| self.word(what)).map(str::to_owned).collect()
     }
 
-    /// The words that hold for `whats` do not go together.
+    /// Reports that the words in effect for `whats` conflict.
     pub fn because(&self, whats: &[What], why: &str) -> Option<Broken> {
         Some((self.named(whats), why.to_owned()))
     }

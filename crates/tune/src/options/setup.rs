@@ -1,5 +1,5 @@
-//! From a configuration's words to what a process is started with, and to what a user pastes.
-//! Owns the merging with what the user gave; refuses to start anything.
+//! Turns a configuration's words into what a process is started with, and into what a user pastes.
+//! Owns merging with what the user gave; refuses to start anything.
 
 use super::start;
 use crate::dialect::{self, CLASS, CPUS, DOMAINS, OF_STARTS, Role, What};
@@ -11,20 +11,20 @@ use rtscope_model::SchedPolicy;
 use rtscope_model::resources::Resources;
 use std::ffi::OsString;
 
-/// What a process is started with.
+/// How a process is started.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Setup {
     /// The program and its arguments.
     pub argv: Vec<OsString>,
-    /// Variables to set in the place of those that are there; the rest stays.
+    /// Environment variables to replace; all others stay.
     pub set: Vec<(String, String)>,
-    /// CPUs to confine it to, ascending; `None`: those that are allowed.
+    /// CPUs to pin it to, ascending; `None`: all that are allowed.
     pub cpus: Option<Vec<u32>>,
-    /// Its class.
+    /// Its scheduling class.
     pub class: SchedPolicy,
-    /// Workers or domains that it then has, as far as that is known; at least 1.
+    /// Its resulting number of workers or domains, as far as known; at least 1.
     pub workers: u32,
-    /// The compiler's option that links the flags in, in the place of variables; `None`: there is no
+    /// The compiler option that links the flags in, as an alternative to variables; `None`: there is no
     /// such option, or there are no flags.
     pub link: Option<String>,
 }
@@ -34,14 +34,14 @@ pub struct Setup {
 pub struct Frame {
     command: Vec<OsString>,
     program: Program,
-    /// CPUs in the order in which they are taken.
+    /// CPUs in the order in which they are used.
     order: Vec<u32>,
     domains: Option<u32>,
     workers: u32,
 }
 
 impl Frame {
-    /// Of a program, its command and the machine.
+    /// Builds it for a program, its command and the machine.
     pub fn new(program: &Program, command: &[OsString], resources: &Resources, plan: &Plan) -> Frame {
         let room = Room::of(resources);
         Frame {
@@ -53,8 +53,8 @@ impl Frame {
         }
     }
 
-    /// What to start with for a configuration, its words with spaces between them as a study's
-    /// space names it; none are what the user runs today. Words of no setting are left out.
+    /// The setup for a configuration, given as its words separated by spaces, as in the name in a study's
+    /// space; no words mean what the user runs today. Unknown words are left out.
     pub fn setup(&self, configuration: &str) -> Setup {
         let known = |word: &str| {
             let own = runtimes::dialects().flat_map(|dialect| dialect.knobs);
@@ -81,7 +81,7 @@ impl Frame {
             if own.is_empty() {
                 continue;
             }
-            // The last one wins: what is tried stands behind what the user gave.
+            // The last option wins, so the tried flags follow the user's.
             let given = Some(self.program.given.variable(dialect).trim()).filter(|given| !given.is_empty());
             let all: Vec<&str> = given.into_iter().chain(own.iter().copied()).collect();
             setup.set.push((dialect.variable().to_owned(), all.join(dialect.info.spelling.between)));

@@ -1,5 +1,5 @@
-//! Settings of how a program is started, whatever its runtime: CPUs, scheduling class, and a
-//! number of domains in an argument. Owns the template and these levels.
+//! Settings of how a program is started, for any runtime: CPUs, scheduling class, and a number of
+//! domains in an argument. Owns the template and these levels.
 
 use super::part::{Broken, Dimension, Part, View, plain};
 use crate::dialect::{CLASS, CPUS, DOMAINS, Role, Words};
@@ -8,18 +8,18 @@ use crate::plan::workers::Room;
 use rtscope_model::resources::Resources;
 use std::ffi::{OsStr, OsString};
 
-/// The plain template; `{domains:4}` says what runs today too.
+/// The plain template; `{domains:4}` also says what runs today.
 const TEMPLATE: &str = "{domains}";
 const BEGINNING: &str = "{domains";
 
-/// An argument with a number of domains in it.
+/// A template for the number of domains in an argument.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Template {
-    /// What runs today, where it says so.
+    /// Today's number, if the template gives it.
     pub today: Option<u32>,
 }
 
-/// The place of a template in `text`, from and to which byte, and what it says of today.
+/// The byte range of a template in `text`, and the template.
 pub fn find(text: &str) -> Option<(usize, usize, Template)> {
     let start = text.find(BEGINNING)?;
     let rest = text.get(start..)?;
@@ -33,12 +33,12 @@ pub fn find(text: &str) -> Option<(usize, usize, Template)> {
     Some((start, start + end, Template { today: Some(number) }))
 }
 
-/// The first template among the arguments of `command`.
+/// The first template in the arguments of `command`.
 pub fn template(command: &[OsString]) -> Option<Template> {
     command.iter().skip(1).find_map(|word| find(word.to_str()?)).map(|(.., template)| template)
 }
 
-/// `word` with `domains` in the place of its template.
+/// `word` with its template replaced by `domains`.
 pub fn filled(word: &OsStr, domains: u32) -> OsString {
     let filled = |text: &str| {
         let (from, to, _) = find(text)?;
@@ -47,7 +47,7 @@ pub fn filled(word: &OsStr, domains: u32) -> OsString {
     word.to_str().and_then(filled).map_or_else(|| word.to_owned(), OsString::from)
 }
 
-/// A sentence about an argument that looks like a template and is none.
+/// A sentence about an argument that looks like a template but is not one.
 pub fn odd_template(command: &[OsString]) -> Option<String> {
     let odd = |word: &&OsString| word.to_str().is_some_and(|text| text.contains(BEGINNING) && find(text).is_none());
     let word = command.iter().skip(1).find(odd)?;
@@ -57,8 +57,8 @@ pub fn odd_template(command: &[OsString]) -> Option<String> {
     ))
 }
 
-/// How many workers are worth trying, ascending: few ones each, then doublings, and one and
-/// twice more than the machine feeds.
+/// Worker counts worth trying, in ascending order: small numbers, then powers of two, then one more than
+/// the machine can run, and twice as many.
 pub fn counts(room: &Room) -> Vec<u32> {
     let most = room.workers(Goal::Throughput);
     let mut counts: Vec<u32> = (1..=most.min(4)).filter(|count| most <= 8 || count.is_power_of_two()).collect();
@@ -70,7 +70,7 @@ pub fn counts(room: &Room) -> Vec<u32> {
     counts
 }
 
-/// Adds what can be varied of the start.
+/// Adds the settings of how the program is started.
 pub fn add(part: &mut Part, room: &Room, template: Option<Template>, plan: &Words, resources: &Resources) {
     if let Some(template) = template {
         let today = template.today.unwrap_or(room.cpus);
@@ -101,7 +101,7 @@ fn cpus(room: &Room, resources: &Resources) -> Vec<u32> {
     cpus
 }
 
-/// Today's, the plan, and the plan with as many workers as CPUs.
+/// Today's configuration, the plan, and the plan with as many workers as CPUs.
 fn on_fewer_workers(part: &Part, plan: &Words, cpus: &[u32]) -> Vec<Words> {
     let mut bases = vec![Words::new(), plain(plan.clone(), &part.today)];
     let counted = part.dimensions.iter().map(|dimension| dimension.what);
@@ -119,7 +119,7 @@ fn on_fewer_workers(part: &Part, plan: &Words, cpus: &[u32]) -> Vec<Words> {
     bases
 }
 
-/// More that work at once than there are CPUs for them.
+/// More workers or domains than CPUs.
 pub fn broken(view: &View<'_>) -> Option<Broken> {
     let cpus = view.count(&CPUS)?;
     let workers = view.words.keys().chain(view.today.keys()).find(|what| what.role == Role::Workers).copied();

@@ -1,5 +1,5 @@
-//! What a plan says: flags with reasons, what stays, what is refused and why, what to link and to
-//! measure. Owns these words; refuses to decide any of it.
+//! The content of a plan: flags with reasons, what stays, what is refused and why, what to link with
+//! and to measure. Owns these data types; refuses to decide anything.
 
 use crate::dialect::Dialect;
 use rtscope_model::Confidence;
@@ -7,14 +7,14 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 rtscope_model::listed! {
-    /// What a program is started for; its name is that of the command line.
+    /// What a program is tuned for; the name is the one on the command line.
     #[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Goal: name {
-        /// Short and even response times.
+        /// Short and steady response times.
         #[default]
         Latency = "latency",
-        /// Most work in the least time.
+        /// Most work per time.
         Throughput = "throughput",
         /// A small process.
         Memory = "memory",
@@ -22,7 +22,7 @@ rtscope_model::listed! {
 }
 
 impl Goal {
-    /// What it means.
+    /// What the goal means, as a phrase.
     pub fn about(self) -> &'static str {
         match self {
             Goal::Latency => "Short and even response times",
@@ -32,100 +32,100 @@ impl Goal {
     }
 }
 
-/// One flag of the plan. The binary accepts it.
+/// A flag of the plan, which the binary accepts.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Flag {
     /// `-N`, or `s` of `OCAMLRUNPARAM`.
     pub flag: String,
-    /// `4`, `16m`; `None`: it takes no value.
+    /// `4`, `16m`; `None`: the flag takes no value.
     pub value: Option<String>,
-    /// A sentence with the numbers in it.
+    /// Why, as a sentence with the figures.
     pub reason: String,
-    /// The file or the fact that the figure came from.
+    /// The file or fact that the figures come from.
     pub source: String,
-    /// How sure it is.
+    /// How certain the value is.
     pub confidence: Confidence,
 }
 
 impl Flag {
-    /// A flag with its reason and where that is from.
+    /// A flag with its reason and the source of that.
     pub(crate) fn new(flag: &str, value: Option<String>, reason: String, source: String, sure: Confidence) -> Flag {
         Flag { flag: flag.to_owned(), value, reason, source, confidence: sure }
     }
 }
 
-/// A flag that was thought of and is not in the plan.
+/// A flag that was considered and is not in the plan.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Refused {
     /// `-qa`.
     pub flag: String,
-    /// What it would be, where it has a value.
+    /// Its value, if it takes one.
     pub value: Option<String>,
-    /// Why not.
+    /// Why the flag is not in the plan.
     pub why: String,
 }
 
-/// An option that the program was given already and that stays.
+/// An option that the program already has and that stays.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Kept {
     /// As it was written: `-N3`.
     pub option: String,
     /// `-with-rtsopts`, `GHCRTS`, `the command line`, `OCAMLRUNPARAM`.
     pub from: &'static str,
-    /// What that means for the plan.
+    /// The consequence for the plan.
     pub means: String,
 }
 
-/// What to link with, so that more of the plan can be had.
+/// What to link with so that more of the plan can be used.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Relink {
-    /// Options for GHC, or what to depend on.
+    /// Options for GHC, or a package to depend on.
     pub with: String,
-    /// What that gives, and what it costs.
+    /// What it enables, and what it costs.
     pub why: String,
 }
 
-/// A rule of thumb that measurement is known to beat.
+/// A rule of thumb that measurement is known to improve on.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Measure {
     /// The flag in question.
     pub flag: String,
-    /// What to try beside the plan's value.
+    /// Values to try in addition to the plan's.
     pub candidates: Vec<String>,
-    /// What is known.
+    /// What is known about it.
     pub why: String,
-    /// The command that finds out.
+    /// The command that measures it.
     pub command: String,
 }
 
-/// What to start a program with on this machine.
+/// How to start a program on this machine.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Plan {
-    /// What it is for.
+    /// What the plan optimizes for.
     pub goal: Goal,
-    /// The spelling of its flags, in JSON its runtime's id; `None`: the runtime is not known.
+    /// How its flags are spelled; in JSON the runtime's id; `None`: the runtime is not known.
     pub runtime: Option<&'static Dialect>,
     /// The program, if one was named.
     pub program: Option<String>,
-    /// Why it is not known what the program accepts; `None`: it is.
+    /// Why it is not known which flags the program accepts; `None`: it is known.
     pub unknown: Option<String>,
     /// Flags that the program accepts.
     pub flags: Vec<Flag>,
-    /// What the user or the link asked for, which stays.
+    /// Options from the user or the link, which stay.
     pub kept: Vec<Kept>,
-    /// What is not in the plan, and why.
+    /// Flags that are not in the plan, and why.
     pub refused: Vec<Refused>,
-    /// The environment to start it with: the flags, then the user's own.
+    /// The environment to start the program with: the flags, then the user's own options.
     pub env: BTreeMap<&'static str, String>,
-    /// CPUs that `rtscope run` leaves it; `None`: all that are allowed.
+    /// CPUs that `rtscope run` allows it; `None`: all that are allowed now.
     pub cpus: Option<Vec<u32>>,
-    /// Workers (capabilities or domains) that the plan reckons with.
+    /// The number of workers (capabilities or domains) that the plan assumes.
     pub workers: u32,
-    /// What to link with.
+    /// What to link with to use more flags.
     pub relink: Vec<Relink>,
-    /// What to measure.
+    /// What is worth measuring.
     pub measure: Vec<Measure>,
-    /// What a reader should know, one sentence each.
+    /// Notes for the reader, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -136,7 +136,7 @@ impl Plan {
         format!("{flag}{equals}{}", value.unwrap_or_default())
     }
 
-    /// Each flag as the program reads it.
+    /// All flags as the program reads them.
     pub fn words(&self) -> impl Iterator<Item = String> {
         self.flags.iter().map(|flag| self.word(&flag.flag, flag.value.as_deref()))
     }
@@ -145,7 +145,7 @@ impl Plan {
         self.refused.push(Refused { flag: flag.into(), value, why: why.into() });
     }
 
-    /// Adds what to measure, where there is a candidate.
+    /// Adds something to measure, if there are candidates.
     pub(crate) fn try_out(&mut self, flag: &str, candidates: Vec<String>, why: &str) {
         if candidates.is_empty() {
             return;
@@ -154,7 +154,7 @@ impl Plan {
         self.measure.push(Measure { flag: flag.to_owned(), candidates, why: why.to_owned(), command });
     }
 
-    /// Sets the runtime's variable to the flags, then to what stands there already.
+    /// Sets the runtime's variable to the flags, followed by its present value.
     pub(crate) fn set(&mut self, own: impl Iterator<Item = String>) {
         if let Some(runtime) = self.runtime.filter(|_| !self.flags.is_empty()) {
             let words: Vec<String> = self.words().chain(own).collect();

@@ -1,31 +1,31 @@
-//! Which sizes keep to their share of memory. Owns the choice; the sizes are each runtime's.
+//! Which sizes stay within their share of memory. Owns the choice; each runtime defines its sizes.
 
 use rtscope_model::resources::Resources;
 
-/// Sizes that one worker's part of the young heap may have.
+/// Possible sizes of one worker's part of the young generation.
 #[derive(Copy, Clone, Debug)]
 pub struct Sizes {
-    /// Those that are planned, largest first.
+    /// Sizes that a plan may use, largest first.
     pub planned: &'static [u64],
-    /// Bytes in one of them.
+    /// Bytes per unit of size.
     pub unit: u64,
-    /// All workers' together take at most this part of memory.
+    /// All workers together use at most this fraction of memory.
     pub part: u64,
 }
 
-/// The size that was chosen, and whether it keeps to its share of memory.
+/// The chosen size, and whether it stays within its share of memory.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Choice {
-    /// The size.
+    /// The chosen size.
     pub size: u64,
-    /// No size fitted: this is the smallest.
+    /// No size fits: this is the smallest.
     pub too_large: bool,
-    /// Memory, not what was wanted, decided.
+    /// Memory limited the size to less than was wanted.
     pub for_memory: bool,
 }
 
 impl Sizes {
-    /// The largest that is at most `wanted` and, for each of `workers`, keeps to its share.
+    /// The largest size that is at most `wanted` and, for all `workers` together, stays within the share.
     pub fn choose(&self, workers: u32, wanted: u64, memory: Option<u64>) -> Choice {
         let mut wanted = self.planned.iter().copied().filter(|size| *size <= wanted);
         let first = wanted.clone().next();
@@ -38,13 +38,13 @@ impl Sizes {
         }
     }
 
-    /// Whether `size` for each of `workers` keeps to its share.
+    /// Whether `size` for each of `workers` stays within the share.
     pub fn fit(&self, workers: u32, size: u64, memory: Option<u64>) -> bool {
         let factor = u64::from(workers) * self.unit * self.part;
         memory.is_none_or(|memory| size.saturating_mul(factor) <= memory)
     }
 
-    /// Those of `sizes` that are not the planned one and keep to their share.
+    /// The other `sizes` that stay within the share.
     pub fn others(
         &self,
         sizes: impl Iterator<Item = u64>,
@@ -57,7 +57,7 @@ impl Sizes {
 }
 
 impl Choice {
-    /// How that fits: "at most a fifth of the 16 GiB of memory".
+    /// The limit in words: "at most a fifth of the 16 GiB of memory".
     pub fn share(&self, part: &str, of: &str) -> String {
         match (self.too_large, self.for_memory) {
             (true, _) => format!("even that is more than {part} of {of}"),
@@ -66,7 +66,7 @@ impl Choice {
         }
     }
 
-    /// Where the size is from.
+    /// The source of the memory size.
     pub fn source(&self, resources: &Resources) -> String {
         let path = resources.memory_limit_path.as_deref().unwrap_or("no figure for memory");
         if self.for_memory { path.to_owned() } else { format!("rule of thumb, {path}") }

@@ -1,7 +1,6 @@
-//! A plan: the flags that follow from what a process may use, from what its binary
-//! accepts and from what it was asked for already. Owns the order of its making and what holds of
-//! every runtime; each runtime's rules are its own, and `docs/plan-rules.md` says them for readers.
-//! Refuses to look at a machine.
+//! A plan: flags derived from what a process may use, what its binary accepts, and which options it
+//! already has. Owns the order of the steps, and the rules for every runtime; each runtime owns its
+//! own rules, documented in `docs/plan-rules.md`. Refuses to look at a machine.
 
 mod document;
 pub(crate) mod memory;
@@ -13,7 +12,7 @@ pub use document::{Flag, Goal, Kept, Measure, Plan, Refused, Relink};
 use crate::runtime::Program;
 use rtscope_model::resources::Resources;
 
-/// What `program` is best started with where it may use `resources`, for `goal`.
+/// Plans how to start `program` with `resources`, for `goal`.
 pub fn plan(resources: &Resources, program: &Program, goal: Goal) -> Plan {
     let (runtime, name) = (program.dialect(), program.name.clone());
     let mut plan = Plan { goal, runtime, program: name, workers: 1, ..Plan::default() };
@@ -30,8 +29,8 @@ pub fn plan(resources: &Resources, program: &Program, goal: Goal) -> Plan {
     plan
 }
 
-/// A mask for more workers than it has CPUs would only make them queue, and a program
-/// of `-rtsopts=some` would not start.
+/// A mask with fewer CPUs than workers would only make them queue, and a program with
+/// `-rtsopts=some` would not start.
 fn narrow(plan: &mut Plan, room: &workers::Room) {
     plan.cpus = room.narrowed(plan.goal);
     let Some(cpus) = &plan.cpus else { return };

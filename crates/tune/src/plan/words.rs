@@ -1,9 +1,8 @@
-//! Phrases that several reasons of a plan share. Figures are worded by
-//! [`rtscope_model::units`].
+//! Phrases that several reasons of a plan share. [`rtscope_model::units`] formats the figures.
 
 use rtscope_model::units;
 
-/// `1 core`, `4 cores`: of words with a regular plural.
+/// `1 core`, `4 cores`: for nouns with a regular plural.
 pub fn count(number: u64, one: &str) -> String {
     units::counted(number, one, &format!("{one}s"))
 }

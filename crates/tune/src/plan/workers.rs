@@ -1,5 +1,5 @@
-//! How many workers a machine feeds, how many of them should collect, and on which
-//! CPUs they belong. Owns the formulas that runtimes share; refuses flags.
+//! How many workers a machine can run, how many of them should collect, and on which CPUs. Owns the
+//! formulas that runtimes share; refuses to know flags.
 
 use super::document::Goal;
 use super::words;
@@ -7,18 +7,18 @@ use rtscope_model::Confidence;
 use rtscope_model::resources::Resources;
 use rtscope_model::units;
 
-/// What counts of a machine for the number of workers.
+/// The CPUs that the number of workers depends on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Room {
-    /// Logical CPUs that are allowed, at least 1.
+    /// Allowed logical CPUs, at least 1.
     pub cpus: u32,
     /// Physical cores among them, at least 1 and at most `cpus`.
     pub cores: u32,
-    /// The smallest quota, in CPUs.
+    /// The smallest CPU quota, in CPUs.
     pub quota: Option<f64>,
-    /// First CPU of each core.
+    /// The first CPU of each core.
     firsts: Vec<u32>,
-    /// Nothing about CPUs could be read.
+    /// Nothing is known about CPUs.
     unknown: bool,
     hidden: bool,
     quota_path: Option<String>,
@@ -27,7 +27,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// What `resources` leave. What does not fit together is taken at its smallest.
+    /// Evaluates `resources`. Of contradictory figures, it takes the smallest.
     pub fn of(resources: &Resources) -> Room {
         let allowed = &resources.cpus_allowed;
         let cpus = u32::try_from(allowed.len()).unwrap_or(u32::MAX);
@@ -47,13 +47,13 @@ impl Room {
         }
     }
 
-    /// CPUs that the quota feeds without running out, at least 1.
+    /// CPUs that can run all the time within the quota, at least 1.
     pub fn fed(&self) -> u32 {
-        // A conversion of floats saturates.
+        // Casts from floats saturate.
         self.quota.map_or(u32::MAX, |quota| (quota.floor() as u32).max(1))
     }
 
-    /// Workers for `goal`.
+    /// The number of workers for `goal`.
     pub fn workers(&self, goal: Goal) -> u32 {
         match goal {
             Goal::Latency | Goal::Memory => self.cores.min(self.fed()).max(1),
@@ -69,7 +69,7 @@ impl Room {
         workers.min(self.cores).min(self.fed()).max(1)
     }
 
-    /// The mask for `goal`, where that is smaller than what is allowed: one CPU of each core.
+    /// The CPU mask for `goal`, if smaller than the allowed one: one CPU per core.
     pub fn narrowed(&self, goal: Goal) -> Option<Vec<u32>> {
         let smaller = !self.firsts.is_empty() && (self.firsts.len() as u64) < u64::from(self.cpus);
         (goal == Goal::Latency && smaller && !self.unknown).then(|| {
@@ -79,7 +79,7 @@ impl Room {
         })
     }
 
-    /// Every allowed CPU, one of each core first: whoever takes the first few shares no core.
+    /// All allowed CPUs, first one of each core: the first few in this order share no core.
     pub fn order(&self, allowed: &[u32]) -> Vec<u32> {
         let mut order = self.firsts.clone();
         order.sort_unstable();
@@ -93,12 +93,12 @@ impl Room {
         self.narrowed(goal).map_or(self.cpus, |cpus| cpus.len() as u32)
     }
 
-    /// CPUs that no worker needs, as far as quota and mask tell.
+    /// CPUs that no worker needs, within quota and mask.
     pub fn spare(&self, workers: u32) -> f64 {
         self.quota.unwrap_or(f64::INFINITY).min(f64::from(self.cpus)) - f64::from(workers)
     }
 
-    /// Why there are so many workers.
+    /// Why this number of workers.
     pub fn reason(&self, goal: Goal) -> String {
         if self.unknown {
             return "Which CPUs are allowed could not be read: one worker is right everywhere.".to_owned();
@@ -138,7 +138,7 @@ impl Room {
         format!("{said} allows {} at a time without running out", self.fed())
     }
 
-    /// The files that [`Room::reason`] goes by.
+    /// The files that [`Room::reason`] is based on.
     pub fn source(&self, goal: Goal) -> String {
         let mask = if goal == Goal::Throughput { &self.mask_path } else { &self.cores_path };
         match &self.quota_path {
@@ -147,7 +147,7 @@ impl Room {
         }
     }
 
-    /// How sure the number of workers is.
+    /// How certain the number of workers is.
     pub fn confidence(&self, goal: Goal) -> Confidence {
         match (self.unknown, self.hidden, goal) {
             (true, ..) => Confidence::Low,
@@ -156,7 +156,7 @@ impl Room {
         }
     }
 
-    /// Why so many of them collect: with the quota or the cores, whichever decides.
+    /// Why this number of them collects, given by the quota or the cores, whichever decides.
     pub fn reason_of_collectors(&self, workers: u32) -> String {
         let collectors = self.collectors(workers);
         if self.fed() <= self.cores.min(workers) && self.quota.is_some() {
@@ -176,7 +176,7 @@ impl Room {
     }
 }
 
-/// The file that said the first of `whats` for which there is one.
+/// The file that the first available fact of `whats` comes from.
 pub(crate) fn source_of(resources: &Resources, whats: &[&str]) -> Option<String> {
     let find = |what: &&str| resources.sources.iter().find(|source| source.what.starts_with(what));
     whats.iter().find_map(find).map(|source| source.path.clone())
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(siblings.narrowed(Goal::Memory), None);
         assert_eq!(Room::of(&machine(4, 1, None)).narrowed(Goal::Latency), None);
         assert_eq!(Room::of(&Resources::default()).narrowed(Goal::Latency), None);
-        // Siblings that name a CPU outside the mask are not believed.
+        // Sibling lists that name a CPU outside the mask are ignored.
         let odd =
             Resources { cpus_allowed: vec![5, 7], cores: 1, siblings: vec![vec![1, 5, 7]], ..Resources::default() };
         assert_eq!(Room::of(&odd).narrowed(Goal::Latency), Some(vec![5]));

@@ -1,9 +1,9 @@
-//! What each flag does by itself. Owns which configurations are compared for that; what is
-//! known of each is the search's own belief after all clean trials.
+//! What each flag does on its own. Owns which configurations are compared for that; the estimates
+//! come from the search's belief after all clean trials.
 //!
-//! A level is compared with the default's over all pairs of configurations that differ in
-//! nothing else, tried or not: the belief says how sure the mean of their differences is. Two
-//! flags that were only ever given together share what they did, with wide intervals.
+//! A level is compared with the default's level over all pairs of configurations that differ in
+//! nothing else, tried or not: the belief gives the uncertainty of the mean difference. Two flags that
+//! were only tried together share their effect, with wide intervals.
 
 use super::logs::Logs;
 use crate::study::Space;
@@ -13,34 +13,34 @@ use crate::study::space;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Student's distribution of so many degrees of freedom is the normal one to three digits.
+/// With this many degrees of freedom, Student's distribution equals the normal one to three digits.
 const NORMAL: usize = 1_000;
 
 /// A setting and what its levels do.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Effect {
-    /// What its words begin with: `-A`.
+    /// The prefix of its words: `-A`.
     pub setting: String,
-    /// In the order of the values; absence, where there is such, first.
+    /// In the order of the values; absence, if possible, first.
     pub levels: Vec<Level>,
 }
 
-/// What one level does.
+/// The effect of one level.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Level {
     /// The word; null: the setting is absent.
     pub word: Option<String>,
-    /// The default has it: others are compared with it.
+    /// The default has this level, which others are compared with.
     pub default: bool,
-    /// Clean trials of configurations with it.
+    /// Number of clean trials with this level.
     pub trials: usize,
-    /// The measure with the default's level over that with this one, other settings alike, in
-    /// the mean over the space: above 1 is better. Null of the default's level, of one that
-    /// was not tried, and where nothing but it differs in no pair.
+    /// The measure with the default's level divided by that with this level, all other settings equal,
+    /// averaged over the space: above 1 is better. Null for the default's level, for a level that was not
+    /// tried, and if no pair differs only in it.
     pub gain: Option<Interval>,
 }
 
-/// The effects of all settings in which configurations differ; each interval by itself errs in
+/// The effects of all settings in which configurations differ; each interval by itself is wrong in
 /// `error` of all cases, as far as the belief's assumptions hold.
 pub(super) fn effects(space: &Space, logs: &Logs, error: f64) -> Vec<Effect> {
     let belief = told(space, logs);
@@ -73,7 +73,7 @@ fn told(space: &Space, logs: &Logs) -> Belief {
     belief
 }
 
-/// Each of `with` beside the one that differs from it only in having level `own` of setting `at`.
+/// Pairs each of `with` with the configuration that differs from it only in level `own` of setting `at`.
 fn pairs(
     space: &Space,
     points: &HashMap<&[usize], usize>,
@@ -111,7 +111,7 @@ mod tests {
     fn flags_that_add_up_are_told_apart_whatever_the_block() {
         let space = space(&["-A1m", "-A4m", "-A1m -qg", "-A4m -qg", "-A16m"]);
         let terms = [0.0, -0.2, 0.3, 0.1, -0.5];
-        // Not every configuration in every block.
+        // Some blocks lack some configurations.
         let rows = (0..12).flat_map(|block| {
             let shift = f64::from(block % 4) * 0.1;
             let noise = move |configuration: usize| f64::from((block * 7 + configuration as u32 * 3) % 5) * 0.002;
@@ -142,7 +142,7 @@ mod tests {
             [("-A", Some("-A4m")), ("-I", Some("-I0"))].map(|(name, word)| level(&found, name, word).gain.unwrap());
         let product = gains[0].mean * gains[1].mean;
         assert!((product * 0.6 - 1.0).abs() < 0.1, "{gains:?}");
-        // Neither is sure of its part.
+        // Neither part is certain.
         assert!(gains.iter().all(|gain| gain.mean > 1.1 && gain.low < 1.0), "{gains:?}");
     }
 

@@ -1,25 +1,24 @@
-//! What was measured in which block, as logarithms. Owns which rows count: clean ones with a
-//! number above 0.
+//! Measurements by block, as logarithms. Owns which rows count: clean ones with a number above 0.
 
 use crate::study::interval::mean_of;
 use crate::study::{Outcome, Row, Stage};
 use std::collections::BTreeMap;
 
-/// The figure of a row that says how much memory it took.
+/// The row's figure for its memory use.
 pub const MEMORY: &str = "rss_bytes";
 
-/// A block.
+/// The measurements of one block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Block {
-    /// Only these tell what is gained: nothing was chosen by them.
+    /// Only fresh blocks show gains: no choice was based on them.
     pub fresh: bool,
-    /// Configuration and logarithm of its measure, in their order.
+    /// Pairs of configuration and logarithm of its measure, in order.
     pub values: Vec<(usize, f64)>,
-    /// The same of its memory, where that is known.
+    /// Pairs of configuration and logarithm of its memory, where known.
     pub memory: Vec<(usize, f64)>,
 }
 
-/// All blocks.
+/// All blocks, by number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Logs(BTreeMap<usize, Block>);
 
@@ -38,17 +37,17 @@ impl Logs {
         Logs(blocks)
     }
 
-    /// None of them is empty.
+    /// All blocks; none is empty.
     pub fn blocks(&self) -> impl Iterator<Item = &Block> {
         self.0.values()
     }
 
-    /// All trials.
+    /// All trials, block by block.
     pub fn all(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.blocks().flat_map(|block| block.values.iter().copied())
     }
 
-    /// By fresh block in which both were measured, how much lower the first is than the second.
+    /// For each fresh block with both configurations, how much lower the first measure is than the second.
     pub fn fresh_gains(&self, one: usize, over: usize) -> Vec<f64> {
         let fresh = self.blocks().filter(|block| block.fresh);
         fresh.filter_map(|block| Some(mean_of(&block.values, over)? - mean_of(&block.values, one)?)).collect()

@@ -1,25 +1,25 @@
-//! What was measured of the configurations that fresh blocks are about: each figure's median.
-//! Owns which trials count; what a figure is called is the runner's.
+//! The median of each figure for the configurations in fresh blocks. Owns which trials count; the
+//! runner names the figures.
 
 use crate::stats::{self, Median};
 use crate::study::{Outcome, Row, Space, Stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One of them.
+/// The figures of one configuration.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Measured {
-    /// Its number.
+    /// Its number in the space.
     pub configuration: usize,
     /// Its words.
     pub name: String,
-    /// Clean trials in fresh blocks.
+    /// Number of clean trials in fresh blocks.
     pub trials: usize,
-    /// By name, in the unit that the name ends with.
+    /// Medians by name; the name ends with the unit.
     pub figures: BTreeMap<String, Median>,
 }
 
-/// In the order of the configurations; `seed` is of the intervals.
+/// One entry per configuration, in order; `seed` is for the intervals.
 pub(super) fn measured(space: &Space, rows: &[Row], seed: u64) -> Vec<Measured> {
     let of = |configuration: usize| {
         let own: Vec<&Row> = rows.iter().filter(|row| counts(row, configuration)).collect();

@@ -1,9 +1,9 @@
-//! What a study comes to, as one document: what to use and how sure that is, memory beside
-//! time, what each flag does. Owns the figures that follow from rows besides the answer;
+//! The result of a study, as one document: what to use and how certain that is, memory against time,
+//! the effect of each flag. Owns the figures that are derived from rows in addition to the answer;
 //! refuses to choose anything, which the study did, and to lay out text.
 //!
-//! Gains are of fresh blocks, by which nothing was chosen: they are confirmed. The front and
-//! the effects are of all clean trials, of which many were tried once: they are explored.
+//! Gains come from fresh blocks, which no choice was based on: they are confirmed. The front and the
+//! effects come from all clean trials, where many configurations were tried once: they are explored.
 
 mod effects;
 mod logs;
@@ -27,63 +27,62 @@ use serde::Serialize;
 /// Name and version of the document.
 pub const SCHEMA: &str = "rtscope/tune/1";
 
-/// What a study comes to.
+/// The result of a study.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Document {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: &'static str,
-    /// The rtscope that began the study.
+    /// Version of the rtscope that began the study.
     pub version: String,
-    /// What was run.
+    /// The program that was run.
     pub program: String,
     /// Its arguments.
     pub argv: Vec<String>,
-    /// Where.
+    /// Description of the machine.
     pub machine: String,
-    /// What was to be small.
+    /// The figure to minimize.
     pub objective: String,
-    /// What was not to be broken.
+    /// Limits that a configuration must keep.
     pub limits: Vec<String>,
-    /// Of every choice by chance.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// Block of a job, or a study by itself.
+    /// Whether this is a study or blocks of a job.
     pub kind: Kind,
-    /// What follows.
+    /// The conclusion.
     pub verdict: Word,
-    /// Why there is no recommendation, where trials do not say: null with `better` and
+    /// Why there is no recommendation, for reasons other than the trials; null with `better` and
     /// `no_difference`.
     pub why: Option<String>,
-    /// What to use: the best, or the default where nothing is better; null where the study
-    /// says nothing about it.
+    /// The configuration to use: the best, or the default if nothing is better; null if the study does
+    /// not show which.
     pub recommended: Option<Named>,
-    /// The default.
+    /// The default configuration.
     pub default: Named,
-    /// Which limit the default does not keep to, where it does not; others are compared with it
-    /// all the same.
+    /// The limit that the default breaks, if it does; others are compared with it all the same.
     pub default_breaks: Option<String>,
-    /// What rules say without a trial; null: nothing that could be tried.
+    /// The configuration that rules give without a trial; null: none that could be tried.
     pub plan: Option<Named>,
-    /// The best candidate against the default, recommended or not.
+    /// Gain of the best candidate over the default, recommended or not.
     pub over_default: Gain,
-    /// What is recommended against the plan.
+    /// Gain of the recommended configuration over the plan.
     pub over_plan: Gain,
-    /// A gain below this share is none worth having.
+    /// Gains below this share do not matter.
     pub zone: f64,
-    /// All intervals of gains together miss the truth in so many studies, as a share.
+    /// Share of studies in which any of the gains' intervals misses the truth.
     pub error: f64,
-    /// The candidates, the best first.
+    /// The candidates, best first.
     pub candidates: Vec<Candidate>,
-    /// The default over itself: how steady the machine was; null where there were too few pairs.
+    /// The default against itself: how steady the machine was; null with too few pairs.
     pub check: Option<Interval>,
-    /// Medians of what was measured in fresh blocks.
+    /// Medians of the figures measured in fresh blocks.
     pub measured: Vec<Measured>,
-    /// Time and memory, the best time first.
+    /// Time and memory, best time first.
     pub pareto: Vec<Point>,
-    /// What each flag does by itself.
+    /// The effect of each flag on its own.
     pub effects: Vec<Effect>,
-    /// What cannot be used.
+    /// Configurations that cannot be used.
     pub failed: Vec<Failed>,
-    /// How many.
+    /// Numbers of trials.
     pub trials: Counts,
 }
 
@@ -91,80 +90,79 @@ pub struct Document {
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
-    /// Something is better than the default.
+    /// A configuration is better than the default.
     Better,
-    /// Nothing is by as much as matters.
+    /// No configuration is better by a relevant amount.
     NoDifference,
-    /// The default differs from itself too much.
+    /// The default differs too much from itself.
     TooNoisy,
-    /// The default fails.
+    /// The default configuration fails.
     DefaultFails,
-    /// It ended too early.
+    /// The study ended too early.
     Stopped,
-    /// What runs today breaks a limit, and so does everything else, or it was never measured often
-    /// enough.
+    /// Today's configuration breaks a limit; every other one does so, too, or was measured too rarely.
     Impossible,
 }
 
 /// A configuration.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Named {
-    /// Number in the space.
+    /// Its number in the space.
     pub configuration: usize,
     /// Its words.
     pub name: String,
 }
 
-/// How much better something is: the other's measure over its own, above 1 is better.
+/// How much better a configuration is: the other's measure divided by its own; above 1 is better.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Gain {
     /// Geometric mean over pairs, with its interval; null: see `why`.
     pub gain: Option<Interval>,
-    /// Fresh blocks in which both were measured.
+    /// Fresh blocks that contain both.
     pub pairs: usize,
-    /// Why there is no gain; null where there is one.
+    /// Why there is no gain; null if there is one.
     pub why: Option<String>,
 }
 
-/// One that fresh blocks were about.
+/// A configuration that was measured in fresh blocks.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Candidate {
-    /// Its name and settings.
+    /// Its number and words.
     #[serde(flatten)]
     pub of: Named,
-    /// Against the default; null where there were too few pairs.
+    /// Gain over the default; null with too few pairs.
     pub gain: Option<Interval>,
-    /// Fresh blocks in which both were measured.
+    /// Fresh blocks that contain both.
     pub pairs: usize,
 }
 
-/// One that cannot be used.
+/// A configuration that cannot be used.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Failed {
-    /// Its name and settings.
+    /// Its number and words.
     #[serde(flatten)]
     pub of: Named,
-    /// Why.
+    /// Reason of the failure.
     pub why: String,
 }
 
-/// How many trials were run.
+/// Numbers of trials that were run.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Counts {
-    /// Measured, undisturbed.
+    /// Trials measured without disturbance.
     pub clean: usize,
-    /// Disturbed by others: nothing follows from them.
+    /// Trials that other load disturbed; they are not used.
     pub dirty: usize,
-    /// Undisturbed, and the configuration failed.
+    /// Undisturbed trials whose configuration failed.
     pub failed: usize,
-    /// What the budget had room for.
+    /// Trials that the budget allows.
     pub budget: usize,
 }
 
-/// The document of a study that ended with `answer` after `rows`.
+/// The document for a study that ended with `answer` after `rows`.
 ///
 /// # Errors
-/// The description has no space.
+/// The description has no valid space.
 pub fn document(description: &Description, answer: &Answer, rows: &[Row]) -> Result<Document, NoSpace> {
     let space = description.space()?;
     let logs = Logs::new(rows);
@@ -173,7 +171,7 @@ pub fn document(description: &Description, answer: &Answer, rows: &[Row]) -> Res
     let default_breaks = default_breaks(&space, rows);
     let recommended = match (verdict, &answer.verdict) {
         (_, Verdict::Better(best)) => Some(*best),
-        // Candidates keep to the limits: one that did not has failed.
+        // Candidates keep the limits: one that broke a limit counts as failed.
         (Word::NoDifference, _) if default_breaks.is_some() => {
             answer.candidates.first().filter(|best| best.gain.is_some()).map(|best| best.configuration)
         }
@@ -219,7 +217,7 @@ pub fn document(description: &Description, answer: &Answer, rows: &[Row]) -> Res
     })
 }
 
-/// Which limit what runs today mostly breaks: then it is nothing to keep to.
+/// The limit that today's configuration breaks in most trials, so it is no requirement.
 fn default_breaks(space: &Space, rows: &[Row]) -> Option<String> {
     let clean = |row: &&Row| !row.dirty && row.taken.ask.configuration == space.default();
     let own: Vec<&Row> = rows.iter().filter(clean).collect();
@@ -248,7 +246,7 @@ fn over_default(answer: &Answer) -> Gain {
     best.gain.map_or_else(few, |gain| Gain { gain: Some(gain), pairs: best.pairs, why: None })
 }
 
-/// Of fresh blocks only: elsewhere the best was chosen by the very trials.
+/// Fresh blocks only: in the others, the same trials chose the best.
 fn over_plan(space: &Space, answer: &Answer, logs: &Logs, one: Option<usize>, plan: Option<usize>) -> Gain {
     let Some(one) = one else { return none(0, "nothing is recommended".to_owned()) };
     let Some(plan) = plan else { return none(0, "there is no plan that could be tried".to_owned()) };
@@ -315,7 +313,7 @@ mod tests {
         }
     }
 
-    /// Blocks in which the third is quickest and the second in between.
+    /// Blocks in which configuration 2 is the fastest and 1 is second.
     fn rows(blocks: usize) -> Vec<Row> {
         let row = |block: usize, (one, value): (usize, f64)| {
             let own = 1.0 + ((block * 5 + one * 3) % 7) as f64 * 1e-3;
@@ -347,7 +345,7 @@ mod tests {
         assert_eq!((found.over_default.pairs, found.over_plan.pairs), (8, 8));
         assert_eq!(found.trials, Counts { clean: 24, dirty: 1, failed: 1, budget: 60 });
         assert_eq!((found.failed[0].of.name.as_str(), found.failed[0].why.as_str()), ("-A64m", "it ends with 2"));
-        // The dirty trial, quicker than all, is no point.
+        // The dirty trial, faster than all others, gives no point.
         assert_eq!(found.pareto.iter().map(|point| point.configuration).collect::<Vec<_>>(), [2, 1, 0]);
         let json = serde_json::to_value(&found).unwrap();
         assert_eq!((&json["schema"], &json["verdict"]), (&SCHEMA.into(), &"better".into()));

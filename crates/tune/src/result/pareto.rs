@@ -1,5 +1,4 @@
-//! Time against memory. Owns where each configuration lies and which of them nothing beats in
-//! both.
+//! Time against memory. Owns where each configuration lies, and which of them no other beats in both.
 
 use super::logs::{Block, Logs};
 use crate::study::Space;
@@ -7,36 +6,36 @@ use crate::study::design::FRESH_FROM;
 use crate::study::interval::mean_of;
 use serde::Serialize;
 
-/// A configuration between the two.
+/// A configuration's time and memory.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Point {
-    /// Number in the space.
+    /// Its number in the space.
     pub configuration: usize,
     /// Its words.
     pub name: String,
-    /// Its objective over the default's, block by block, geometric mean: below 1 is better.
+    /// Geometric mean over blocks of its objective divided by the default's: below 1 is better.
     pub objective: f64,
-    /// The same of its memory.
+    /// Geometric mean over blocks of its memory divided by the default's.
     pub memory: f64,
     /// Its memory in bytes: that ratio times the default's geometric mean.
     pub memory_bytes: f64,
-    /// Blocks in which both are known of it and of the default.
+    /// Blocks in which time and memory of both this and the default are known.
     pub trials: usize,
-    /// Fresh blocks among them are enough for a gain; else the point lies where few trials put
-    /// it, of which the luckiest are on the front.
+    /// Whether enough of these blocks are fresh for a gain; else the point rests on few trials, the
+    /// luckiest of which are on the front.
     pub confirmed: bool,
-    /// Nothing is better in one and as good in the other.
+    /// No other configuration is better in one and at least as good in the other.
     pub front: bool,
 }
 
-/// The configurations whose memory is known, the best objective first.
+/// The configurations whose memory is known, best objective first.
 pub(super) fn points(space: &Space, logs: &Logs) -> Vec<Point> {
     let default = space.default();
     let own: Vec<f64> = logs.blocks().filter_map(|block| mean_of(&block.memory, default)).collect();
     let bytes = (own.iter().sum::<f64>() / own.len().max(1) as f64).exp();
     let mut points: Vec<Point> = (0..space.len()).filter_map(|one| point(space, logs, one, bytes)).collect();
     points.sort_by(|one, other| one.objective.total_cmp(&other.objective).then(one.memory.total_cmp(&other.memory)));
-    // Behind a point there is only what is slower: on the front, if it is smaller.
+    // Later points are slower: they are on the front only if they are smaller.
     let mut least = f64::INFINITY;
     for point in &mut points {
         point.front = point.memory < least;
@@ -83,7 +82,7 @@ mod tests {
     fn the_front_is_what_nothing_beats_in_both() {
         let space = space(&["-A1m", "-A4m", "-A16m", "-A64m", "-A2m"]);
         let block = |block: usize| {
-            // The machine's spell falls on all of a block.
+            // A slow spell of the machine affects a whole block.
             let slow = 1.0 + block as f64;
             [
                 row(block, 0, 4.0 * slow, 10e6),

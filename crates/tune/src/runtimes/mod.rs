@@ -1,5 +1,5 @@
-//! The runtimes whose programs can be planned for and tuned. Owns the list; what belongs to one is in
-//! its folder.
+//! The runtimes whose programs can be planned for and tuned. Owns the list; everything about one
+//! runtime is in its folder.
 
 pub mod ghc;
 pub mod ocaml;
@@ -12,10 +12,10 @@ mod properties;
 use crate::dialect::Dialect;
 use crate::runtime::{Given, Runtime};
 
-/// All of them; the first is what a plan is for where nobody names a runtime or a program.
+/// All of them; without a runtime or a program, the plan is for the first.
 pub static ALL: [&Runtime; 2] = [&ghc::RUNTIME, &ocaml::RUNTIME];
 
-/// The runtime that the command line calls `id`.
+/// The runtime with this `id` on the command line.
 pub fn find(id: &str) -> Option<&'static Runtime> {
     ALL.into_iter().find(|runtime| runtime.dialect.info.id == id)
 }
@@ -25,7 +25,7 @@ pub fn dialects() -> impl Iterator<Item = &'static Dialect> {
     ALL.into_iter().map(|runtime| runtime.dialect)
 }
 
-/// What a program is given by an environment and by `arguments`.
+/// The options of a program from an environment and from `arguments`.
 pub fn given(variable: impl Fn(&str) -> Option<String>, arguments: Vec<String>) -> Given {
     let of = |dialect: &'static Dialect| {
         Some((dialect.variable(), dialect.info.spelling.variables.iter().find_map(|name| variable(name))?))

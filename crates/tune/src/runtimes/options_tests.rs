@@ -1,4 +1,4 @@
-//! What is offered of programs and machines made by hand.
+//! What is offered for handmade programs and machines.
 
 use super::ghc::Ghc;
 use crate::options::setup::{Frame, Setup};
@@ -116,7 +116,7 @@ fn what_does_not_go_together_is_left_out_with_its_reason() {
 
 #[test]
 fn a_plan_that_breaks_a_rule_stays() {
-    // Half a CPU for two workers that the user asks for: the plan collects with one.
+    // Half a CPU for the two workers that the user asks for: the plan collects with one.
     let offer = offered(&machine(2, 1, Some(0.5)), &mill(open(), given("-N2", &[])), &["./mill"], false);
     assert_eq!(offer.0.configurations[offer.0.plan.unwrap()], ["-qg", "-A16m"]);
     assert_eq!(offer.0.kept[0].option, "-N2");

@@ -1,6 +1,6 @@
-//! What holds of every plan, whatever the machine, the link and the user's own
-//! options. The table of what is accepted is written a second time here, from runs of
-//! real programs, so that it can disagree with the planner's.
+//! Properties of every plan, whatever the machine, the link and the user's options. The table of
+//! accepted options is written a second time here, from runs of real programs, so that it can
+//! disagree with the planner's table.
 
 use super::ghc::{Ghc, Subject};
 use super::{ghc, ocaml};
@@ -84,14 +84,14 @@ proptest! {
         let plan = plan(&machine, &mill(ghc.clone(), given.clone()), goal);
         let own: Vec<&str> = given.variables.get("GHCRTS").map_or("", String::as_str).split_whitespace().collect();
         let env: Vec<&str> = plan.env.get("GHCRTS").map_or(vec![], |text| text.split(' ').collect());
-        // The user's own words come last and whole.
+        // The user's own words come last and unchanged.
         prop_assert!(env.is_empty() || env.ends_with(&own), "{env:?}");
         let added = env.get(..env.len().saturating_sub(own.len())).unwrap_or_default();
         prop_assert_eq!(added.len(), plan.flags.len());
         for word in added {
             prop_assert!(accepts(&ghc, word), "{word} for {ghc:?}");
             prop_assert!(!word.starts_with("-qa"));
-            // A number above the CPUs that are left is rejected under -rtsopts=some.
+            // Under -rtsopts=some, a number above the remaining CPUs is rejected.
             if let Some(number) = word.strip_prefix("-N") {
                 let cpus = plan.cpus.as_ref().map_or(machine.cpus_allowed.len(), Vec::len).max(1);
                 prop_assert!(number.parse::<usize>().unwrap() <= cpus);

@@ -1,31 +1,28 @@
-//! What is known of every configuration after some trials, tried or not. Owns a normal
-//! distribution over the logarithms of all of them (a Gaussian process over a finite space:
-//! Rasmussen and Williams 2006, chapter 2); refuses to say how sure a gain is, for which
-//! its prior is no evidence.
+//! The estimates for all configurations after some trials, tried or not. Owns a normal distribution
+//! over their logarithms (a Gaussian process over a finite space: Rasmussen and Williams 2006,
+//! chapter 2); refuses to say how certain a gain is, because its prior is not evidence.
 
 use super::space::Space;
 
-/// How far the configurations as a whole may lie from 1, as a standard deviation of the
-/// logarithm: anywhere.
+/// Prior standard deviation of the level that all configurations share, as a logarithm: unrestricted.
 const LEVEL: f64 = 10.0;
 
-/// What one setting may do by itself.
+/// Prior standard deviation of one setting's own effect.
 const ALONE: f64 = 0.25;
 
-/// What settings may do together that none does alone.
+/// Prior standard deviation of effects that settings only have in combination.
 const TOGETHER: f64 = 0.2;
 
-/// How alike a setting makes two configurations that do not share it, for what settings do
-/// together.
+/// For combined effects, the similarity of two configurations in a setting where they differ.
 const UNLIKE: f64 = 0.5;
 
-/// What a block shares: the machine's spell.
+/// Standard deviation of what a block shares: a slow or fast spell of the machine.
 const BLOCK: f64 = 0.1;
 
-/// Of one trial.
+/// Standard deviation of one trial.
 const NOISE: f64 = 0.12;
 
-/// An outcome further off than so many standard deviations counts less.
+/// Outcomes more than this many standard deviations off get less weight.
 const FAR: f64 = 2.5;
 
 /// The distribution. Its last variable is what the present block shares.
@@ -37,7 +34,7 @@ pub struct Belief {
 }
 
 impl Belief {
-    /// Before any trial.
+    /// The prior, before any trial.
     pub fn new(space: &Space) -> Belief {
         let count = space.len();
         let alike = |one: usize, other: usize| {
@@ -58,7 +55,7 @@ impl Belief {
         belief
     }
 
-    /// What the last block shared is of no more interest; a new one begins.
+    /// Drops what the last block shared, and begins a new block.
     pub fn open_block(&mut self) {
         for row in &mut self.covariance {
             if let Some(shared) = row.get_mut(self.count) {
@@ -76,7 +73,7 @@ impl Belief {
         }
     }
 
-    /// A trial of `configuration` in the present block came out as `logarithm`.
+    /// Adds a trial of `configuration` in the present block with the outcome `logarithm`.
     pub fn tell(&mut self, configuration: usize, logarithm: f64) {
         let at = |row: &Vec<f64>, index: usize| row.get(index).copied().unwrap_or(0.0);
         let gain: Vec<f64> = self.covariance.iter().map(|row| at(row, configuration) + at(row, self.count)).collect();
@@ -95,18 +92,18 @@ impl Belief {
         }
     }
 
-    /// The mean of the logarithm; infinite of a number that is no configuration.
+    /// The mean of the logarithm; infinite if the number is no configuration.
     pub fn mean(&self, configuration: usize) -> f64 {
         self.mean.get(configuration).copied().filter(|_| configuration < self.count).unwrap_or(f64::INFINITY)
     }
 
-    /// How much lower than `other`'s a configuration's logarithm may still be: the standard
+    /// How much lower than `other`'s the logarithm of `configuration` may still be: the standard
     /// deviation of their difference.
     pub fn doubt(&self, configuration: usize, other: usize) -> f64 {
         self.sum(&[(configuration, 1.0), (other, -1.0)]).1
     }
 
-    /// The mean and the standard deviation of a sum of logarithms, each with its weight.
+    /// Mean and standard deviation of a weighted sum of logarithms.
     pub fn sum(&self, weights: &[(usize, f64)]) -> (f64, f64) {
         let of = |row: &Vec<f64>| -> f64 {
             weights.iter().filter_map(|(other, weight)| Some(row.get(*other)? * weight)).sum()
@@ -154,7 +151,7 @@ mod tests {
             }
             belief.mean(2) - belief.mean(5)
         };
-        // Six blocks settle most of it, not all.
+        // Six blocks settle most of it, but not all.
         assert!(told(0.1) < 0.07, "{}", told(0.1));
     }
 

@@ -1,5 +1,5 @@
-//! The course of a study: which trial is next, and what follows from the outcomes so far.
-//! Owns the stages, their blocks and the answer; asks [`Trials`] to run something.
+//! The course of a study: which trial is next, and what follows from the outcomes so far. Owns the
+//! stages, their blocks and the answer; runs trials only through [`Trials`].
 
 use super::belief::Belief;
 use super::design::{self, BREADTH_BLOCK, CHECK_PAIRS, Design, FRESH_FROM, Shares, TooSmall};
@@ -11,49 +11,49 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use thiserror::Error;
 
-/// What a trial is for.
+/// The purpose of a trial.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The default beside itself.
+    /// The default is compared with itself.
     Check,
-    /// Many configurations, once each.
+    /// Many configurations are tried, once each.
     Breadth,
-    /// The best of them beside each other.
+    /// The best of them are compared in whole blocks.
     Halving,
-    /// Fresh blocks of the candidates: only these say what is gained.
+    /// The candidates are measured in fresh blocks, which alone show gains.
     Fresh,
 }
 
-/// A trial to run.
+/// A request to run a trial.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Ask {
-    /// Counts from 0 in the whole study.
+    /// Counts from 0 over the whole study.
     pub number: usize,
-    /// What it is for.
+    /// The purpose of the trial.
     pub stage: Stage,
-    /// Its block, counted from 0 in the whole study: trials of a block belong together.
+    /// Its block, counted from 0 over the whole study: trials of one block are compared.
     pub block: usize,
-    /// Number in the [`Space`].
+    /// Its number in the [`Space`].
     pub configuration: usize,
-    /// The configuration stood in this block before.
+    /// Whether the configuration was already in this block.
     pub again: bool,
 }
 
-/// How a trial came out.
+/// The outcome of a trial.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// What is to be small: above 0, finite, in any unit.
+    /// The figure to minimize: above 0, finite, in any unit.
     Measured(f64),
-    /// The configuration cannot be used: it failed or broke a limit. It is not tried again.
+    /// The configuration failed or broke a limit. It is not tried again.
     Failed(String),
-    /// No trial: time is over, or the machine is never quiet. The study ends.
+    /// There was no trial: time ran out, or the machine was never quiet. The study ends.
     Stopped(String),
 }
 
 impl Outcome {
-    /// The logarithm of what was measured, or why there is none; `None`: it was no trial.
+    /// The logarithm of the measured figure, or why there is none; `None`: there was no trial.
     pub(crate) fn logarithm(&self) -> Option<Result<f64, &str>> {
         match self {
             Outcome::Measured(value) if value.is_finite() && *value > 0.0 => Some(Ok(value.ln())),
@@ -67,106 +67,106 @@ impl Outcome {
 /// A trial that was run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Taken {
-    /// What was asked.
+    /// The request for it.
     #[serde(flatten)]
     pub ask: Ask,
-    /// What came of it.
+    /// What the trial resulted in.
     pub outcome: Outcome,
 }
 
-/// Whoever runs trials.
+/// The interface through which a study runs its trials.
 pub trait Trials {
-    /// Runs one. What others disturbed is run again here: only clean outcomes come back.
+    /// Runs one trial. It repeats trials that other load disturbed: only clean outcomes are returned.
     fn run(&mut self, space: &Space, ask: &Ask) -> Outcome;
 
-    /// Keeps it, before the next is asked for; [`Study::resume`] takes them back.
+    /// Records a trial before the next is requested; [`Study::resume`] accepts the recorded ones.
     fn keep(&mut self, _taken: &Taken) {}
 }
 
-/// What is to be done next.
+/// The next step of a study.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Next {
-    /// Run this and [`Study::tell`] how it came out.
+    /// Run this trial and report its outcome to the study.
     Trial(Ask),
-    /// Nothing more.
+    /// The study has ended.
     Done(Answer),
 }
 
-/// One that fresh blocks were about.
+/// A configuration that was measured in fresh blocks.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Candidate {
-    /// Number in the space.
+    /// Its number in the space.
     pub configuration: usize,
     /// Fresh blocks in which both it and the default were measured.
     pub pairs: usize,
-    /// The default's measure over its own, above 1: better than the default. The intervals of
-    /// all candidates at all looks together miss the truth as seldom as the design says.
+    /// The default's measure divided by its own; above 1 is better than the default. Over all candidates
+    /// and looks, the intervals together miss the truth as rarely as the design says.
     pub gain: Option<Interval>,
 }
 
 impl Candidate {
-    /// One of these gains, as logarithms, whose interval may err so often.
+    /// A candidate from gains as logarithms; `error` is the allowed error of its interval.
     pub(crate) fn of(configuration: usize, gains: &[f64], error: f64) -> Candidate {
         let gain = interval::of_mean(gains, error).filter(|_| gains.len() >= FRESH_FROM);
         Candidate { configuration, pairs: gains.len(), gain: gain.map(Interval::exp) }
     }
 
-    /// Whether it surely beats the default, and by `zone` at least.
+    /// Whether it certainly beats the default, and by at least `zone`.
     pub(crate) fn is_better(&self, zone: f64) -> bool {
         self.gain.is_some_and(|gain| gain.low > 1.0 && gain.mean >= 1.0 + zone)
     }
 }
 
-/// What a study concludes.
+/// The conclusion of a study.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// This one, whose interval excludes 1 and whose gain is at least the zone.
+    /// This candidate is better: its interval excludes 1 and its gain is at least the zone.
     Better(usize),
-    /// No candidate is better by as much as matters, as far as these trials show.
+    /// No candidate is better by a relevant amount, as far as these trials show.
     NoDifference,
     /// The default differs from itself by more than the design allows.
     TooNoisy,
-    /// The default itself failed: why.
+    /// The default itself failed, with the reason.
     DefaultFails(String),
-    /// It ended before there were fresh blocks enough: why.
+    /// The study ended before there were enough fresh blocks, with the reason.
     Stopped(String),
 }
 
-/// The end of a study.
+/// The result of a study.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Answer {
-    /// What follows.
+    /// The conclusion.
     pub verdict: Verdict,
-    /// The candidates, the best first.
+    /// The candidates, best first.
     pub candidates: Vec<Candidate>,
-    /// The default over itself.
+    /// The default against itself.
     pub check: Option<Interval>,
-    /// How often one of the intervals of gains may miss the truth, so that all of them
-    /// together do as seldom as the design says.
+    /// The allowed error of each gain's interval, such that all of them together miss the truth as rarely
+    /// as the design says.
     pub error: f64,
-    /// Trials that were run.
+    /// Number of trials that were run.
     pub trials: usize,
-    /// Configurations that failed, with their reasons, in the order of their numbers.
+    /// Configurations that failed, by number, with their reasons.
     pub failed: Vec<(usize, String)>,
 }
 
-/// Results that are not of this study.
+/// The recorded results belong to another study.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Error)]
 #[error("result {number} is of another study: other configurations, another seed or budget")]
 pub struct Mismatch {
-    /// The first that the study would not have asked for.
+    /// The first trial that this study would not have requested.
     pub number: usize,
 }
 
-/// A place in a block.
+/// A position in a block.
 #[derive(Copy, Clone, Debug)]
 enum Place {
     Of(usize),
     Proposed,
 }
 
-/// A study under way.
+/// A running study.
 pub struct Study {
     space: Space,
     design: Design,
@@ -174,19 +174,19 @@ pub struct Study {
     belief: Belief,
     stage: Stage,
     shares: Shares,
-    /// Trials run, and blocks begun.
+    /// Numbers of trials run and of blocks begun.
     trials: usize,
     blocks: usize,
-    /// Places of the present block that are left, and what was measured in it.
+    /// Remaining positions of the present block, and what was measured in it.
     places: VecDeque<Place>,
     measured: Vec<(usize, f64)>,
     pending: Option<Ask>,
-    /// Stands beside the best.
+    /// The plan's configuration, confirmed together with the best.
     plan: Option<usize>,
-    /// By configuration: may be proposed; why it failed.
+    /// By configuration: whether it may be proposed, and why it failed.
     open: Vec<bool>,
     failed: Vec<Option<String>>,
-    /// Proposed ones, then the survivors, then the candidates.
+    /// The proposed configurations, later the survivors, finally the candidates.
     chosen: Vec<usize>,
     breadth_trials: usize,
     rounds: VecDeque<usize>,
@@ -229,19 +229,19 @@ impl Study {
         })
     }
 
-    /// The same study with a configuration that is tried in any case, and confirmed beside the
-    /// best where the budget has room for two: what rules say without a trial.
+    /// Adds a configuration that is tried in any case, and confirmed together with the best if the budget
+    /// allows two: the one that rules give without a trial.
     pub fn beside(mut self, plan: Option<usize>) -> Study {
         self.plan = plan.filter(|plan| *plan < self.space.len() && *plan != self.space.default());
         self.design.candidates += usize::from(self.plan.is_some());
         self
     }
 
-    /// The study as it was after `taken`. A [`Outcome::Stopped`] at the end is forgotten: it
+    /// Restores the study to its state after `taken`. A final [`Outcome::Stopped`] is dropped: the study
     /// goes on.
     ///
     /// # Errors
-    /// The results are of another study.
+    /// The results belong to another study.
     pub fn resume(mut self, taken: &[Taken]) -> Result<Study, Mismatch> {
         for Taken { ask, outcome } in taken {
             if matches!(outcome, Outcome::Stopped(_)) {
@@ -255,7 +255,7 @@ impl Study {
         Ok(self)
     }
 
-    /// The next trial, the same until [`Study::tell`] is told of it, or the answer.
+    /// The next trial, or the answer; returns the same trial until its outcome is reported.
     pub fn ask(&mut self) -> Next {
         loop {
             if let Some(answer) = &self.answer {
@@ -274,7 +274,7 @@ impl Study {
         }
     }
 
-    /// How the pending trial came out; without one, nothing happens.
+    /// Reports the outcome of the pending trial; without one, nothing happens.
     pub fn tell(&mut self, outcome: Outcome) {
         let Some(ask) = self.pending.take() else { return };
         if let Outcome::Stopped(why) = outcome {
@@ -301,7 +301,7 @@ impl Study {
         self.chosen.retain(|other| *other != configuration);
     }
 
-    /// Ends with what there is.
+    /// Ends the study with what was measured so far.
     fn stops(&mut self, why: String) {
         let enough = self.stage == Stage::Fresh && self.fresh.len() >= FRESH_FROM;
         if enough { self.conclude() } else { self.end(Verdict::Stopped(why), Vec::new()) }
@@ -333,7 +333,7 @@ impl Study {
         self.choose(configuration)
     }
 
-    /// What is not open was tried: a proposer that repeats itself is not heard.
+    /// A configuration that is not open was tried: a repeated proposal is ignored.
     fn choose(&mut self, configuration: usize) -> Option<usize> {
         let open = self.open.get_mut(configuration).filter(|open| **open)?;
         *open = false;
@@ -341,7 +341,7 @@ impl Study {
         Some(configuration)
     }
 
-    /// Draws from the block that has no places left.
+    /// Evaluates the block, which has no positions left.
     fn close_block(&mut self) {
         let measured = std::mem::take(&mut self.measured);
         let default = self.space.default();
@@ -358,7 +358,7 @@ impl Study {
         }
     }
 
-    /// Begins the next block, if need be of the next stage, or ends.
+    /// Begins the next block, in the next stage if due, or ends the study.
     fn open_block(&mut self) {
         let default = self.space.default();
         let places = match self.stage {
@@ -433,7 +433,7 @@ impl Study {
         self.freshen()
     }
 
-    /// The plan takes the last place among several candidates, if it has none.
+    /// The plan takes the last place among several candidates, if it is not one already.
     fn confirm_plan(&mut self) {
         let fine = |plan: &usize| self.failed.get(*plan).is_some_and(Option::is_none) && !self.chosen.contains(plan);
         if let Some(plan) = self.plan.filter(fine).filter(|_| self.shares.candidates > 1) {
@@ -459,13 +459,13 @@ impl Study {
         self.fresh.iter().filter_map(of).collect()
     }
 
-    /// What one interval at one look may err.
+    /// The allowed error of one interval at one look.
     fn error(&self) -> f64 {
         self.design.error / self.shares.candidates.max(1) as f64 / self.looks.len().max(1) as f64
     }
 
-    /// The best by everything that is known: which one is asked may follow from all trials,
-    /// what it gains only from fresh ones.
+    /// All configurations, best first by everything that is known: all trials may decide which one to
+    /// confirm, but only fresh ones show its gain.
     fn ranked(&self) -> Vec<usize> {
         let mut ranked = self.chosen.clone();
         ranked.sort_by(|one, other| {
@@ -474,7 +474,7 @@ impl Study {
         ranked
     }
 
-    /// Whether more blocks would change nothing that matters.
+    /// Whether more blocks could not change the answer.
     fn decided(&self) -> bool {
         let zone = self.design.zone.ln_1p();
         let ranked = self.ranked();

@@ -1,4 +1,4 @@
-//! What a study asks for, in which order, and what it says of programs that behave badly.
+//! What a study requests, in which order, and its verdicts on badly behaved programs.
 
 use super::course::*;
 use super::design::{CHECK_PAIRS, FRESH_FROM};
@@ -11,8 +11,8 @@ fn space(count: usize) -> Space {
     Space::new((0..count).map(|i| format!("-A{}m -G{}", 1 << (i % 6), i / 6)).collect(), 0).unwrap()
 }
 
-/// A program that is quicker the higher its number, by so much; each trial is off by up to so
-/// much, each block by twice that.
+/// A program that is faster by a constant step for each higher number; each trial is off by up to
+/// `noise`, each block by up to twice that.
 struct Program {
     step: f64,
     noise: f64,
@@ -50,7 +50,7 @@ fn study(count: usize, trials: usize, seed: u64) -> Study {
     Study::new(space(count), Design::new(trials, seed), Box::new(Believed)).unwrap()
 }
 
-/// The trials of each block, in their order.
+/// The trials of each block, in order.
 fn blocks(kept: &[Taken]) -> Vec<(Stage, Vec<usize>)> {
     let mut blocks: BTreeMap<usize, (Stage, Vec<usize>)> = BTreeMap::new();
     for Taken { ask, .. } in kept {
@@ -77,7 +77,7 @@ fn the_quickest_is_found_and_its_gain_is_of_fresh_blocks() {
 
 #[test]
 fn the_plan_is_confirmed_beside_the_best() {
-    // The worst of all: nothing but the wish confirms it.
+    // The worst of all: only the wish confirms it.
     let mut program = Program::new(0.05, 0.03);
     let answer = run(&mut study(18, 80, 4).beside(Some(1)), &mut program);
     let plan = answer.candidates.iter().find(|candidate| candidate.configuration == 1).unwrap();
@@ -86,7 +86,7 @@ fn the_plan_is_confirmed_beside_the_best() {
     assert_eq!(answer.candidates.len(), 4);
     let breadth = program.kept.iter().find(|taken| taken.ask.configuration == 1).unwrap();
     assert_eq!(breadth.ask.stage, Stage::Breadth);
-    // It may fail, be the default or nothing at all.
+    // The plan may fail, be the default, or not exist.
     let mut program = Program { fails: vec![1], ..Program::new(0.05, 0.03) };
     let answer = run(&mut study(18, 80, 4).beside(Some(1)), &mut program);
     assert!(answer.candidates.iter().all(|candidate| candidate.configuration != 1) && answer.failed.len() == 1);
@@ -94,7 +94,7 @@ fn the_plan_is_confirmed_beside_the_best() {
         let of = |study: &mut Study| run(study, &mut Program::new(0.05, 0.03));
         assert_eq!(of(&mut study(18, 80, 4).beside(none)), of(&mut study(18, 80, 4)));
     }
-    // With little room it is no candidate, or one beside the best.
+    // With a small budget it is no candidate, or one of two, with the best.
     for trials in 34..60 {
         let answer = run(&mut study(18, trials, 4).beside(Some(1)), &mut Program::new(0.05, 0.001));
         assert!(answer.candidates.first().is_some_and(|best| best.configuration > 1), "{trials}: {answer:?}");
@@ -231,7 +231,7 @@ proptest! {
         let answer = run(&mut study(18, 75, seed), &mut whole);
         let mut kept: Vec<Taken> = Vec::new();
         for stops_at in [cut.min(again), cut.max(again), usize::MAX] {
-            // What is read back is what was written, to the last bit.
+            // Values are read back exactly as written.
             let lines: Vec<String> = kept.iter().map(|taken| serde_json::to_string(taken).unwrap()).collect();
             kept = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
             let mut part = Program { stops_at, ..program() };

@@ -1,5 +1,5 @@
-//! How many trials each stage of a study has. Owns the shares of a budget, the fewest trials
-//! of which anything follows, and when fresh blocks are looked at; refuses a study below that.
+//! How many trials each stage of a study has. Owns the shares of a budget, the fewest trials that
+//! support a conclusion, and when fresh blocks are evaluated; refuses a study below that.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -7,55 +7,54 @@ use thiserror::Error;
 /// Fewest and most pairs in which the default is compared with itself.
 pub const CHECK_PAIRS: std::ops::RangeInclusive<usize> = 5..=12;
 
-/// A budget of so many trials has one pair more than the fewest.
+/// Trials of the budget per pair.
 const TRIALS_A_PAIR: usize = 15;
 
-/// Fewest fresh blocks of which a gain follows.
+/// Fewest fresh blocks that support a gain.
 pub const FRESH_FROM: usize = 6;
 
-/// Configurations of a block in which each is tried once.
+/// Configurations per block while each is tried once.
 pub const BREADTH_BLOCK: usize = 12;
 
-/// What is asked of a study.
+/// The parameters of a study.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Design {
-    /// Trials in all, every stage counted.
+    /// Trials in all stages together.
     pub trials: usize,
-    /// Of every choice by chance.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// A gain below this share is none worth having.
+    /// Gains below this share do not matter.
     pub zone: f64,
-    /// The interval of the default's comparison with itself may be so wide to each side.
+    /// Largest half-width of the interval of the default's comparison with itself.
     pub steady: f64,
-    /// Configurations that fresh blocks decide between.
+    /// Number of candidates that fresh blocks decide between.
     pub candidates: usize,
     /// How often the reported interval may miss the truth, as a share.
     pub error: f64,
 }
 
 impl Design {
-    /// The usual study of so many trials: three candidates, 5 % make no difference, the
-    /// default repeats itself within 10 %, intervals of 95 %.
+    /// The usual study with this number of trials: three candidates, 5 % do not matter, the default
+    /// repeats itself within 10 %, intervals of 95 %.
     pub fn new(trials: usize, seed: u64) -> Design {
         Design { trials, seed, zone: 0.05, steady: 0.1, candidates: 3, error: 0.05 }
     }
 
-    /// Whether one comparison fits.
+    /// Checks that the budget allows one comparison.
     ///
     /// # Errors
-    /// It does not.
+    /// The budget is too small for it.
     pub fn check(&self) -> Result<(), TooSmall> {
         let fewest = 2 * CHECK_PAIRS.start() + 2 + 2 * FRESH_FROM;
         if self.trials < fewest { Err(TooSmall { trials: self.trials, fewest }) } else { Ok(()) }
     }
 
-    /// Pairs after which the default's comparison with itself is looked at first.
+    /// Pairs after which the default's comparison with itself is first evaluated.
     pub fn pairs(&self) -> usize {
         (self.trials / TRIALS_A_PAIR).clamp(*CHECK_PAIRS.start(), *CHECK_PAIRS.end() - 2)
     }
 
-    /// What is done with `left` trials, of which `configurations` may be tried. `None`: not
-    /// enough for one comparison.
+    /// Divides the `left` trials for a space of `configurations`. `None`: too few for one comparison.
     pub fn shares(&self, left: usize, configurations: usize) -> Option<Shares> {
         let mut candidates = self.candidates.min(configurations).max(1);
         let fresh = |candidates: usize| (candidates + 1) * FRESH_FROM;
@@ -65,38 +64,38 @@ impl Design {
         let most = left.checked_sub(fresh(candidates)).filter(|most| *most >= 2)?;
         let third = self.trials / 3 / (candidates + 1) * (candidates + 1);
         let search = most.min(left - third.min(left));
-        // A block of all survivors, and blocks of half of them until few are left.
+        // One block of all survivors, then blocks of half as many each, until few are left.
         let halving = search / 3;
         let all = configurations + configurations.div_ceil(BREADTH_BLOCK);
         let breadth = (search - halving).min(all).max(2);
         Some(Shares { candidates, breadth, halving })
     }
 
-    /// After how many of `blocks` fresh blocks the intervals are looked at; the last is `blocks`.
+    /// The numbers of fresh blocks, of `blocks` in all, after which the intervals are evaluated; the last is `blocks`.
     pub fn looks(&self, blocks: usize) -> Vec<usize> {
         let doubled = std::iter::successors(Some(FRESH_FROM), |look| look.checked_mul(2));
         doubled.take_while(|look| look * 3 / 2 <= blocks).chain([blocks]).collect()
     }
 }
 
-/// Trials of the stages before the fresh blocks, which have what is left.
+/// Trials of the stages before the fresh blocks, which get the rest.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Shares {
-    /// How many are confirmed.
+    /// Number of configurations to confirm.
     pub candidates: usize,
-    /// Trials in which each configuration stands once, the default in each block among them.
+    /// Trials in which each configuration is tried once, including the default in each block.
     pub breadth: usize,
     /// Trials in which survivors are halved.
     pub halving: usize,
 }
 
-/// How many configurations a halving of so many trials can begin with, one block a round.
+/// The number of configurations that halving can begin with, with one block per round.
 pub fn survivors(halving: usize, candidates: usize, tried: usize) -> usize {
     let fits = |count: &usize| rounds(*count, candidates).iter().map(|count| count + 1).sum::<usize>() <= halving;
     (candidates..=tried.min(8 * candidates)).filter(fits).max().unwrap_or(candidates.min(tried))
 }
 
-/// How many survive into each round: halved until the candidates are left.
+/// The number of survivors in each round: halved until the candidates are left.
 pub fn rounds(survivors: usize, candidates: usize) -> Vec<usize> {
     let mut rounds = Vec::new();
     let mut left = survivors;
@@ -107,7 +106,7 @@ pub fn rounds(survivors: usize, candidates: usize) -> Vec<usize> {
     rounds
 }
 
-/// A budget of which nothing would follow.
+/// A budget too small for any conclusion.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Error)]
 #[error("{trials} trials are too few for one comparison, which takes {fewest}")]
 #[allow(missing_docs)]

@@ -1,21 +1,21 @@
-//! Where a mean lies, of few differences. Owns Student's interval and how several looks and
-//! several candidates share what it may err; refuses an interval of fewer than two.
+//! Intervals of a mean from few differences. Owns Student's interval, and how several looks and
+//! several candidates share the allowed error; refuses an interval of fewer than two values.
 
 use serde::{Deserialize, Serialize};
 
-/// Where something lies: the estimate and both ends.
+/// An estimate and its interval.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Interval {
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// The mean.
+    /// The estimated mean.
     pub mean: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
 impl Interval {
-    /// Of logarithms to that of their ratio.
+    /// Converts an interval of logarithms to one of ratios.
     pub fn exp(self) -> Interval {
         Interval { low: self.low.exp(), mean: self.mean.exp(), high: self.high.exp() }
     }
@@ -26,8 +26,8 @@ impl Interval {
     }
 }
 
-/// The interval of the mean of `values` that errs in `error` of all cases, on both sides
-/// together; `None` of fewer than two values.
+/// The two-sided interval of the mean of `values` that is wrong in `error` of all cases; `None` for
+/// fewer than two values.
 pub fn of_mean(values: &[f64], error: f64) -> Option<Interval> {
     let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
     let count = values.len() as f64;
@@ -36,21 +36,21 @@ pub fn of_mean(values: &[f64], error: f64) -> Option<Interval> {
     around(mean, (squares / freedom as f64 / count).sqrt(), freedom, error)
 }
 
-/// The mean of a configuration among the logarithms of a block.
+/// A configuration's mean logarithm in a block.
 pub(crate) fn mean_of(block: &[(usize, f64)], configuration: usize) -> Option<f64> {
     let own = block.iter().filter(|(other, _)| *other == configuration).map(|(_, value)| *value);
     let (sum, count) = own.fold((0.0, 0usize), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / count as f64)
 }
 
-/// The interval around an estimate with this standard error, of so many degrees of freedom;
-/// `None` of none.
+/// The interval around an estimate with this standard error and this many degrees of freedom; `None`
+/// for 0.
 pub fn around(mean: f64, standard_error: f64, freedom: usize, error: f64) -> Option<Interval> {
     let half = (freedom > 0).then(|| quantile(1.0 - error, freedom) * standard_error)?;
     Some(Interval { low: mean - half, mean, high: mean + half })
 }
 
-/// The `t` between whose negative and itself Student's distribution has `share`.
+/// The `t` for which Student's distribution has `share` between -t and t.
 fn quantile(share: f64, freedom: usize) -> f64 {
     let (mut low, mut high) = (0.0, 1e6);
     for _ in 0..100 {
@@ -60,7 +60,7 @@ fn quantile(share: f64, freedom: usize) -> f64 {
     high
 }
 
-/// What Student's distribution has between -t and t (Abramowitz and Stegun, 26.7.3 and 4).
+/// The share of Student's distribution between -t and t (Abramowitz and Stegun, 26.7.3 and 4).
 fn within(t: f64, freedom: usize) -> f64 {
     let angle = (t / (freedom as f64).sqrt()).atan();
     let square = angle.cos() * angle.cos();

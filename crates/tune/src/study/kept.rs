@@ -1,5 +1,5 @@
-//! What is kept of a study, so that it goes on after a kill and can be read by others. Owns
-//! the words of a study and of each trial; refuses to know where they are kept.
+//! What is recorded of a study, so that it can go on after a kill and others can read it. Owns the
+//! records of a study and of each trial; refuses to know where they are stored.
 
 use super::course::Taken;
 use super::design::Design;
@@ -7,57 +7,57 @@ use super::space::{NoSpace, Space};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a study is about: with its rows, everything that its answer follows from.
+/// The parameters of a study: with its rows, everything that its answer depends on.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Description {
-    /// The rtscope that began it.
+    /// Version of the rtscope that began it.
     pub version: String,
-    /// What was to be run, and its arguments.
+    /// The program that is run.
     pub program: String,
-    /// Without the program's name.
+    /// Its arguments.
     pub argv: Vec<String>,
-    /// The configurations, words with spaces between them.
+    /// The configurations: words separated by spaces.
     pub names: Vec<String>,
-    /// Number of the one to beat.
+    /// Number of the default, which is to be beaten.
     pub default: usize,
-    /// Number of what rules say without a trial; `None`: they say nothing, or it cannot be tried.
+    /// Number of the configuration that rules give without a trial; `None`: there is none, or it cannot be tried.
     pub plan: Option<usize>,
-    /// Budget, seed and errors.
+    /// Budget, seed and allowed errors.
     pub design: Design,
-    /// The figure that is to be small: `wall_seconds`, `p99`.
+    /// The figure to minimize: `wall_seconds`, `p99`.
     pub objective: String,
-    /// What a configuration must not break, in the user's words.
+    /// Limits that a configuration must keep, in the user's words.
     pub limits: Vec<String>,
-    /// What chose configurations.
+    /// Name of the algorithm that proposes configurations.
     pub proposer: String,
-    /// Where it ran, in words.
+    /// Description of the machine that it ran on.
     pub machine: String,
-    /// What its trials are.
+    /// What its trials belong to.
     pub kind: Kind,
 }
 
-/// What the trials of a file are.
+/// What the trials in a file belong to.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A study from check to fresh blocks.
+    /// A whole study, from check to fresh blocks.
     Search,
-    /// One block of a job.
+    /// One block of a distributed job.
     Block {
-        /// Which one, from 0.
+        /// Index of the block, from 0.
         index: u32,
-        /// How many there are.
+        /// Number of blocks in the job.
         of: u32,
     },
-    /// Blocks of a job.
+    /// Merged blocks of a job.
     Merged {
-        /// How many there are, with those that are missing.
+        /// Number of blocks in the job, including missing ones.
         of: u32,
     },
 }
 
 impl Description {
-    /// The space.
+    /// The space of its configurations.
     ///
     /// # Errors
     /// There is nothing to compare, or too much.
@@ -65,9 +65,8 @@ impl Description {
         Space::new(self.names.clone(), self.default)
     }
 
-    /// The first thing that is not the same in `other`, in words; `None`: its rows go on
-    /// with these. The version and the machine may differ: the program was mended, the host
-    /// has another name.
+    /// The first difference in `other` that matters, in words; `None`: its rows continue this study. The
+    /// version and the machine may differ: rtscope may be updated and the host renamed.
     pub fn differs(&self, other: &Description) -> Option<&'static str> {
         let same = [
             (self.program == other.program, "program"),
@@ -85,21 +84,21 @@ impl Description {
     }
 }
 
-/// A trial as it is kept.
+/// A recorded trial.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// What was asked and what came of it.
+    /// The request and the outcome.
     #[serde(flatten)]
     pub taken: Taken,
-    /// Whatever was measured, by name, in the unit that the name ends with.
+    /// Every measured figure by name; the name ends with the unit.
     pub figures: BTreeMap<String, f64>,
-    /// Others disturbed it: the study was not told of it.
+    /// Whether other load disturbed it: the study ignores it.
     pub dirty: bool,
     /// How often the same trial had been run before.
     pub attempt: u32,
-    /// When it began, nanoseconds since 1970.
+    /// Its start, nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// What disturbed it, or anything else worth a word.
+    /// What disturbed it, or any other remark.
     pub note: Option<String>,
 }
 
@@ -110,7 +109,7 @@ impl Row {
     }
 }
 
-/// What a study was told: the rows that nothing disturbed, in their order.
+/// The trials that the study uses: the rows that nothing disturbed, in order.
 pub fn told(rows: &[Row]) -> Vec<Taken> {
     rows.iter().filter(|row| !row.dirty).map(|row| row.taken.clone()).collect()
 }

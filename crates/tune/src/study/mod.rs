@@ -1,15 +1,14 @@
-//! A search for the configuration that makes a program fastest, by trials of which each
-//! costs time and none is exact. Owns what is tried next, what is concluded and how sure
-//! that is; refuses to run a trial ([`Trials`] does) and to keep results ([`Study::resume`]
-//! takes them back).
+//! A search for the configuration that makes a program fastest. Trials cost time, and none is exact.
+//! Owns what is tried next, what is concluded and how certain that is; refuses to run a trial
+//! ([`Trials`] does) and to store results ([`Study::resume`] accepts them).
 //!
-//! A study has four stages. The default is first compared with itself: where that comparison
-//! is wide, nothing can be tuned. Then many configurations are tried once each, the best of
-//! them in whole blocks of which each halves their number, and the best three of those in
-//! fresh blocks beside the default. Only these last say how much is gained.
+//! A study has four stages. First, the default is compared with itself: if that comparison varies
+//! widely, nothing can be tuned. Then many configurations are tried once each, the best of them in
+//! whole blocks, each of which halves their number, and the best three of those together with the
+//! default in fresh blocks. Only these last blocks show gains.
 //!
-//! A study is a pure function of its [`Space`], its [`Design`] and the outcomes in their
-//! order, so one that was killed goes on as if it had not been.
+//! A study is a pure function of its [`Space`], its [`Design`] and the outcomes in their order, so a
+//! killed study can go on as if nothing had happened.
 
 pub mod belief;
 pub mod design;

@@ -1,5 +1,5 @@
-//! Which configuration is tried next while many are tried once. Owns the ways to choose;
-//! refuses to know what becomes of a choice but through what is [`Known`].
+//! Which configuration is tried next while many are tried once. Owns the algorithms; they learn about
+//! earlier choices only through [`Known`].
 
 mod tpe;
 
@@ -9,22 +9,22 @@ use super::belief::Belief;
 use super::seed;
 use super::space::{Setting, Space};
 
-/// What a proposer may look at.
+/// What a proposer may use.
 pub struct Known<'a> {
-    /// What there is.
+    /// The space to choose from.
     pub space: &'a Space,
-    /// By configuration: whether it may be proposed. One that was, that failed, and the
-    /// default may not.
+    /// By configuration, whether it may be proposed: not if it was proposed before, if it failed, or if
+    /// it is the default.
     pub open: &'a [bool],
-    /// Those that were tried and did not fail, without the default.
+    /// Configurations that were tried and did not fail, without the default.
     pub tried: &'a [usize],
-    /// What the trials so far say.
+    /// Estimates from the trials so far.
     pub belief: &'a Belief,
-    /// How many were proposed.
+    /// Number of configurations proposed so far.
     pub proposed: usize,
-    /// How many will be in all.
+    /// Number that will be proposed in all.
     pub planned: usize,
-    /// Of the study.
+    /// Seed of the study.
     pub seed: u64,
 }
 
@@ -33,7 +33,7 @@ impl Known<'_> {
         self.open.iter().enumerate().filter(|(_, open)| **open).map(|(configuration, _)| configuration)
     }
 
-    /// The open one with the most of these levels, one for each setting.
+    /// The open configuration that has most of these levels, one per setting.
     fn nearest(&self, levels: &[usize]) -> Option<usize> {
         let off = |configuration: usize| {
             self.space.point(configuration).iter().zip(levels).filter(|(level, wanted)| level != wanted).count()
@@ -42,13 +42,13 @@ impl Known<'_> {
     }
 }
 
-/// Chooses; the same `Known` gives the same choice.
+/// An algorithm that proposes configurations; the same `Known` gives the same choice.
 pub trait Proposer {
-    /// A configuration that is open; `None`: nothing else is worth a trial.
+    /// An open configuration; `None`: nothing else is worth a trial.
     fn propose(&self, known: &Known<'_>) -> Option<usize>;
 }
 
-/// Any of those that are left, each as likely.
+/// Picks any open configuration with equal probability.
 #[derive(Copy, Clone, Debug)]
 pub struct Shuffled;
 
@@ -63,7 +63,7 @@ impl Proposer for Shuffled {
 const SHUFFLED: u64 = 1;
 const SOBOL: u64 = 2;
 
-/// Evenly over all levels of all settings, by Sobol's sequence.
+/// Covers all levels of all settings evenly, by a Sobol sequence.
 #[derive(Copy, Clone, Debug)]
 pub struct Sobol;
 
@@ -77,18 +77,18 @@ impl Proposer for Sobol {
     }
 }
 
-/// What the sequence has room for.
+/// Length of the sequence.
 const SAMPLES: u32 = 1 << 16;
 const DIMENSIONS: u32 = 256;
 
-/// First [`Sobol`], then where the belief says that the best may be.
+/// First [`Sobol`], then where the belief expects the best.
 #[derive(Copy, Clone, Debug)]
 pub struct Believed;
 
-/// The part of the trials that is spread evenly, as one of so many.
+/// One in this many of the trials is spread evenly.
 const EVENLY_OF: usize = 2;
 
-/// How much what is not known counts against what is, in standard deviations.
+/// Weight of the uncertainty against the mean, in standard deviations.
 const CURIOSITY: f64 = 0.7;
 
 impl Proposer for Believed {
@@ -127,7 +127,7 @@ mod tests {
             let Some(next) = proposer.propose(&known) else { return order };
             assert!(open[next], "{next} again");
             open[next] = false;
-            // Two workers and large areas are quick.
+            // Two workers and large areas are fast.
             let area = (next % 4) as f64;
             belief.tell(next, if next / 4 == 1 { 0.5 } else { 1.0 } - 0.1 * area);
             order.push(next);
@@ -165,7 +165,7 @@ mod tests {
     fn what_the_best_have_in_common_is_proposed_more() {
         let names = (1..=6).flat_map(|workers| (0..10).map(move |area| format!("-N{workers} -A{}m", 1 << area)));
         let space = Space::new(names.collect(), 0).unwrap();
-        // Two workers are quick, and large areas.
+        // Two workers are fast, and so are large areas.
         let time = |configuration: usize| {
             let workers = if configuration / 10 == 1 { 0.5 } else { 1.0 };
             workers - 0.05 * (configuration % 10) as f64 + 0.1

@@ -1,11 +1,10 @@
-//! Studies of a recorded table instead of a program: many of them in a second, and what is
-//! true is known. Owns how a trial is drawn from the table and what many studies come to;
-//! refuses to read files.
+//! Studies of a recorded table instead of a program: many per second, with a known truth. Owns how a
+//! trial is drawn from the table, and the summary of many studies; refuses to read files.
 //!
-//! Rows of one repeat were measured one after the other: they are one block. A block of a
-//! study draws a repeat, with replacement, so that what the machine did at that time falls on
-//! all its trials, and blocks are independent of each other. The truth about a configuration
-//! is the mean of its logarithms over all repeats, which is what such draws have as their mean.
+//! Rows of one repeat were measured one after the other: they are a block. A block of a study draws a
+//! repeat, with replacement, so that the machine's condition at that time affects all its trials, and
+//! blocks are independent. The truth about a configuration is the mean of its logarithms over all
+//! repeats, which is the expected value of such draws.
 
 use super::course::{self, Ask, Outcome, Study, Trials, Verdict};
 use super::design::{Design, TooSmall};
@@ -19,15 +18,15 @@ use thiserror::Error;
 /// A recorded measurement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
-    /// The words of the configuration.
+    /// The configuration, as its words.
     pub configuration: String,
-    /// Rows of one repeat are a block.
+    /// Number of the repeat: rows of one repeat are a block.
     pub repeat: u64,
-    /// What was measured.
+    /// The measured value.
     pub value: f64,
 }
 
-/// Why there is no table.
+/// Why rows do not form a table.
 #[derive(Clone, Eq, PartialEq, Debug, Error)]
 #[allow(missing_docs)]
 pub enum NoTable {
@@ -39,21 +38,21 @@ pub enum NoTable {
     NoNumber(String, u64),
 }
 
-/// Every configuration in every repeat.
+/// Measurements of every configuration in every repeat.
 #[derive(Clone, Debug)]
 pub struct Table {
     names: Vec<String>,
-    /// By configuration, by repeat: logarithms.
+    /// Logarithms, by configuration, by repeat.
     cells: Vec<Vec<f64>>,
     /// What the trials of a repeat share, as a logarithm.
     shifts: Vec<f64>,
 }
 
 impl Table {
-    /// The table of `rows`, its configurations in the order of their first rows.
+    /// A table of `rows`, with configurations in the order of their first rows.
     ///
     /// # Errors
-    /// A configuration is not there once in each repeat, or something is no measurement.
+    /// A configuration does not occur once in each repeat, or a value is not a valid measurement.
     pub fn new(rows: &[Row]) -> Result<Table, NoTable> {
         let mut names: Vec<String> = Vec::new();
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
@@ -89,18 +88,18 @@ impl Table {
         Ok(Table { shifts: (0..repeats.len()).map(shift).collect(), names, cells })
     }
 
-    /// The words of the configurations.
+    /// The configurations' words.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// How many repeats there are.
+    /// Number of repeats.
     pub fn repeats(&self) -> usize {
         self.shifts.len()
     }
 
-    /// The configuration that has the shortest name, of several the first in the alphabet: the
-    /// one whose flags say least.
+    /// The configuration with the shortest name, the alphabetically first of several: the one whose flags
+    /// say least.
     pub fn plainest(&self) -> usize {
         let key = |number: &usize| self.names.get(*number).map(|name| (name.len(), name));
         (0..self.names.len()).min_by_key(key).unwrap_or(0)
@@ -119,28 +118,28 @@ fn mean(values: &[f64]) -> f64 {
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Draw {
-    /// The row of the block's repeat. A configuration that stands in a block again is drawn as
-    /// under [`Draw::Rests`].
+    /// Take the row of the block's repeat. A configuration that occurs again in a block is drawn as under
+    /// [`Draw::Rests`].
     Rows,
-    /// What the block's repeat shares, and what a row of any repeat has besides: more different
-    /// blocks than repeats, but no other likeness of rows of one repeat is left.
+    /// Take what the block's repeat shares, plus the residual of a row of any repeat: this gives more
+    /// distinct blocks than repeats, but loses any other similarity of rows of one repeat.
     Rests,
 }
 
-/// A way to replay.
+/// How to replay studies.
 #[derive(Copy, Clone, Debug)]
 pub struct Replay<'a> {
-    /// From what.
+    /// The recorded table.
     pub table: &'a Table,
     /// The number of the default.
     pub default: usize,
-    /// How.
+    /// How trials are drawn.
     pub draw: Draw,
-    /// Every configuration is the default under another name.
+    /// Treat every configuration as the default under another name.
     pub same: bool,
 }
 
-/// One study's trials.
+/// The trials of one study.
 struct Drawn<'a> {
     replay: Replay<'a>,
     seed: u64,
@@ -170,32 +169,32 @@ impl Trials for Drawn<'_> {
     }
 }
 
-/// A share of studies, or how much slower than the best what they recommend is.
+/// Quantiles of how much slower the recommended configuration is than the best, as a share.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize)]
 pub struct Regret {
-    /// Of half of the studies it is at most this.
+    /// Half of the studies stay within this.
     pub median: f64,
-    /// Of nine in ten.
+    /// Nine in ten studies stay within this.
     pub p90: f64,
 }
 
-/// What many studies came to. Shares are of 1.
+/// A summary of many studies; shares are between 0 and 1.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Summary {
-    /// How much slower than the table's best the recommendation is (the default, where none is
+    /// How much slower the recommendation is than the table's best (the default counts if nothing is
     /// recommended): 0.02 is 2 %.
     pub regret: Regret,
-    /// Share of the reported intervals that hold the truth; `None`: there was no interval.
+    /// Share of the reported intervals that contain the truth; `None`: there was no interval.
     pub coverage: Option<f64>,
     /// Share of studies that recommend a gain whose interval lies above the truth.
     pub over_claims: f64,
-    /// Share of studies that recommend something.
+    /// Share of studies that recommend a configuration.
     pub better: f64,
     /// Share of studies that find no difference.
     pub no_difference: f64,
-    /// Share of studies that end otherwise: too noisy, or nothing to run.
+    /// Share of studies with another end: too noisy, or nothing to run.
     pub refused: f64,
-    /// Trials of the study in the middle; beside the budget's they need a name of their own.
+    /// Trials of the median study, under a name that differs from the budget's.
     #[serde(rename = "trials_taken")]
     pub trials: usize,
 }
@@ -209,12 +208,12 @@ impl Replay<'_> {
         Space::new(self.table.names.clone(), self.default)
     }
 
-    /// What runs trials of the study number `study`.
+    /// The trials of study number `study`.
     pub fn trials(&self, seed: u64, study: u64) -> impl Trials + '_ {
         Drawn { replay: *self, seed: own_seed(seed, study) }
     }
 
-    /// `studies` studies of `design`, each with a seed of its own.
+    /// Runs `studies` studies of `design`, each with its own seed.
     ///
     /// # Errors
     /// The budget is too small for one comparison.
@@ -273,7 +272,7 @@ impl Tally {
     fn summary(mut self, studies: u64) -> Summary {
         self.regrets.sort_by(f64::total_cmp);
         self.trials.sort_unstable();
-        // The least value that this share of all does not exceed.
+        // The smallest value that this share of all does not exceed.
         let place = |share: f64| ((studies as f64 * share).ceil() as usize).saturating_sub(1);
         let regret = |share: f64| self.regrets.get(place(share)).copied().unwrap_or(0.0);
         let share = |count: u64| if studies == 0 { 0.0 } else { count as f64 / studies as f64 };
@@ -294,8 +293,8 @@ mod tests {
     use super::super::propose::{Believed, Shuffled};
     use super::*;
 
-    /// Twelve configurations of which `-B4 -A8m` is the quickest; blocks are slow or quick,
-    /// trials differ by some percent.
+    /// Twelve configurations, of which `-B4 -A8m` is the fastest; blocks are slow or fast, and trials vary
+    /// by a few percent.
     fn rows() -> Vec<Row> {
         let mut rows = Vec::new();
         for repeat in 0..8u64 {

@@ -1,14 +1,14 @@
-//! Streams of chance for parts of a study. Owns how a seed and the place where chance is
-//! needed become the seed of a stream, so that nothing depends on what was drawn before.
+//! Random streams for parts of a study. Owns how the seed and the place where randomness is needed
+//! form a stream's seed, so that no stream depends on earlier draws.
 
 use rtscope_model::chance::Chance;
 
-/// The stream of `seed` at the place that `parts` name.
+/// The stream of `seed` at the place named by `parts`.
 pub fn at(seed: u64, parts: &[u64]) -> Chance {
     Chance::new(parts.iter().fold(mixed(seed), |state, part| mixed(state ^ mixed(*part))))
 }
 
-/// Spreads neighbours far apart (the finaliser of splitmix64, Steele and others 2014).
+/// Spreads adjacent values far apart (the finaliser of splitmix64, Steele and others 2014).
 fn mixed(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,11 +1,11 @@
-//! What can be tried: configurations as lists of words, and how alike two are. Owns the
-//! reading of a word into a setting and its value; refuses to know what a flag means.
+//! What can be tried: configurations as lists of words, and the similarity of two of them. Owns how a
+//! word is split into setting and value; refuses to know what a flag means.
 
 use crate::dialect;
 use serde::Serialize;
 use thiserror::Error;
 
-/// Most configurations of a space: a [`super::belief::Belief`] has the square of them.
+/// Most configurations in a space: a [`super::belief::Belief`] needs the square of this.
 pub const MOST: usize = 2_000;
 
 /// The configurations of a study.
@@ -13,31 +13,30 @@ pub const MOST: usize = 2_000;
 pub struct Space {
     names: Vec<String>,
     settings: Vec<Setting>,
-    /// By configuration, by setting: the number of its level.
+    /// Index of the level, by configuration, by setting.
     points: Vec<Vec<usize>>,
     default: usize,
 }
 
-/// What configurations differ in.
+/// A dimension in which configurations differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// What its words begin with: `-A` of `-A64m`.
+    /// The prefix of its words: `-A` for `-A64m`.
     pub name: String,
-    /// What it can be, in the order of the values; absence, where there is such, first.
+    /// Its levels in the order of their values; absence, if possible, first.
     pub levels: Vec<Level>,
 }
 
-/// One thing that a setting can be.
+/// A possible value of a setting.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Level {
     /// The word; `None`: the setting is absent.
     pub word: Option<String>,
-    /// The logarithm of base two of its value, where it has one above 0; of absence, of what it
-    /// stands for.
+    /// Base-two logarithm of its value, if that is above 0; for absence, of the value that it stands for.
     pub value: Option<f64>,
 }
 
-/// Why there is no space.
+/// Why names do not form a space.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Error, Serialize)]
 #[allow(missing_docs)]
 pub enum NoSpace {
@@ -50,8 +49,7 @@ pub enum NoSpace {
 }
 
 impl Space {
-    /// The space of `names`, words with spaces between them, of which number `default` is
-    /// the one to beat.
+    /// The space of `names`, which are words separated by spaces; the one to beat is number `default`.
     ///
     /// # Errors
     /// There is nothing to compare, or too much.
@@ -70,8 +68,8 @@ impl Space {
         Ok(Space { points, settings, names, default })
     }
 
-    /// The same, where absence stands for a value: of `-A4m`, a configuration without `-A` is
-    /// like one with `-A2m`.
+    /// Gives absence a value: with `-A4m`, a configuration without `-A` is as similar to one with `-A2m`
+    /// as one with `-A4m` is.
     pub fn where_absence_is<'w>(mut self, words: impl IntoIterator<Item = &'w str>) -> Space {
         for (name, today) in words.into_iter().map(level) {
             let levels = self.settings.iter_mut().filter(|setting| setting.name == name).flat_map(|of| &mut of.levels);
@@ -80,12 +78,12 @@ impl Space {
         self
     }
 
-    /// How many configurations there are, with the default.
+    /// Number of configurations, including the default.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Never: [`Space::new`] refuses.
+    /// Always false: [`Space::new`] refuses empty spaces.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -95,28 +93,28 @@ impl Space {
         self.default
     }
 
-    /// The words of a configuration; empty of a number that is none.
+    /// The words of a configuration; empty if the number is none.
     pub fn name(&self, configuration: usize) -> &str {
         self.names.get(configuration).map_or("", String::as_str)
     }
 
-    /// By configuration, whether it is another than the default.
+    /// By configuration, whether it differs from the default.
     pub fn others(&self) -> Vec<bool> {
         (0..self.len()).map(|configuration| configuration != self.default).collect()
     }
 
-    /// What configurations differ in, by name.
+    /// The settings in which configurations differ, sorted by name.
     pub fn settings(&self) -> &[Setting] {
         &self.settings
     }
 
-    /// By setting, the number of its level in a configuration; empty of a number that is none.
+    /// A configuration's level of each setting; empty if the number is none.
     pub fn point(&self, configuration: usize) -> &[usize] {
         self.points.get(configuration).map_or(&[], Vec::as_slice)
     }
 
-    /// How alike two configurations are in each setting, 0 to 1: by the ratio of the values
-    /// where both have one, else whether they are the same.
+    /// Similarity of two configurations in each setting, 0 to 1: by the ratio of the values if both have
+    /// one, else by equality.
     pub fn alike(&self, one: usize, other: usize) -> impl Iterator<Item = f64> + '_ {
         let pairs = self.point(one).iter().zip(self.point(other));
         pairs.zip(&self.settings).map(|((one, other), setting)| {
@@ -130,14 +128,14 @@ impl Space {
 }
 
 impl Setting {
-    /// Of the level that `words` give it; the first, which is absence, where they do not.
+    /// Index of the level in `words`; 0, which is absence, if they have none.
     fn number(&self, words: &[(&str, Level)]) -> usize {
         let own = words.iter().find(|(name, _)| *name == self.name).map(|(_, level)| level);
         own.and_then(|own| self.levels.iter().position(|level| level == own)).unwrap_or(0)
     }
 }
 
-/// Over so many doublings of a value its effect is mostly lost.
+/// Number of doublings of a value after which effects are mostly unrelated.
 const OCTAVES: f64 = 3.0;
 
 fn settings(words: &[Vec<(&str, Level)>]) -> Vec<Setting> {

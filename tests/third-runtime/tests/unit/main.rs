@@ -1,11 +1,11 @@
-//! What a runtime from outside the tree gets through the registries alone. Its log is
-//! `uneven.pebble`: twelve gatherings of two hollows, hollow 1 late in ten of them.
+//! What a runtime from outside the tree gets through the registries alone. Its log is `uneven.pebble`:
+//! twelve gatherings of two hollows; hollow 1 is late in ten of them.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Words of runtimes that this one is not.
+/// Terms of other runtimes, which must not appear.
 const FOREIGN: [&str; 8] = ["capabilit", "domain", "GHC", "OCaml", "Haskell", "eventlog", "+RTS", "OCAMLRUNPARAM"];
 
 fn log() -> PathBuf {
@@ -17,7 +17,7 @@ fn run(args: &[&str], file: &Path) -> Output {
     program.args(args).arg(file).env("COLUMNS", "100").output().expect("runs")
 }
 
-/// What it prints of a file that it can read.
+/// What rtscope prints for a file that it can read.
 fn printed(args: &[&str], file: &Path) -> String {
     let output = run(args, file);
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -34,7 +34,7 @@ fn has_own_words_only(text: &str) {
     }
 }
 
-/// A log with these lines behind its first.
+/// Writes a log with `lines` after its first line.
 fn written(folder: &tempfile::TempDir, lines: &str) -> PathBuf {
     let path = folder.path().join("made.pebble");
     std::fs::write(&path, lines).expect("is written");
@@ -127,7 +127,7 @@ fn the_program_without_it_does_not_know_its_log() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot read"));
 }
 
-/// Files below a folder, those of builds apart.
+/// Collects the files below a folder, except build output.
 fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

@@ -1,14 +1,14 @@
-//! How to raise the CPU limit of a group, through the tool that manages the group: the manager overwrites what others write
-//! into its files. Owns which manager a group's path names; refuses to guess one from inside a container.
+//! How to raise the CPU limit of a group through the tool that manages the group: the manager overwrites what others
+//! write into its files. Owns which manager a group's path names; refuses to guess one from inside a container.
 
 use rtscope_model::manifest::Group;
 use rtscope_model::text::quoted;
 use rtscope_model::units;
 
-/// Of a container's name, so many digits are enough.
+/// This many digits of a container's id are enough.
 const ID_DIGITS: usize = 12;
 
-/// What gives the group so many CPUs; `None`: it cannot be said.
+/// The command that gives the group `cpus` CPUs; `None`: not known.
 pub(super) fn raised(group: &Group, cpus: f64) -> Option<String> {
     let parts: Vec<&str> = group.path.split('/').filter(|part| !part.is_empty()).collect();
     let last = parts.last()?;
@@ -27,12 +27,12 @@ pub(super) fn raised(group: &Group, cpus: f64) -> Option<String> {
     written(group, cpus)
 }
 
-/// The engine and the name of the container whose group this is. A group that was made within a container is not the
+/// The engine and the name of the container whose group this is. A group created within a container is not the
 /// engine's: its limit stays when the container's is raised.
 fn container<'p>(parts: &[&'p str]) -> Option<(&'static str, &'p str)> {
     let (engine, id) = match *parts {
         [.., "docker", id] => ("docker", id),
-        // Podman puts the processes of a container one below its scope.
+        // Podman puts the processes of a container one level below its scope.
         [.., scope, "container"] | [.., scope] => {
             let of = |prefix| scope.strip_prefix(prefix)?.strip_suffix(".scope");
             of("docker-").map(|id| ("docker", id)).or_else(|| Some(("podman", of("libpod-")?)))?
@@ -43,9 +43,9 @@ fn container<'p>(parts: &[&'p str]) -> Option<(&'static str, &'p str)> {
     id.get(..ID_DIGITS).filter(|_| hex).map(|id| (engine, id))
 }
 
-/// A group that no tool manages: whoever made it writes its file.
+/// A group that no tool manages: its creator writes its file.
 fn written(group: &Group, cpus: f64) -> Option<String> {
-    // A recording for others names no folders.
+    // A recording made for sharing names no folders.
     let path = group.quota_path.as_ref().filter(|path| path.starts_with('/'))?;
     let period_us = group.period_ns.unwrap_or(100_000_000) / 1_000;
     let quota_us = (cpus * period_us as f64) as u64;

@@ -1,22 +1,21 @@
-//! A setting in words, and what has to be said with it. Owns how often that is said.
+//! A setting in words, and the note that goes with it. Owns how often a note appears.
 
-/// A setting in words.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub(super) struct Spelled {
-    /// To paste.
+    /// The line to paste.
     pub line: Option<String>,
-    /// What has to be said with it.
+    /// The note that goes with it.
     pub note: Option<Note>,
 }
 
 /// A sentence that follows a remedy.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub(super) enum Note {
-    /// Of this remedy.
+    /// For this remedy only.
     Own(String),
-    /// That the program has to be linked anew: once in a finding.
+    /// The program has to be relinked: once per finding.
     Relink(String),
-    /// That it may have to be: once in a report.
+    /// The program may have to be relinked: once per report.
     Doubt(&'static str),
 }
 

@@ -1,6 +1,6 @@
-//! What remedies set, in the form that this program accepts: whoever pastes the line must get a program that starts. Owns the
-//! wording of each kind of setting; where nothing that can be pasted is known, there is no line. Refuses to choose
-//! a setting.
+//! The settings of remedies, in the form that this program accepts: a pasted line must yield a program that starts.
+//! Owns the wording of each kind of setting; where nothing that can be pasted is known, there is no line. Refuses to
+//! choose a setting.
 
 mod limit;
 mod line;
@@ -11,7 +11,7 @@ use line::{Note, Spelled};
 use rtscope_model::text::{is_plain, quoted};
 use rtscope_model::{Finding, RuntimeInfo, Setting};
 
-/// Gives every remedy that sets something its line.
+/// Gives each remedy with a setting its line.
 pub(super) fn spell(findings: &mut [Finding], runtime: &'static RuntimeInfo, context: &Context) {
     let mut doubted = false;
     for finding in findings {
@@ -54,7 +54,7 @@ fn spelled(setting: &Setting, runtime: &'static RuntimeInfo, context: &Context) 
     }
 }
 
-/// The program as it was started. Of words that a shell would read otherwise, only the user knows how they are written.
+/// The program as it was started. Only the user knows the quoting of words that a shell would change.
 fn command(context: &Context) -> Option<String> {
     let command = &context.program.as_ref()?.command;
     (!command.is_empty() && command.iter().all(|word| is_plain(word))).then(|| command.join(" "))

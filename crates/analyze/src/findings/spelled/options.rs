@@ -1,5 +1,5 @@
-//! Options of the runtime, as a program takes them: on its command line, from its environment, or only when it is
-//! linked. Owns the order in which these are tried; what a link lets through is the runtime's data.
+//! Options of the runtime as a program takes them: on its command line, from its environment, or only at link time.
+//! Owns the order in which these are tried; what a link allows is data of the runtime.
 
 use super::line::{Note, Spelled};
 use crate::recording::Context;
@@ -9,7 +9,7 @@ use rtscope_model::options::AtLink;
 use rtscope_model::text::quoted;
 use rtscope_model::{Link, Refusal, Rtsopts, RuntimeInfo};
 
-/// Who is to be given options.
+/// The program that is to get options.
 struct Given<'a> {
     runtime: &'static RuntimeInfo,
     context: &'a Context,
@@ -41,14 +41,14 @@ impl Given<'_> {
         refusal(known).map_or_else(|| self.accepted(at, known), |refusal| self.refused(at, refusal))
     }
 
-    /// The program's link; one that started with an option takes that.
+    /// The program's link; a program that started with an option evidently accepts options.
     fn link(&self, at: &AtLink) -> Link {
         let context = self.context;
         let link = link(at, self.binary, context.threaded, &context.runtime);
         let variable: Vec<&str> = self.runtime.spelling.split(context.start.variable(self.runtime)).collect();
         let proven = match (at.proven)(&context.runtime.own_args()) {
             true => Some(Rtsopts::All),
-            // Its command line may be its own.
+            // It may parse its command line itself.
             false => (at.proven)(&variable).then_some(Rtsopts::Ignore),
         };
         Link { rtsopts: link.rtsopts.or(proven), ..link }
@@ -81,14 +81,14 @@ impl Given<'_> {
         }
     }
 
-    /// What is linked in already.
+    /// Options that are linked in already.
     fn linked_in(&self) -> &str {
         self.binary.and_then(|binary| binary.with_rtsopts.as_deref()).unwrap_or_default()
     }
 
     fn at_the_link(&self, at: &AtLink, more: &str) -> Option<String> {
         let words = self.runtime.spelling.merged(self.linked_in(), self.words);
-        // A package's description has no quotes within quotes.
+        // The description of a package cannot hold quotes within quotes.
         let plain = !words.contains(|c: char| "\"'\\".contains(c) || c.is_control());
         let more = if more.is_empty() { String::new() } else { format!("{more} ") };
         plain.then(|| format!("{} {more}\"{}{words}\"", at.field, at.with))

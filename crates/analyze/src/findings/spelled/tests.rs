@@ -1,5 +1,5 @@
-//! Each kind of setting for each kind of program. Every finding that a test of a rule sees goes through
-//! [`is_ready_to_paste`].
+//! Each kind of setting for each kind of program. Every finding in the tests of rules passes
+//! through [`is_ready_to_paste`].
 
 use super::*;
 use crate::recording::start::Start;
@@ -8,8 +8,7 @@ use rtscope_model::manifest::{Binary, Group};
 use rtscope_model::runtimes::{GHC, OCAML};
 use rtscope_model::{Claim, Confidence, GroupId, Remedy, Severity};
 
-/// No word stands for what a reader is to put in: what is written in capitals is the name of a variable, or a
-/// word of the compiler.
+/// The line has no placeholders: a word in capitals is the name of a variable, or a word of the compiler.
 pub(super) fn is_ready_to_paste(remedy: &Remedy) {
     let line = remedy.flag.as_deref().unwrap_or_default();
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -28,13 +27,13 @@ fn a_placeholder_is_seen() {
     is_ready_to_paste(&Remedy { flag: Some("./x SIZE".into()), ..Remedy::new("") });
 }
 
-/// A log of a threaded program.
+/// The log of a threaded program.
 fn of_ghc() -> Context {
     let runtime = Runtime { family: Some("ghc".into()), ..Runtime::default() };
     Context { runtime, threaded: Some(true), ..Context::default() }
 }
 
-/// A threaded program of GHC 9.6 with that link, recorded.
+/// The recording of a threaded GHC 9.6 program with that link.
 fn linked(rtsopts: Option<&str>, with: &str) -> Context {
     let binary = Binary {
         family: Some("ghc".into()),
@@ -58,7 +57,7 @@ fn with_args(args: &[&str], mut context: Context) -> Context {
     context
 }
 
-/// The line for an option, and the sentence that follows it.
+/// The line for an option, and the sentence after it.
 fn option(word: &str, context: &Context) -> (String, String) {
     let runtime = if word.starts_with('-') { &GHC } else { &OCAML };
     let spelled = spelled(&Setting::option(word), runtime, context);
@@ -148,7 +147,7 @@ fn a_log_alone_shows_what_the_program_was_started_with() {
         (&["p"][..], "-A64m", doubt),
         (&["p", "+RTS", "-l", "-N2"], "-A64m", doubt),
         (&["p", "-A1m", "+RTS", "-olx", "-RTS", "-A1m"], "-A64m", doubt),
-        // Later compilers let these through by default.
+        // Later compilers allow these by default.
         (&["p", "+RTS", "--eventlog-flush-interval=1", "--no-automatic-heap-samples", "-xns"], "-A64m", doubt),
         (&["p", "+RTS", "-A1m"], "-A64m", ""),
         (&["p", "+RTS", "-A1m"], "-qg", ""),
@@ -157,7 +156,7 @@ fn a_log_alone_shows_what_the_program_was_started_with() {
         let log = with_args(args, of_ghc());
         assert_eq!(option(word, &log), (format!("+RTS {word}"), note.to_owned()), "{args:?}");
     }
-    // The same of a program that is stripped.
+    // A stripped program gives the same lines.
     let stripped = with_args(&["p", "+RTS", "-A1m"], linked(None, ""));
     assert_eq!(option("-A64m", &stripped), ("+RTS -A64m".into(), String::new()));
     let by_environment = in_environment("GHCRTS", "-A1m", linked(None, ""));
@@ -268,7 +267,7 @@ fn a_limit_is_raised_by_who_set_it() {
     }
     let old = limit("/mill", 1, Some("/sys/fs/cgroup/cpu/mill/cpu.cfs_quota_us"));
     assert_eq!(old.as_deref(), Some("echo 200000 > /sys/fs/cgroup/cpu/mill/cpu.cfs_quota_us"));
-    // Seen from inside a container, of a recording for others, without a file.
+    // Seen from inside a container; in a recording for sharing; without a file.
     assert_eq!(limit("/", 2, Some("/sys/fs/cgroup/cpu.max")), None);
     assert_eq!((limit("/4f2a", 2, Some("cpu.max")), limit("/mill", 2, None)), (None, None));
 }

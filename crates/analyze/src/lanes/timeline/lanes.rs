@@ -1,9 +1,9 @@
-//! What each lane did: a line of states of the runtime's own.
+//! What each lane did: a line of the runtime's own states.
 //!
-//! Owns how they follow from its events. Between collections: runs a green thread, or does not; where no
-//! run is posted that cannot be told, and all of it counts as the program. In a collection: as the recogniser
-//! of pauses reads it, which is why a lane's line is known up to the oldest pause that is not over. Where
-//! events were lost there is a gap. Refuses kernel threads and causes.
+//! Owns how they follow from its events. Between collections a lane runs a green thread, or does not; where no runs
+//! are posted that is unknown, and all of it counts as the program. In a collection they follow the recogniser of
+//! pauses, which is why a lane's line is known only up to the oldest unfinished pause. Where events were lost there
+//! is a gap. Refuses kernel threads and causes.
 
 use crate::basis::compose::{Composer, Segment};
 use crate::basis::per_lane::PerLane;
@@ -13,28 +13,27 @@ use rtscope_model::{
     Event, GreenThread, LaneId, LanePause, LaneState, Pause, PauseKind, PauseMode, Phase, Runtime, Time,
 };
 
-/// A lane's part in a collection: from when it stands still until it is back.
+/// A lane's part in a collection: from standing still until it resumes.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Part {
-    /// It asked for the collection.
+    /// Whether it requested the collection.
     pub leads: bool,
     /// When all lanes had stopped.
     pub stopped: Time,
 }
 
-/// What a lane does, and as part of what.
+/// What a lane does, and the collection that it is part of.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Doing {
-    /// The state.
+    /// The state of the lane.
     pub state: LaneState,
-    /// The green thread that the program's state is about, where runs are posted.
+    /// The green thread in the state `Program`, where runs are posted.
     pub green: Option<GreenThread>,
     /// The collection that the lane stands still for.
     pub part: Option<Part>,
 }
 
 impl Doing {
-    /// Outside collections.
     fn outside(state: LaneState) -> Doing {
         Doing { state, green: None, part: None }
     }
@@ -48,7 +47,7 @@ struct Lane {
     wants: bool,
     slice: bool,
     waits: bool,
-    /// Behind a gap, until a run or a stop tells.
+    /// After a gap, until a run or a stop shows what it does.
     unknown: bool,
     /// Its last event.
     last: Time,
@@ -70,13 +69,13 @@ impl Lane {
         Some(Doing { green, ..Doing::outside(state) })
     }
 
-    /// Nothing is known of it any more but what it did.
+    /// Forgets everything except what it did.
     fn forget(&mut self) {
         *self = Lane { line: std::mem::take(&mut self.line), ..Lane::default() };
     }
 }
 
-/// The fold.
+/// The fold over lane states.
 pub struct LaneStates {
     lanes: PerLane<Box<Lane>>,
     runs_posted: bool,
@@ -85,17 +84,17 @@ pub struct LaneStates {
     pub(super) detail: LaneDetail,
 }
 
-/// How much of what lanes did is told.
+/// How much detail of what lanes did is reported.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub enum LaneDetail {
     /// Nothing: pauses are enough.
     #[default]
     Pauses,
-    /// As [`LaneDetail::States`], until the last event of the runtime's: to be summed up.
+    /// Like [`LaneDetail::States`], but only up to the runtime's last event: for sums.
     Summed,
-    /// One state after the other, until the recording ends; pieces that look alike are one.
+    /// One state after the other, until the recording ends; equal adjacent pieces are merged.
     States,
-    /// The same states, with what spans that nest need: the thread of a run, and the collection that a piece
+    /// [`LaneDetail::States`] with what nested spans need: the thread of a run, and the collection that a piece
     /// belongs to.
     Nested,
 }
@@ -112,8 +111,7 @@ impl LaneStates {
         LaneStates { lanes: PerLane::default(), runs_posted: false, first: None, detail }
     }
 
-    /// Takes the next event. `until`: nothing before it is changed any more by `pauses`, those that are over
-    /// with it.
+    /// Takes the next event. `pauses` are those that it finishes; nothing before `until` changes any more.
     pub(super) fn push(
         &mut self,
         event: &Event,
@@ -142,7 +140,7 @@ impl LaneStates {
         self.lanes.iter().filter_map(|(id, lane)| lane.line.open().map(|(since, doing)| (id, since, doing.state)))
     }
 
-    /// The stream is over at `end`.
+    /// Ends the stream at `end`.
     pub(super) fn finish(&mut self, end: Time, pauses: &[Recognised], out: &mut dyn FnMut(LaneId, &Segment<Doing>)) {
         self.lay(pauses);
         self.lanes.change(|id, lane| lane.line.finish(end.max(lane.last), &mut |segment| out(id, &segment)));
@@ -166,7 +164,7 @@ impl LaneStates {
             Runtime::LaneCreated | Runtime::LaneEnabled => lane.forget(),
             Runtime::LaneDeleted | Runtime::LaneDisabled => lane.off = true,
             Runtime::Gap => {
-                // One that was not seen before was there all the same: what it did is what was lost.
+                // A lane not seen before existed all the same: what it did is what was lost.
                 let from = if new { first } else { lane.last };
                 lane.line.enter(from, Some(Doing::outside(LaneState::Gap)));
                 lane.forget();
@@ -183,7 +181,7 @@ impl LaneStates {
         lane.line.enter(event.time, doing);
     }
 
-    /// The first run of all: from now on lanes are known to be idle where none runs.
+    /// The first run of all: from now on, lanes without a run are known to be idle.
     fn runs_are_posted(&mut self, event: &Event) {
         let nested = self.detail.nested();
         self.lanes.change(|id, lane| {
@@ -195,7 +193,7 @@ impl LaneStates {
         });
     }
 
-    /// Lays pauses that are over on the lanes' lines.
+    /// Lays finished pauses over the lane lines.
     fn lay(&mut self, pauses: &[Recognised]) {
         for Recognised { pause, .. } in pauses {
             for part in &pause.lanes {
@@ -221,12 +219,12 @@ fn phase_changes(lane: &mut Lane, phase: Phase, begins: bool) {
     }
 }
 
-/// When a lane stood still for a pause, if that is known.
+/// When a lane stood still for a pause, if known.
 fn stands_still(pause: &Pause, part: &LanePause) -> Option<Time> {
     if pause.leader == Some(part.lane) { pause.requested } else { part.arrived }
 }
 
-/// From the request until a lane stood still.
+/// From the request until the lane stood still.
 fn asked(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, LaneState)) {
     if let (Some(requested), Some(still)) = (pause.requested, stands_still(pause, part)) {
         let last = pause.straggler == Some(part.lane);
@@ -239,7 +237,7 @@ fn pieces(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, Lan
     let (stopped, collected) = (pause.stopped, pause.collected);
     let leads = pause.leader == Some(part.lane);
     if let Some(still) = stands_still(pause, part) {
-        // Behind the last of the others everything waits for whoever asked: it may have lost its CPU.
+        // After the last of the others arrived, everything waits for the leader: it may have lost its CPU.
         let in_time = if leads { others_arrived(pause, part.lane).unwrap_or(stopped) } else { stopped };
         let in_time = in_time.clamp(still, stopped.max(still));
         piece(still, in_time, LaneState::WaitingForOthers);
@@ -248,7 +246,7 @@ fn pieces(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, Lan
     let left = part.left.unwrap_or(collected).max(stopped);
     let work = match (part.work_begin, part.work_end) {
         (Some(begin), end) => Some((begin, end.unwrap_or(collected))),
-        // Where lanes do not share it, whoever asked does it.
+        // If lanes do not share the work, the leader does it.
         (None, _) => (leads && pause.mode != PauseMode::Parallel).then_some((stopped, collected)),
     };
     let done = collected.min(left);
@@ -261,7 +259,7 @@ fn pieces(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, Lan
     piece(collected.max(end), left, LaneState::Release);
 }
 
-/// When the last lane but `leader` had stopped, where all of them say so.
+/// When the last lane except `leader` had stopped, if all of them posted it.
 fn others_arrived(pause: &Pause, leader: LaneId) -> Option<Time> {
     let mut others = pause.lanes.iter().filter(|part| part.lane != leader).peekable();
     others.peek()?;

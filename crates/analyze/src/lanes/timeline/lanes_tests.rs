@@ -1,4 +1,4 @@
-//! Lines of lanes from scripts of events.
+//! Lane lines from scripts of events.
 
 use super::*;
 use crate::testing::Script;
@@ -76,7 +76,7 @@ fn lanes_are_idle_where_runs_are_posted_and_none_runs() {
     let script = created().run(10, 0, 1).stop(30, 0, 1, StopReason::Other).run(40, 0, 3);
     let [first, second] = lines("ghc", script, 50);
     assert_eq!(first, [(0, 30, Program), (30, 40, Idle), (40, 50, Program)]);
-    // Until the first run is seen it is not known that runs are posted.
+    // Until the first run, it is not known that runs are posted.
     assert_eq!(second, [(0, 10, Program), (10, 50, Idle)]);
 }
 
@@ -85,7 +85,7 @@ fn runs_and_stops_that_were_held_back_reach_the_recogniser() {
     let script = created().run(0, 0, 1).run(0, 1, 2).stop(90, 1, 2, StopReason::Yielded);
     let script = script.parallel(100, 120, 150, 200).run(260, 1, 2).run(205, 0, 1);
     let [_, follower] = lines("ghc", script, 400);
-    // It had a thread to go back to: it stands still until that runs.
+    // It had a thread to resume: it stands still until that runs.
     assert!(
         follower.contains(&(199, 200, WaitingForOthers)) && follower.contains(&(200, 260, Release)),
         "{follower:?}"
@@ -141,7 +141,7 @@ fn parts_of_a_collection_hang_together_and_runs_have_their_thread() {
     let script = script.parallel(100, 120, 150, 200).run(210, 1, 2).stop(300, 1, 2, StopReason::Finished);
     script.events().iter().for_each(|event| analysis.take(event, &mut take));
     analysis.end(&mut take);
-    // It runs until it is asked to stop.
+    // It runs until the request.
     let run = Doing { green: Some(GreenThread(2)), ..Doing::outside(Program) };
     assert_eq!(out[..2], [(0, 100, run), (100, 120, Doing::outside(WaitingToStop))]);
     let within = Some(Part { leads: false, stopped: Time(150) });

@@ -1,9 +1,9 @@
-//! What a timeline draws: for each lane and each thread of the program one state after the other, in order
-//! and without overlaps.
+//! The data of a timeline: for each lane and each thread of the program a sequence of states, in order and
+//! without overlaps.
 //!
-//! Owns those states and how they follow from events: [`compose`] puts what is known later over what was
-//! taken to be so, [`lanes`] reads a runtime, [`shares`] sums a whole run up, [`own`] what the program says of
-//! itself. Holds a bounded part of the past. Refuses to merge, to store and to draw.
+//! Owns those states and how they follow from events: [`crate::basis::compose`] lays late knowledge over earlier
+//! assumptions, [`lanes`] reads a runtime, [`crate::results::lanes_over_time`] sums a whole run up, [`own`] reads
+//! what the program reports about itself. Holds a bounded part of the past. Refuses to merge, to store and to draw.
 
 pub mod lanes;
 pub mod own;

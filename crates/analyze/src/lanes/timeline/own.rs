@@ -1,31 +1,31 @@
-//! What the program says it is doing, as a line: on each lane the innermost of its spans that are open.
+//! What the program reports that it does, as a line: on each lane its innermost open span.
 //!
-//! Owns pairing begins with ends as [`crate::program::user`] does, by lane and name. A span of which one end was not
-//! seen ends where that shows. Refuses names: those are numbers here.
+//! Owns pairing begins with ends by lane and name, as [`crate::program::user`] does. If one end of a span was not
+//! seen, the span ends where that becomes evident. Refuses names: they are numbers here.
 
 use crate::basis::compose::{Composer, Segment};
 use rtscope_model::{Body, Event, LaneId, NameId, Runtime, Time, UserEvent};
 use std::collections::BTreeMap;
 
-/// Spans of one lane that are open at a time; the oldest is given up for a new one.
+/// Open spans of one lane; a new one replaces the oldest.
 const OPEN_MAX: usize = 1_024;
 
 #[derive(Default)]
 struct Lane {
-    /// Names, each with a number that tells two spans of one name apart which follow at once.
+    /// Names, each with a number that distinguishes two adjacent spans of the same name.
     open: Vec<(NameId, u32)>,
     line: Composer<(NameId, u32)>,
     count: u32,
 }
 
-/// The fold.
+/// The fold over the program's own spans.
 #[derive(Default)]
 pub struct OwnSpans {
     lanes: BTreeMap<LaneId, Lane>,
 }
 
 impl OwnSpans {
-    /// Takes the next event; what is over is handed to `out`.
+    /// Takes the next event; finished spans go to `out`.
     pub fn push(&mut self, event: &Event, out: &mut impl FnMut(LaneId, Segment<NameId>)) {
         let Body::Runtime(body) = event.body else { return };
         match body {
@@ -54,7 +54,7 @@ impl OwnSpans {
         }
     }
 
-    /// The stream is over at `end`.
+    /// Ends the stream at `end`.
     pub fn finish(&mut self, end: Time, out: &mut impl FnMut(LaneId, Segment<NameId>)) {
         for (id, lane) in &mut self.lanes {
             lane.line.finish(end, &mut |segment| out(*id, named(segment)));
@@ -76,7 +76,7 @@ mod tests {
         let posted = |script: Script, at, name, posted| script.rt(at, 0, Runtime::User(NameId(name), posted));
         let script = posted(Script::default(), 10, 1, UserEvent::Begin);
         let script = posted(script, 20, 2, UserEvent::Begin);
-        // Not nested: the outer one ends first.
+        // Not nested: the outer span ends first.
         let script = posted(script, 30, 1, UserEvent::End);
         let script = posted(script, 40, 2, UserEvent::End);
         let script = posted(script, 50, 3, UserEvent::End);

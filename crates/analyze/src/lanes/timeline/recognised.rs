@@ -1,7 +1,7 @@
-//! The one place where events become pauses and states of lanes: a recogniser runs once for each analysis.
+//! The one place where events become pauses and lane states: a recogniser runs once for each analysis.
 //!
-//! Owns what the recogniser is shown, and when. Runs and stops of green threads outside collections are most
-//! of a log; of these it needs the last of each lane only. Refuses to know a runtime.
+//! Owns what the recogniser is shown, and when. Runs and stops of green threads outside collections are most of a
+//! log; the recogniser needs only the last one of each lane. Refuses to know a runtime.
 
 use super::lanes::{Doing, LaneDetail, LaneStates};
 use crate::basis::compose::Segment;
@@ -10,28 +10,28 @@ use crate::folds::Wait;
 use crate::pauses::{Recognise, Recognised};
 use rtscope_model::{Event, LaneId, LaneState, Loss, Runtime, Time};
 
-/// Pauses and lanes' states of one recording.
+/// Pauses and lane states of one recording.
 pub struct Timeline {
     recogniser: Box<dyn Recognise>,
     states: Option<LaneStates>,
-    /// The last run or stop of each lane that the recogniser has not been shown.
+    /// The last run or stop of each lane that the recogniser has not seen.
     held: PerLane<Option<Event>>,
     holds: bool,
-    /// Since when a pause is open; runs and stops wait until one is.
+    /// Start of the open pause; runs and stops are held back while there is none.
     open_since: Option<Time>,
-    /// Pauses that are over and were not taken.
+    /// Finished pauses that were not taken.
     over: Vec<Recognised>,
 }
 
 impl Timeline {
-    /// With this recogniser, and so much of lanes' states.
+    /// A timeline with this recogniser and this detail of lane states.
     pub fn new(recogniser: Box<dyn Recognise>, detail: LaneDetail) -> Timeline {
         let states = (detail != LaneDetail::Pauses).then(|| LaneStates::new(detail));
         let held = PerLane::default();
         Timeline { recogniser, states, held, holds: false, open_since: None, over: Vec::new() }
     }
 
-    /// Takes the next event of the runtime, and the wait that folds found in it. States that are known now go to
+    /// Takes the next event of the runtime, and the wait that folds found in it. States that become known go to
     /// `out`, pauses to [`Timeline::pauses`].
     pub fn push(
         &mut self,
@@ -68,8 +68,8 @@ impl Timeline {
             }
         }
         self.recogniser.push(event, &mut self.over);
-        // While one is open, figures and work begin none; one that a figure ends counts as open until the next
-        // event of another kind.
+        // While a pause is open, figures and work begin no other; a pause that a figure ends counts as open until the
+        // next event of another kind.
         let within = matches!(body, Runtime::Count(..) | Runtime::WorkBegin | Runtime::WorkIdle | Runtime::WorkEnd);
         if self.open_since.is_none() || !within {
             self.open_since = self.recogniser.oldest();
@@ -88,18 +88,18 @@ impl Timeline {
         }
     }
 
-    /// Pauses that are over, in the order in which they ended.
+    /// Takes the finished pauses, in the order in which they ended.
     pub fn pauses(&mut self) -> impl Iterator<Item = Recognised> {
         self.over.drain(..)
     }
 
-    /// Whether a pause is over and was not taken.
+    /// Whether a finished pause was not taken yet.
     pub fn any(&self) -> bool {
         !self.over.is_empty()
     }
 
-    /// The stream is over: its last event of the runtime came at `last`, the recording ended at `end`. Gives the
-    /// loss of pauses that had only been asked for.
+    /// Ends the stream: its last runtime event came at `last`, the recording ended at `end`. Returns the loss of
+    /// pauses that had only been requested.
     pub fn finish(&mut self, last: Time, end: Time, out: &mut dyn FnMut(LaneId, &Segment<Doing>)) -> Option<Loss> {
         self.show();
         let loss = self.recogniser.finish(last, &mut self.over);
@@ -119,7 +119,7 @@ impl Timeline {
         open.map(|(lane, from, state)| (lane, Segment { from, to: until, state })).collect()
     }
 
-    /// What turns events into pauses.
+    /// The recogniser that turns events into pauses.
     pub fn recogniser(&self) -> &dyn Recognise {
         self.recogniser.as_ref()
     }

@@ -1,27 +1,26 @@
-//! How many requests a server owes, and since when these are more than usual. A request
-//! is owed from when it was due until it was done, wherever it waits.
+//! How many requests a server owes, and since when there are more of them than usual. A request is owed from its due
+//! time until it is done, wherever it waits.
 //!
-//! What is usual may change while a load runs (a ramp): at a moment it is the median, over
-//! the requests that became due within [`AROUND_S`] seconds, of how many were owed when
-//! they did. So a server that is too slow for its load, second after second, has no
-//! backlog in this sense: what it owes is usual.
+//! What is usual may change while a load runs (a ramp): it is the median backlog found by requests that became due
+//! within [`AROUND_S`] seconds of the moment. So a server that is constantly too slow for its load has no backlog in
+//! this sense: what it owes is usual.
 
 use rtscope_model::Time;
 use rtscope_model::request::Outcome;
 
-/// Seconds before and behind that say what is usual.
+/// Seconds before and after a moment that define what is usual.
 const AROUND_S: u64 = 5;
 const SECOND: u64 = 1_000_000_000;
 
-/// A request as it is kept.
+/// The parts of a request that are kept.
 #[derive(Copy, Clone, Debug)]
 pub struct Owed {
     pub due: Time,
     pub took_us: u32,
-    /// `u32::MAX`: never.
+    /// Microseconds; `u32::MAX`: never sent.
     pub sent_us: u32,
     pub outcome: Outcome,
-    /// Figures are of it.
+    /// Whether it counts in figures.
     pub counts: bool,
 }
 
@@ -31,23 +30,23 @@ impl Owed {
         self.due.plus(self.took_ns())
     }
 
-    /// How long that took.
+    /// How long the answer took.
     pub fn took_ns(&self) -> u64 {
         u64::from(self.took_us) * 1_000
     }
 }
 
-/// How many were owed when each request became due, itself not counted.
+/// The number of requests owed when each one became due, not counting itself.
 pub(super) struct Backlog<'o> {
     owed: &'o [Owed],
-    /// Ends of all, in order.
+    /// Ends of all requests, in order.
     ends: Vec<Time>,
-    /// From which second on how many are usual.
+    /// Seconds, each with the number that is usual from then on.
     usual: Vec<(u64, u32)>,
 }
 
 impl<'o> Backlog<'o> {
-    /// Of requests in the order in which they were due.
+    /// The backlog of requests, which are in order of their due times.
     pub(super) fn of(owed: &'o [Owed]) -> Backlog<'o> {
         let mut ends: Vec<Time> = owed.iter().map(Owed::done).collect();
         ends.sort_unstable();
@@ -60,8 +59,8 @@ impl<'o> Backlog<'o> {
         Backlog { usual: usual(owed, &found), owed, ends }
     }
 
-    /// For each of `slow`, indices in order: since when more requests were owed than usual
-    /// when it became due; where there were not, its due time.
+    /// For each of `slow`, indices in order: since when more requests than usual were owed when it became due; its
+    /// due time if there were not more.
     pub(super) fn found_by(&self, slow: &[u32]) -> Vec<Time> {
         let mut ends = self.ends.iter().peekable();
         let mut usual = self.usual.iter().peekable();
@@ -88,7 +87,7 @@ impl<'o> Backlog<'o> {
     }
 }
 
-/// For each second in which requests became due.
+/// The usual number for each second in which requests became due.
 fn usual(owed: &[Owed], found: &[u32]) -> Vec<(u64, u32)> {
     let second = |owed: &Owed| owed.due.0 / SECOND;
     let median = |first: &Owed| {

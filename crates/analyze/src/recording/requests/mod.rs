@@ -1,24 +1,22 @@
-//! Requests of a load laid beside what the server did meanwhile: which of the slowest
-//! waited for a pause, were queued behind one, were throttled or waited for a CPU.
+//! Requests of a load, joined with what the server did meanwhile: which of the slowest waited for a pause, queued
+//! because of an earlier pause, were throttled or waited for a CPU.
 //!
-//! A request's latency above the median of all is taken apart, in this order, and no part
-//! is larger than what is left:
+//! A request's latency above the median of all is divided in this order, and no part is larger than what is left:
 //!
 //! | part | is |
 //! |---|---|
 //! | pause | time in flight that lies in pauses |
 //! | queued | pauses before it was due, as far back as its backlog reaches |
-//! | throttled | the same of both, for time in which a quota held one of the program's threads |
-//! | run queue | the same for time in which one of its threads wanted a CPU and had none, less what is usual of that |
+//! | throttled | both again, for time in which a quota held one of the program's threads |
+//! | run queue | both again, for time in which one of its threads was runnable without a CPU, minus the usual share |
 //! | neither | the rest |
 //!
-//! Its backlog reaches back to when more requests came to be in flight than usual
-//! ([`backlog`]); a server that does its work in some order owes a request no more delay than the
-//! pauses since then. Where half of the latency above the median is explained, the
-//! largest part says what the request waited for; else it is neither.
+//! Its backlog reaches back to the moment when more requests than usual came to be in flight ([`backlog`]). A server
+//! that works in order owes a request no more delay than the pauses since then. If half of the latency above the
+//! median is explained, the request waited for the largest part; else for neither.
 //!
-//! Owns that judgement and its bounds. Needs the requests before the first event. Refuses
-//! to know how they were sent, and on which clock: all times are the recording's.
+//! Owns that judgement and its bounds. Needs the requests before the first event. Refuses to know how they were sent,
+//! and on which clock: all times are the recording's.
 
 mod backlog;
 mod spans;
@@ -30,15 +28,15 @@ use rtscope_model::Time;
 use rtscope_model::request::{Outcome, Request};
 use spans::{Cover, Spans};
 
-/// Requests taken in; as many as a file has room for.
+/// Maximum number of requests taken in: as many as a file can hold.
 const REQUESTS_MAX: usize = 4 << 20;
-/// One of so many is among the slowest.
+/// One in this many requests is among the slowest.
 const SLOWEST: usize = 100;
-/// Slow requests told one by one.
+/// Slow requests that are listed individually.
 const WORST_MAX: usize = 50;
-/// Slices of time that a drawing gets.
+/// Slices of time in a drawing.
 const SLICES: u64 = 120;
-/// Slow requests that a drawing gets.
+/// Slow requests in a drawing.
 const DOTS_MAX: usize = 600;
 
 /// Requests as they are read.
@@ -54,12 +52,12 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Of a load of `url`, for a recording from and to these moments.
+    /// Requests of a load of `url`, for a recording between these two moments.
     pub fn new(url: String, recorded: (Time, Time)) -> Requests {
         Requests { url, recorded, owed: Vec::new(), warm_up: 0, outside: 0, damaged: 0, left_out: 0 }
     }
 
-    /// Takes one, in any order.
+    /// Takes one request, in any order.
     pub fn push(&mut self, request: &Request) {
         if self.owed.len() >= REQUESTS_MAX {
             self.left_out += 1;
@@ -79,7 +77,7 @@ impl Requests {
         });
     }
 
-    /// So many could not be read.
+    /// Sets how many could not be read.
     pub fn damaged(&mut self, count: u64) {
         self.damaged = count;
     }
@@ -90,7 +88,7 @@ impl Requests {
         Some((first, self.owed.iter().map(Owed::done).max()?))
     }
 
-    /// How far back each slow one asks. `None` where none counts.
+    /// Finds how far back each slow request looks. `None` if no request counts.
     pub fn ready(mut self) -> Option<Join> {
         self.owed.sort_unstable_by_key(|owed| (owed.due, owed.took_us));
         let mut by_latency: Vec<u32> =
@@ -134,28 +132,28 @@ pub struct Join {
     count: u64,
     /// Median, 99th percentile and maximum, nanoseconds.
     figures: [u64; 3],
-    /// Slow ones by when they were due, each with how far back it asks.
+    /// Indices of slow requests by due time, each with how far back it looks.
     slow: Vec<(u32, Time)>,
-    /// All that they ask about.
+    /// All the time that they look at.
     asked: Cover,
-    /// Of the load.
+    /// Start and end of the load.
     span: (Time, Time),
     pauses: Spans,
     throttled: Spans,
     waited: Spans,
-    /// Threads wanted a CPU and had none, over the whole load.
+    /// Time in which threads were runnable without a CPU, over the whole load.
     waited_at_all: Union,
 }
 
 impl Join {
-    /// A pause.
+    /// Adds a pause.
     pub fn pause(&mut self, from: Time, to: Time) {
         if self.asked.touches(from, to) {
             self.pauses.add(from, to);
         }
     }
 
-    /// One of the program's threads wanted a CPU and had none; `throttled`: because of a quota.
+    /// Adds time in which a thread of the program was runnable without a CPU; `throttled`: because of a quota.
     pub fn waited(&mut self, from: Time, to: Time, throttled: bool) {
         let (from, to) = (from.max(self.span.0), to.min(self.span.1));
         if !throttled {
@@ -166,12 +164,12 @@ impl Join {
         }
     }
 
-    /// What came of it. `kernel`: what threads waited for was told.
+    /// The result. `kernel`: it was known what threads waited for.
     pub fn finish(mut self, kernel: bool) -> Joined {
         let known = !self.pauses.full;
         let kernel = kernel && known && !self.throttled.full && !self.waited.full;
         let waits = [&mut self.throttled, &mut self.waited].map(std::mem::take);
-        // What may be wrong explains nothing.
+        // Waits that may be wrong explain nothing.
         let waits = if kernel { waits } else { Default::default() };
         let lasted = self.span.1.since(self.span.0).max(1);
         let judge = Judge {
@@ -208,8 +206,8 @@ impl Join {
     }
 }
 
-/// Pauses; pauses and throttling; these and every other wait for a CPU: so each part is
-/// what one of them has more than the one before.
+/// Pauses; pauses and throttling; both and every other wait for a CPU: each part is the difference between one cover
+/// and the one before.
 fn covers(pauses: Spans, [throttled, waited]: [Spans; 2]) -> [Cover; 3] {
     let mut spans = pauses.list;
     let pauses = Cover::of(spans.clone());
@@ -219,7 +217,7 @@ fn covers(pauses: Spans, [throttled, waited]: [Spans; 2]) -> [Cover; 3] {
     [pauses, throttled, Cover::of(spans)]
 }
 
-/// The latency of a request above the median, nanoseconds, in the order of [`WHATS`].
+/// A request's latency above the median in the order of [`WHATS`], nanoseconds.
 #[derive(Copy, Clone, Debug, PartialEq)]
 struct Parts([u64; 5]);
 
@@ -238,7 +236,7 @@ impl Parts {
 
 struct Judge {
     median_ns: u64,
-    /// Of the load, how much of the time a thread waited for a CPU.
+    /// Share of the load's time in which a thread waited for a CPU.
     waiting_share: f64,
     covers: [Cover; 3],
 }
@@ -247,7 +245,7 @@ impl Judge {
     fn parts(&self, owed: &Owed, since: Time) -> Parts {
         let [pauses, throttled, waited] = &self.covers;
         let (due, done) = (owed.due, owed.done());
-        // A backlog that came up in a pause is all that pause's.
+        // A backlog that arose in a pause is entirely due to that pause.
         let since = pauses.around(since).map_or(since, |pause| pause.0);
         let mut left = owed.took_ns().saturating_sub(self.median_ns);
         let mut take = |ns: u64| {
@@ -265,7 +263,8 @@ impl Judge {
     }
 }
 
-/// Null in all but the first `known` ones where the kernel told nothing.
+/// Whether a part is known: every part needs the pauses (`known`); throttling and the run queue also need
+/// kernel events.
 fn is_known(what: What, known: bool, kernel: bool) -> bool {
     known && (kernel || !matches!(what, What::Throttled | What::RunQueue))
 }
@@ -317,7 +316,7 @@ fn told(owed: &Owed, parts: &Parts, known: bool, kernel: bool) -> Worst {
     }
 }
 
-/// Of those that count.
+/// Slices of the requests that count.
 fn slices(owed: &[Owed], (first, last): (Time, Time)) -> Vec<Slice> {
     let width = last.since(first).div_ceil(SLICES).max(1);
     let number = |at: Time| at.since(first) / width;

@@ -1,15 +1,15 @@
-//! Spans of time and how much of any interval they cover. Owns merging and its bound.
+//! Spans of time, and how much of an interval they cover. Owns merging and its bound.
 
 use rtscope_model::Time;
 
-/// Spans kept; more say nothing any more.
+/// Maximum number of spans; beyond that they prove nothing.
 const SPANS_MAX: usize = 1 << 20;
 
-/// Spans as they come, in any order.
+/// Spans in any order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spans {
     pub list: Vec<(Time, Time)>,
-    /// Some were left out.
+    /// Some spans were left out.
     pub full: bool,
 }
 
@@ -28,7 +28,7 @@ impl Spans {
 /// Disjoint spans in time order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cover {
-    /// From, to, and what those before cover, nanoseconds.
+    /// Start, end, and time covered by the spans before, nanoseconds.
     spans: Vec<(Time, Time, u64)>,
 }
 
@@ -48,25 +48,25 @@ impl Cover {
         Cover { spans }
     }
 
-    /// What lies before `at`, nanoseconds.
+    /// Time covered before `at`, nanoseconds.
     fn before(&self, at: Time) -> u64 {
         let next = self.spans.partition_point(|span| span.0 < at);
         let last = next.checked_sub(1).and_then(|last| self.spans.get(last));
         last.map_or(0, |(from, to, before)| before + at.min(*to).since(*from))
     }
 
-    /// How much of `[from, to]` they cover, nanoseconds.
+    /// Time covered in `[from, to]`, nanoseconds.
     pub(super) fn ns(&self, from: Time, to: Time) -> u64 {
         self.before(to).saturating_sub(self.before(from))
     }
 
-    /// Whether any of them is in `[from, to]`.
+    /// Whether any span touches `[from, to]`.
     pub(super) fn touches(&self, from: Time, to: Time) -> bool {
         let first = self.spans.partition_point(|span| span.1 < from);
         self.spans.get(first).is_some_and(|span| span.0 <= to)
     }
 
-    /// The one that `at` lies in.
+    /// The span that contains `at`.
     pub(super) fn around(&self, at: Time) -> Option<(Time, Time)> {
         let first = self.spans.partition_point(|span| span.1 < at);
         self.spans.get(first).filter(|span| span.0 <= at).map(|span| (span.0, span.1))

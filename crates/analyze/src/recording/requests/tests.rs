@@ -1,5 +1,4 @@
-//! Loads of servers whose truth is known: one that serves in order and stands still at
-//! known times.
+//! Loads of servers with known behaviour: they serve in order and stand still at known times.
 
 use super::*;
 
@@ -12,7 +11,7 @@ fn request(due: u64, took: u64) -> Request {
     Request { due, sent: Some(due), done: due.plus(took), outcome, connection: 0, warm_up: false }
 }
 
-/// When work of `ns` that begins at `at` is done, where nothing is done in `still`.
+/// When work of `ns` that begins at `at` is done, if the server stands still during `still`.
 fn after(mut at: u64, mut ns: u64, still: &[(u64, u64)]) -> u64 {
     for (from, to) in still {
         if at + ns <= *from {
@@ -26,7 +25,7 @@ fn after(mut at: u64, mut ns: u64, still: &[(u64, u64)]) -> u64 {
     at + ns
 }
 
-/// Requests due every `every`, each `work` long, served one after the other.
+/// Requests due every `every`, each taking `work`, served one after the other.
 fn in_order(count: u64, every: u64, work: u64, still: &[(u64, u64)]) -> Vec<Request> {
     let mut free = 0;
     let mut serve = |number: u64| {
@@ -64,17 +63,17 @@ fn is_whole(joined: &Joined) {
 
 #[test]
 fn who_came_in_a_pause_waited_for_it_and_who_came_behind_was_queued() {
-    // 100 a second of 8 ms each; it stands still for 100 ms in the middle of each of ten seconds.
+    // 100 a second of 8 ms each; the server stands still for 100 ms in the middle of each of ten seconds.
     let still: Vec<_> = (0..10).map(|second| (second * SECOND + 500 * MS, second * SECOND + 600 * MS)).collect();
     let requests = in_order(1_000, 10 * MS, 8 * MS, &still);
     let joined = joined(&requests, &still);
     is_whole(&joined);
     assert_eq!((joined.count, joined.p50_ns, joined.max_ns), (1_000, 8 * MS, 108 * MS));
-    // The first to come in each pause.
+    // The first request in each pause.
     assert_eq!((joined.slow.count, counts(&joined)), (10, [Some(10), Some(0), Some(0), Some(0), Some(0)]));
     assert_eq!(joined.worst[0].pause_ns, Some(100 * MS));
 
-    // Of all that took longer than usual, those due behind a pause's end are queued.
+    // Of all that took longer than usual, those due after the end of a pause are queued.
     let judged = |second: u64, ms: u64| {
         let at = second * SECOND + ms * MS;
         let index = requests.iter().position(|request| request.due.0 == at).unwrap();
@@ -84,7 +83,7 @@ fn who_came_in_a_pause_waited_for_it_and_who_came_behind_was_queued() {
             .map(|(other, request)| Request { warm_up: other != index, ..*request })
             .collect();
         let mut join = join(&alone);
-        // It is its own median, but to be compared with that of all.
+        // It is its own median, but is to be compared with the median of all.
         join.figures[0] = 8 * MS;
         still.iter().for_each(|(from, to)| join.pause(Time(*from), Time(*to)));
         join.finish(true).worst[0].what
@@ -98,14 +97,15 @@ fn who_came_in_a_pause_waited_for_it_and_who_came_behind_was_queued() {
 
 #[test]
 fn slow_answers_of_their_own_are_neither() {
-    // One in a hundred waits 50 ms for somebody else; pauses are elsewhere, and short ones everywhere.
+    // One in a hundred waits 50 ms for another service; the long waits contain only short pauses, which
+    // are everywhere.
     let requests: Vec<_> =
         (0..1_000).map(|number| request(number * 10 * MS, if number % 100 == 7 { 50 * MS } else { MS })).collect();
     let still: Vec<_> = (0..1_000).map(|number| (number * 10 * MS + 5 * MS, number * 10 * MS + 6 * MS)).collect();
     let told = joined(&requests, &still);
     is_whole(&told);
     assert_eq!(counts(&told), [Some(0), Some(0), Some(0), Some(0), Some(10)]);
-    // Five pauses of a millisecond each lie in every one.
+    // Five pauses of a millisecond each lie in each of them.
     let part = |told: &Joined, what: What| told.slow.parts.iter().find(|part| part.what == what).unwrap().above_ns;
     assert_eq!((part(&told, What::Pause), part(&told, What::Neither)), (Some(50 * MS), Some(440 * MS)));
     assert_eq!(told.slow.above_ns, 490 * MS);
@@ -115,12 +115,12 @@ fn slow_answers_of_their_own_are_neither() {
 
 #[test]
 fn a_small_pause_does_not_answer_for_a_backlog_that_something_else_made() {
-    // The server stands still for 500 ms that are no pause; a pause of 1 ms lies in it.
+    // The server stands still for 500 ms without a pause; a pause of 1 ms lies in it.
     let requests = in_order(1_000, 10 * MS, 4 * MS, &[(SECOND, SECOND + 500 * MS)]);
     let told = joined(&requests, &[(SECOND + 100 * MS, SECOND + 101 * MS)]);
     is_whole(&told);
     assert_eq!(counts(&told), [Some(0), Some(0), Some(0), Some(0), Some(10)]);
-    // The same where it is a quota, and where it is others that have the CPU.
+    // The same with a quota, and with other processes that have the CPU.
     for (throttled, what) in [(true, What::Throttled), (false, What::RunQueue)] {
         let mut join = join(&requests);
         join.waited(Time(SECOND), Time(SECOND + 500 * MS), throttled);
@@ -141,7 +141,7 @@ fn waiting_for_a_cpu_that_is_usual_explains_nothing() {
     let requests: Vec<_> =
         (0..1_000).map(|number| request(number * 10 * MS, if slow(number) { 40 * MS } else { MS })).collect();
     let mut usual = join(&requests);
-    // 8 ms of every 10, all the time.
+    // 8 ms of every 10 ms, all the time.
     (0..1_000).for_each(|number| usual.waited(Time(number * 10 * MS), Time(number * 10 * MS + 8 * MS), false));
     assert_eq!(counts(&usual.finish(true)), [Some(0), Some(0), Some(0), Some(0), Some(10)]);
     let mut then = join(&requests);
@@ -153,7 +153,7 @@ fn waiting_for_a_cpu_that_is_usual_explains_nothing() {
 
 #[test]
 fn a_server_that_falls_behind_for_good_is_not_behind_a_pause() {
-    // 11 ms of work every 10 ms: the queue grows for a minute. One pause at its start.
+    // 11 ms of work every 10 ms: the queue grows for a minute. One pause at the start.
     let still = [(SECOND, SECOND + 50 * MS)];
     let requests = in_order(6_000, 10 * MS, 11 * MS, &still);
     let told = joined(&requests, &still);
@@ -163,7 +163,7 @@ fn a_server_that_falls_behind_for_good_is_not_behind_a_pause() {
 
 #[test]
 fn what_is_usual_follows_a_ramp() {
-    // Ever more requests of 20 ms each, served side by side; one pause late in the ramp.
+    // A growing rate of requests of 20 ms each, served in parallel; one pause late in the ramp.
     let mut due = 0;
     let still = [(20 * SECOND, 20 * SECOND + 100 * MS)];
     let mut next = |number: u64| {

@@ -1,4 +1,4 @@
-//! GHC's runtime: how its collections are recognised, why they were asked for, its sparks.
+//! GHC's runtime: how its collections are recognised, why they were requested, its sparks.
 
 mod nursery;
 pub mod pauses;

@@ -1,14 +1,13 @@
-//! Allocation areas in pieces: from 16 MiB on, or with `-n`, capabilities take pieces of all
-//! areas from a common pool. Owns that rule of the runtime's; the figures are of
-//! [`crate::collector::allocation`].
+//! Allocation areas in pieces: from 16 MiB on, or with `-n`, capabilities take pieces of all areas from a common
+//! pool. Owns that rule of the runtime; the figures come from [`crate::collector::allocation`].
 
 use crate::folds::{End, Fold};
 use crate::results::Results;
 
-/// From this size on GHC cuts areas into pieces by itself.
+/// From this size on GHC divides areas into pieces by default.
 const POOLED_FROM_BYTES: u64 = 16 << 20;
 
-/// The fold, which comes after the one that finds the areas.
+/// The fold; it follows the fold that finds the areas.
 pub struct Pieces;
 
 impl Fold for Pieces {
@@ -18,12 +17,12 @@ impl Fold for Pieces {
     }
 }
 
-/// Whether areas of `bytes` are cut; `args` are the program's with the runtime's flags.
+/// Whether areas of `bytes` are divided; `args` are the program's, including the runtime's flags.
 fn pooled(bytes: u64, lanes: usize, args: &[String]) -> bool {
     lanes > 1 && (bytes >= POOLED_FROM_BYTES || asks_for_pieces(args))
 }
 
-/// Whether the command line asks for pieces (`-n4m`).
+/// Whether the command line requests pieces (`-n4m`).
 fn asks_for_pieces(args: &[String]) -> bool {
     let mut inside = false;
     args.iter().any(|arg| {

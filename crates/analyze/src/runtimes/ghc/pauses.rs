@@ -6,15 +6,12 @@
 //! follower            Stopped       Work…         Resumed
 //! ```
 //!
-//! A follower's `Stopped` is its arrival, the leader's means that all have
-//! stopped. With a sequential collection, and for lanes that the runtime keeps
-//! out of it, nothing is posted. The non-threaded runtime posts no request. A
-//! follower may leave so late that the next request is older than its
-//! `Resumed`: the pause then ends at that request, so that no moment is
-//! counted for two pauses. The leader posts its request after it has asked, so a
-//! follower's arrival may be older than the request (microseconds, or a time
-//! slice where the leader loses its CPU in between): it is kept for the request
-//! that follows. Refuses to know threads and causes.
+//! A follower's `Stopped` is its arrival; the leader's means that all have stopped. For a sequential collection, and
+//! for lanes that the runtime leaves out of it, nothing is posted. The non-threaded runtime posts no request. A
+//! follower may leave so late that the next request is older than its `Resumed`: the pause then ends at that request,
+//! so that no moment counts for two pauses. The leader posts its request after it has made it, so a follower's
+//! arrival may be older than the request (by microseconds, or by a time slice if the leader loses its CPU in
+//! between): it is kept for the request that follows. Refuses to know threads and causes.
 
 use crate::basis::per_lane::PerLane;
 use crate::kernel::lane_thread::LaneMarks;
@@ -30,8 +27,7 @@ use rtscope_model::{
 #[derive(Default)]
 struct Lane {
     off: bool,
-    /// Last green thread, when it stopped (`None`: it runs) and whether it
-    /// would have gone on.
+    /// Last green thread, when it stopped (`None`: it runs), and whether it would have continued.
     green: Option<(GreenThread, Option<Time>, bool)>,
 }
 
@@ -41,7 +37,7 @@ struct Part {
     begun: Option<Time>,
     ended: Option<Time>,
     work: Work,
-    /// The lane had a thread to go back to.
+    /// The thread that the lane had to resume.
     busy: Option<GreenThread>,
     stopped_green: Option<Time>,
     ran: Option<Time>,
@@ -63,7 +59,7 @@ struct Open {
     requested: Option<Time>,
     stopped: Option<Time>,
     collected: Option<Time>,
-    /// The next request: nothing of this pause lies behind it.
+    /// The next request: this pause ends there at the latest.
     cap: Option<Time>,
     parts: PerLane<Part>,
     generation: Option<u16>,
@@ -81,13 +77,13 @@ impl Open {
         self.requested.or(self.stopped).or_else(|| self.parts.values().filter_map(|p| p.begun).min())
     }
 
-    /// A lane that began and has not ended.
+    /// Whether a lane has begun and not ended.
     fn inside(&self, lane: LaneId) -> bool {
         self.parts.get(lane).is_some_and(|part| part.begun.is_some() && part.ended.is_none())
     }
 
     fn all_left(&self) -> bool {
-        // Its figures come one after the other, these two among the first and the last.
+        // Its figures come one after the other; these two are among the first and the last.
         self.generation.is_some()
             && self.gc_threads.is_some()
             && self.parts.values().all(|part| {
@@ -101,19 +97,19 @@ pub struct Recogniser {
     threaded: Option<bool>,
     generations: Option<u16>,
     lanes: PerLane<Lane>,
-    /// Arrivals that no request explains yet, in the order in which they came.
+    /// Arrivals that no request explains yet, in order of arrival.
     early: Vec<(LaneId, Time)>,
-    /// Asked for or collecting.
+    /// Requested or collecting.
     open: Option<Open>,
-    /// Collected; some lanes may not be back.
+    /// Collected; some lanes may not have resumed.
     closing: Option<Open>,
-    /// Room of the last pause's parts, empty.
+    /// Empty allocation of the last pause's parts, for reuse.
     spare: PerLane<Part>,
-    /// A concurrent collector's stop.
+    /// The stop of a concurrent collector.
     sync: Option<(u64, Time)>,
     next_id: u64,
     unfinished: Unfinished,
-    /// Lanes that were on when the program's end took down the first.
+    /// Number of lanes that were on when the program's end shut down the first one.
     before_end: Option<usize>,
 }
 
@@ -170,7 +166,7 @@ impl Recognise for Recogniser {
             }
             Runtime::LaneDisabled => self.lanes.of(lane).off = true,
             Runtime::LaneCreated | Runtime::LaneEnabled => self.lanes.of(lane).off = false,
-            // Posted twice by GHC 9: the first of each counts.
+            // GHC 9 posts each twice; the first one counts.
             Runtime::ConcurrentSyncBegin if self.sync.is_none() => {
                 let id = self.new_id();
                 self.sync = Some((id, time));
@@ -213,7 +209,7 @@ impl Recogniser {
         }
         if let Some(closing) = &mut self.closing {
             closing.cap = Some(time);
-            // Lanes without a run until now were not back: capped here.
+            // Lanes without a run until now had not resumed: their part ends here.
             closing.parts.change(|_, part| {
                 if part.busy.is_some() && part.ran.is_none() {
                     part.ran = Some(time);
@@ -231,7 +227,7 @@ impl Recogniser {
         self.open = Some(open);
     }
 
-    /// The arrivals kept for a request belong to a pause whose request was lost.
+    /// Early arrivals without a request belong to a pause whose request was lost.
     fn request_lost(&mut self, out: &mut Vec<Recognised>) {
         if self.early.is_empty() || self.open.is_some() {
             return;
@@ -244,7 +240,7 @@ impl Recogniser {
         }
     }
 
-    /// No end was seen (a gap, or the stream's); what is known of it is kept as partial.
+    /// No end was seen (a gap, or the end of the stream): what is known becomes a partial pause.
     fn abandon(&mut self, mut open: Open, time: Time, out: &mut Vec<Recognised>) {
         if open.stopped.is_none() {
             self.unfinished.add(open.begin().unwrap_or(time), time);
@@ -259,7 +255,7 @@ impl Recogniser {
 
     fn begun(&mut self, lane: LaneId, time: Time, out: &mut Vec<Recognised>) {
         if self.open.is_none() && self.threaded == Some(true) {
-            // Its request follows, or was lost: then only the figures tell who led.
+            // Its request follows, or was lost: then only the figures show which lane led.
             if self.early.iter().any(|(early, _)| *early == lane) {
                 self.request_lost(out);
             } else {
@@ -273,14 +269,14 @@ impl Recogniser {
         let leads = open.leader == Some(lane);
         let lost_request = open.leader.is_none();
         let part = open.parts.of(lane);
-        // Twice on one lane, or a second lane where only one can be.
+        // Twice on one lane, or a second lane where there can be only one.
         if part.begun.is_some() || (open.mode == PauseMode::NonThreaded && !leads) {
             open.doubtful = true;
         }
         part.begun.get_or_insert(time);
         part.work.mark(time);
         if leads || lost_request {
-            // Without a request the last begin is the best bound of `stopped`.
+            // Without a request the last begin is the best bound for `stopped`.
             open.stopped = Some(open.stopped.map_or(time, |before| before.max(time)));
             if open.id.is_none() {
                 open.id = Some(self.next_id);
@@ -288,7 +284,7 @@ impl Recogniser {
             }
         }
         if leads {
-            // All lanes have stopped, so all have left the pause before.
+            // All lanes have stopped, so all have left the previous pause.
             self.close(out);
         }
     }
@@ -351,8 +347,7 @@ impl Recogniser {
         }
     }
 
-    /// Figures follow the leader's end; where the order is disturbed they may
-    /// come just before it.
+    /// Figures follow the leader's end; in a disturbed order they may come just before it.
     fn figure(&mut self, lane: LaneId, counter: Counter, value: u64) {
         let collecting = self.open.as_mut().filter(|open| open.stopped.is_some());
         let waiting = self.closing.as_mut().filter(|closing| closing.leader.is_none_or(|leader| leader == lane));
@@ -372,7 +367,7 @@ impl Recogniser {
         }
     }
 
-    /// A thread was sent to another lane: its own has nothing to go back to.
+    /// A thread moved to another lane: its own lane has nothing to resume.
     fn moved(&mut self, lane: LaneId, green: GreenThread) {
         let part = self.closing.as_mut().and_then(|closing| closing.parts.get_mut(lane));
         if let Some(part) = part.filter(|part| part.busy == Some(green) && part.ran.is_none()) {
@@ -386,7 +381,7 @@ impl Recogniser {
                 if id == lane {
                     part.ran.get_or_insert(time);
                 } else if part.busy == Some(green) && part.ran.is_none() {
-                    // Its thread moved to another lane: nothing to go back to.
+                    // Its thread moved to another lane: nothing to resume.
                     part.busy = None;
                 }
             });
@@ -394,7 +389,7 @@ impl Recogniser {
         self.lanes.of(lane).green = Some((green, None, true));
     }
 
-    /// Hands over the closing pause.
+    /// Hands the closing pause to `out`.
     fn close(&mut self, out: &mut Vec<Recognised>) {
         let Some(mut open) = self.closing.take() else { return };
         let (Some(stopped), Some(collected)) = (open.stopped, open.collected) else { return };
@@ -465,7 +460,7 @@ impl Recogniser {
     }
 }
 
-/// Whether an event can be the one that a pause ends with.
+/// Whether an event can be the last one of a pause.
 fn may_be_last(body: Runtime) -> bool {
     use Counter::{GcThreads, Generation};
     matches!(
@@ -484,8 +479,8 @@ fn straggler(open: &Open) -> Option<LaneId> {
     followers.filter_map(|(lane, part)| Some((part.begun?, lane))).max().map(|(_, lane)| lane)
 }
 
-/// The stop of a concurrent collector. GHC posts only its two ends: when the
-/// last lane had stopped in between is not logged, so time to stop is unknown.
+/// The stop of a concurrent collector. GHC posts only its two ends. When the last lane stopped in between is not
+/// logged, so the time to stop is unknown.
 fn concurrent_sync(id: u64, from: Time, to: Time, quality: PauseQuality) -> Recognised {
     let to = to.max(from);
     let pause = Pause {

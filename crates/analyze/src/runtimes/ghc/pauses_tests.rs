@@ -1,4 +1,4 @@
-//! Orders and stamps as GHC 9.0.2 posts them.
+//! Orders and timestamps as GHC 9.0.2 posts them.
 
 use super::*;
 use crate::testing::Script;

@@ -1,5 +1,5 @@
-//! Sparks: what became of the work that the program offered to run in parallel, as
-//! the runtime's cumulative counters say. Owns those counters, lane by lane.
+//! Sparks: the fate of the work that the program offered to run in parallel, according to the runtime's cumulative
+//! counters. Owns those counters, per lane.
 
 use crate::folds::{End, Fold};
 use crate::results::{LaneSparks, Results, SparkCounts, Sparks as Values};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 type Field = fn(&mut SparkCounts) -> &mut u64;
 
-/// What each counter is kept in.
+/// The field of each counter.
 const FIELDS: [(Counter, Field); 7] = [
     (Counter::SparksCreated, |counts| &mut counts.created),
     (Counter::SparksConverted, |counts| &mut counts.converted),
@@ -49,7 +49,7 @@ impl Fold for Sparks {
     fn event(&mut self, event: &Event) {
         let Body::Runtime(Runtime::Count(counter, value)) = event.body else { return };
         let Some((_, field)) = FIELDS.into_iter().find(|(of, _)| *of == counter) else { return };
-        // Each lane's last word counts: the counters run from the start.
+        // The last value of each lane counts: the counters run from the start.
         *field(self.lanes.entry(event.lane).or_default()) = value;
     }
 

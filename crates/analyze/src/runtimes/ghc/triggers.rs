@@ -1,16 +1,14 @@
-//! Why collections were asked for: what had been allocated since the last one, whether
-//! the program was idle, and with what period the unexplained ones came.
+//! Why collections were requested: how much had been allocated since the last one, whether the program was idle, and
+//! the period of the unexplained ones.
 //!
-//! Owns that judgement. A runtime asks for a collection when one lane has filled its
-//! allocation area, or when the large objects of all lanes together are as many bytes
-//! (or `-AL`). Where all lanes together allocated less than half of that, neither holds:
-//! blocks that are left nearly half empty are the most that can be wasted. Such a
-//! collection is the runtime's idle one or was asked for by the program. So is a major
-//! one before which no single lane filled half of its area, in a program whose minor
-//! ones all follow a full area: large objects do not ask there. And a major one before
-//! which the kernel saw nothing run is the idle one, whatever was allocated before that
-//! rest. The last one of a recording is nobody's: the runtime collects once when it
-//! ends. Refuses to guess near a heap limit, and where a pause was not seen whole.
+//! Owns that judgement. A runtime requests a collection when one lane has filled its allocation area, or when the
+//! large objects of all lanes together make as many bytes (or `-AL`). If all lanes together allocated less than half
+//! of that, neither applies: at most, blocks that are nearly half empty are wasted. Such a collection is the
+//! runtime's idle one, or the program requested it. The same holds for a major collection before which no single lane
+//! filled half of its area, in a program whose minor collections all follow a full area: there, large objects do not
+//! trigger collections. And a major collection before which the kernel saw nothing run is the idle one, whatever was
+//! allocated before that rest. The last one of a recording has no trigger: the runtime collects once when it ends.
+//! Refuses to guess near a heap limit, and where a pause was not seen whole.
 
 use crate::basis::lately;
 use crate::basis::sum::Sum;
@@ -23,36 +21,36 @@ use rtscope_model::{
 };
 use std::collections::{BTreeMap, VecDeque};
 
-/// Of the allocation area: less than this does not fill it.
+/// Share of the allocation area: less than this does not fill it.
 const FILLED_SHARE: f64 = 0.5;
-/// Of the heap limit: from here on collections follow from it.
+/// Share of the heap limit: from here on the limit causes collections.
 const NEAR_LIMIT_SHARE: f64 = 0.8;
-/// Without `-I`.
+/// Idle delay without `-I`.
 const IDLE_NS: u64 = 300_000_000;
-/// The runtime counts idleness in ticks of 10 ms, and may be one early.
+/// The runtime counts idle time in ticks of 10 ms, and may be one early.
 const TICKS_NS: u64 = 20_000_000;
-/// How far back the kernel's view is asked whether the program did anything.
+/// How far back the kernel's view is checked for activity of the program.
 const QUIET_NS: u64 = 180_000_000;
-/// On a CPU for less than this share of it: only the runtime's ticker ran.
+/// On a CPU for less than this share of that time: only the runtime's ticker ran.
 const QUIET_SHARE: f64 = 0.05;
-/// What a burst of work needs at least to fill an allocation area.
+/// Least time that a burst of work needs to fill an allocation area.
 const BURST_NS: u64 = 300_000;
 /// A program that is awake for longer than the idle delay allocates more than this.
 const BARELY_BYTES: u64 = 1 << 20;
-/// So many minor collections follow a full area for one that does not, where large
-/// objects do not ask for collections.
+/// At least this many minor collections follow a full area for each one that does not, if large objects do not
+/// trigger collections.
 const FULL_PER_OTHER_MIN: u64 = 10;
 /// Collections whose figures wait for their pause.
 const MARKS_MAX: usize = 8_192;
-/// Distances kept to find a period.
+/// Distances that are kept to find a period.
 const GAPS_MAX: usize = 4_096;
 
-/// Why an early collection came.
+/// Why an early collection happened.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 enum Why {
     Idle,
     Asked,
-    /// Or large objects were as many bytes.
+    /// The program asked, or large objects made as many bytes.
     AskedOrLarge,
 }
 
@@ -62,27 +60,27 @@ struct Case {
     begin: Time,
     end: Time,
     major: bool,
-    /// The kernel's view showed that nothing ran before it.
+    /// Whether the kernel's view showed that nothing ran before it.
     quiet: bool,
     allocated_bytes: u64,
-    /// Since when something waits that came in meanwhile.
+    /// Since when something that arrived meanwhile waits.
     came_in: Option<Time>,
 }
 
 /// Collections of one kind, summed up.
 #[derive(Default)]
 pub struct Early {
-    /// From the request to the last lane back.
+    /// From the request until the last lane resumed.
     pub waits: Sum,
-    /// Of these, collections of the oldest generation.
+    /// Number of collections of the oldest generation.
     pub majors: u64,
-    /// Of these, before which the kernel's view showed that nothing ran.
+    /// Number of collections before which the kernel's view showed that nothing ran.
     pub quiet: u64,
-    /// Allocated by all lanes before each, in total.
+    /// Bytes that all lanes allocated before them, in total.
     pub allocated_bytes: u64,
-    /// In how many something came in.
+    /// Number of collections during which something arrived.
     pub came_in: u64,
-    /// The longest that it had to wait, nanoseconds.
+    /// The longest time that something had to wait, nanoseconds.
     pub waited_ns_max: u64,
     gaps: Vec<u64>,
     last: Option<Time>,
@@ -103,13 +101,13 @@ impl Early {
         }
     }
 
-    /// Bytes allocated before one, on average.
+    /// Mean number of bytes allocated before one.
     pub fn mean_allocated_bytes(&self) -> u64 {
         self.allocated_bytes.checked_div(self.waits.count).unwrap_or(0)
     }
 
-    /// Nanoseconds from one to the next, where four in five of at least five lie
-    /// within a sixth of the median.
+    /// Time from one to the next, nanoseconds, if four in five of at least five distances lie within a sixth of
+    /// the median.
     pub fn period_ns(&self) -> Option<u64> {
         let mut gaps = self.gaps.clone();
         gaps.sort_unstable();
@@ -122,11 +120,11 @@ impl Early {
 /// The runtime flags of the command line that matter here.
 #[derive(Default)]
 struct Flags {
-    /// `-AL`, bytes.
+    /// Value of `-AL`, bytes.
     large_bytes: Option<u64>,
-    /// `-I`, nanoseconds; 0: off.
+    /// Value of `-I`, nanoseconds; 0: off.
     idle_ns: Option<u64>,
-    /// `-h`: the runtime collects to count the heap.
+    /// Whether `-h` is set: the runtime collects to count the heap.
     census: bool,
 }
 
@@ -157,7 +155,7 @@ impl Flags {
     }
 }
 
-/// "64m" as the runtime reads it.
+/// Parses "64m" as the runtime does.
 fn bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match text.strip_prefix(digits)? {
@@ -170,13 +168,13 @@ fn bytes(text: &str) -> Option<u64> {
     digits.parse::<f64>().ok().filter(|count| (0.0..1e15).contains(count)).map(|count| (count * unit) as u64)
 }
 
-/// What had been allocated when a collection's figures were posted.
+/// How much had been allocated when a collection's figures were posted.
 #[derive(Copy, Clone)]
 struct Mark {
     at: Time,
-    /// By all lanes since the start.
+    /// Allocated by all lanes since the start.
     total: u64,
-    /// Most by one lane since the collection before.
+    /// Largest amount of one lane since the previous collection.
     lane_max: u64,
 }
 
@@ -185,18 +183,18 @@ pub struct Triggers {
     flags: Flags,
     threaded: Option<bool>,
     nursery_bytes: Option<u64>,
-    /// The most that the heap may have; `None`: there is no limit.
+    /// Maximum size of the heap; `None`: there is no limit.
     pub limit_bytes: Option<u64>,
     heap_bytes: u64,
-    /// Most live bytes after a major collection.
+    /// Largest amount of live data after a major collection.
     pub live_bytes_max: u64,
-    /// Of each lane: now, and when the last collection's figures were posted.
+    /// Of each lane: allocated by now, and when the last collection's figures were posted.
     by_lane: BTreeMap<LaneId, (u64, u64)>,
     marks: VecDeque<Mark>,
-    /// What had been allocated at the last collection, and its end.
+    /// How much had been allocated at the last collection, and when that ended.
     before: (u64, Option<Time>),
     started: Option<Time>,
-    /// Counted when another one follows.
+    /// Counted once another one follows.
     held: Option<Case>,
     /// Collections that the runtime started because the program was idle.
     pub idle: Early,
@@ -206,7 +204,7 @@ pub struct Triggers {
     /// Minor collections that followed a full area, and others.
     minors_full: u64,
     minors_other: u64,
-    /// Early collections near the heap limit, which are not judged.
+    /// Early collections near the heap limit; they are not judged.
     pub near_limit: u64,
 }
 
@@ -221,12 +219,12 @@ impl Triggers {
         }
     }
 
-    /// Collections that the program asked for.
+    /// Collections that the program requested.
     pub fn asked(&self) -> &Early {
         if self.large_do_not_ask() { &self.asked_or_large } else { &self.asked }
     }
 
-    /// Whether minor collections show that large objects do not ask for collections.
+    /// Whether minor collections show that large objects do not trigger collections.
     fn large_do_not_ask(&self) -> bool {
         self.minors_full >= FULL_PER_OTHER_MIN.saturating_mul(self.minors_other.max(1))
     }
@@ -237,13 +235,13 @@ impl Triggers {
         Some(self.flags.large_bytes.filter(|bytes| *bytes > 0).map_or(nursery, |large| large.min(nursery)))
     }
 
-    /// How long the program has to be idle; `None`: switched off, or no such collections.
+    /// How long the program has to be idle; `None`: switched off, or there are no such collections.
     pub fn idle_delay_ns(&self) -> Option<u64> {
         let delay = self.flags.idle_ns.unwrap_or(IDLE_NS);
         (delay > 0 && self.threaded != Some(false)).then_some(delay)
     }
 
-    /// The heap is counted while it runs (`-h`): that asks for collections, too.
+    /// Whether the heap is counted during the run (`-h`): that triggers collections, too.
     pub fn census(&self) -> bool {
         self.flags.census
     }
@@ -270,7 +268,7 @@ impl Triggers {
         }
     }
 
-    /// What had been allocated when `pause` began.
+    /// How much had been allocated when `pause` began.
     fn mark_of(&mut self, pause: &Pause) -> Option<Mark> {
         while self.marks.front().is_some_and(|mark| mark.at < pause.stopped) {
             self.marks.pop_front();
@@ -281,7 +279,7 @@ impl Triggers {
         Some(mark)
     }
 
-    /// `why`: what allocation alone says.
+    /// `why`: the reason by allocation alone.
     fn case(
         &self,
         pause: &Pause,
@@ -301,7 +299,7 @@ impl Triggers {
         let quiet = ran.as_ref().is_some_and(|ran| ran.quiet() && (early || ran.last_ns < BURST_NS));
         let idle = quiet || may_be_idle && early && since < BARELY_BYTES;
         if may_be_idle && !idle && ran.is_none() {
-            // Awake for a while and then idle, or awake until it asked: nothing tells.
+            // Awake for a while and then idle, or awake until it asked: that cannot be decided.
             return None;
         }
         let came_in = ran.zip(tracks).filter(|_| idle).and_then(|(ran, tracks)| ran.came_in(tracks, pause));
@@ -330,7 +328,7 @@ impl Fold for Triggers {
             Counter::HeapLimitBytes => self.limit_bytes = Some(value).filter(|bytes| *bytes > 0),
             Counter::HeapBytes => self.heap_bytes = value,
             Counter::LiveBytes => self.live_bytes_max = self.live_bytes_max.max(value),
-            // Behind the allocation of every lane.
+            // Posted after the allocation of every lane.
             Counter::Generation => self.mark(event.time),
             _ => {}
         }
@@ -371,7 +369,7 @@ impl Fold for Triggers {
 struct Ran {
     share: f64,
     tids: Vec<Tid>,
-    /// Right before the collection, nanoseconds.
+    /// Time right before the collection, nanoseconds.
     last_ns: u64,
 }
 
@@ -402,8 +400,8 @@ impl Ran {
         self.share < QUIET_SHARE
     }
 
-    /// First moment in `pause` at which something from outside woke a thread of the
-    /// program that neither collects nor ticks.
+    /// First moment in `pause` at which something from outside woke a thread of the program that neither collects
+    /// nor ticks.
     fn came_in(&self, tracks: &Tracks, pause: &Pause) -> Option<Time> {
         let collects = |tid: Tid| pause.lanes.iter().any(|part| part.tid == Some(tid));
         let others = tracks.own().filter(|tid| !self.tids.contains(tid) && !collects(*tid));

@@ -1,4 +1,4 @@
-//! Why collections were asked for, and the findings that follow.
+//! Why collections were requested, and the findings that follow.
 
 use super::*;
 use crate::results::{Outcome, Results};
@@ -10,7 +10,7 @@ use rtscope_model::{ClockMap, ClockMethod, Confidence, Names, OffState, Pid};
 const MS: u64 = 1_000_000;
 const MIB: u64 = 1 << 20;
 
-/// GHC with an allocation area of 16 MiB, without a kernel's view.
+/// GHC with an allocation area of 16 MiB, without a kernel view.
 fn context(flags: &[&str]) -> Context {
     let args = ["prog", "+RTS"].into_iter().chain(flags.iter().copied()).map(String::from).collect();
     Context {
@@ -24,15 +24,14 @@ fn context(flags: &[&str]) -> Context {
     }
 }
 
-/// The same with one.
+/// [`context`] with a kernel view.
 fn seen(flags: &[&str]) -> Context {
     let clock = ClockMap { offset_ns: 0, error_ns: Some(500), method: ClockMethod::RuntimeStatic };
     let kernel = Some(Kernel { tier: Tier::Tracepoints, ..Kernel::default() });
     Context { clock, kernel, cpus_allowed: vec![0, 1], ..context(flags) }
 }
 
-/// Two lanes that have allocated so much since the start when a collection of `ms`
-/// begins.
+/// A collection of `ms` at `at`; `lanes` is what two lanes have allocated since the start.
 fn collection(script: Script, at: u64, ms: u64, generation: u64, lanes: [u64; 2]) -> Script {
     let (stopped, end) = (at + 20_000, at + ms * MS);
     lanes
@@ -50,8 +49,8 @@ fn collection(script: Script, at: u64, ms: u64, generation: u64, lanes: [u64; 2]
         .end(end + 2, 1)
 }
 
-/// Collections of 20 ms at a fixed distance, `bytes` allocated on each lane between
-/// two, and the one with which the program ends.
+/// Collections of 20 ms at a fixed distance with `bytes` allocated on each lane between two, and the one at the end
+/// of the program.
 fn regular(count: u64, apart_ms: u64, generation: u64, bytes: u64) -> Script {
     let script = Script::default().rt(0, 0, Runtime::LaneCreated).rt(0, 1, Runtime::LaneCreated);
     let all = (1..=count)
@@ -87,7 +86,7 @@ fn collections_by_a_timer_are_found_with_their_period_and_not_the_last_one() {
 
 #[test]
 fn full_allocation_areas_and_large_objects_explain_a_collection() {
-    // Half an area on each lane: large objects could be as many bytes.
+    // Half an area on each lane: large objects could make as many bytes.
     for bytes in [15 * MIB, 8 * MIB, 4 * MIB] {
         let results = analyse(context(&[]), regular(10, 100, 1, bytes));
         assert!(results.findings.iter().all(|found| !found.id.ends_with("-gc")), "{bytes}: {:?}", results.findings);
@@ -97,8 +96,8 @@ fn full_allocation_areas_and_large_objects_explain_a_collection() {
     assert!(found(&analyse(context(&["-hT"]), regular(10, 100, 1, MIB)), "explicit-gc").is_none());
 }
 
-/// Minor collections after a full area of lane 0, and between each two a major one when
-/// `between` MiB have been allocated on each lane.
+/// Minor collections after a full area of lane 0, and between each two a major one when each lane has allocated
+/// `between` MiB.
 fn busy(minors: u64, full: [u64; 2], between: u64) -> Script {
     let mut sums = [0, 0];
     let mut script = Script::default().rt(0, 0, Runtime::LaneCreated).rt(0, 1, Runtime::LaneCreated);
@@ -113,11 +112,11 @@ fn busy(minors: u64, full: [u64; 2], between: u64) -> Script {
 
 #[test]
 fn where_large_objects_do_not_ask_one_lane_s_area_decides() {
-    // 6 MiB on each of two lanes: 12 MiB of large objects could ask, no full area does.
+    // 6 MiB on each of two lanes: 12 MiB of large objects could trigger it, but no full area.
     let asked = analyse(context(&[]), busy(12, [15, 3], 6));
     assert_eq!(found(&asked, "explicit-gc").map(|finding| finding.cost_ns), Some(12 * (20 * MS + 2)));
     assert!(found(&analyse(context(&[]), busy(12, [15, 3], 9)), "explicit-gc").is_none());
-    // Where minor ones do not follow a full area either, large objects ask.
+    // If minor ones do not follow a full area either, large objects trigger them.
     assert!(found(&analyse(context(&[]), busy(12, [7, 7], 6)), "explicit-gc").is_none());
     assert!(found(&analyse(context(&[]), busy(5, [15, 3], 6)), "explicit-gc").is_none());
 }
@@ -207,7 +206,7 @@ fn what_comes_in_while_the_idle_program_is_collected_is_told() {
         let script = script.k(at - 300 * MS, switch(1, 12, OffState::Sleeping, 0));
         let script =
             script.k(at - MS, switch(0, 0, OffState::Runnable, 11)).k(at - MS, switch(1, 0, OffState::Runnable, 12));
-        // Something outside wakes thread 13, which nothing else has to do with.
+        // Something from outside wakes thread 13, which has no other part in this.
         let script = script.k(at + 5 * MS, crate::testing::waking(77, 13, 1));
         script
             .k(at + 21 * MS, switch(2, 0, OffState::Runnable, 13))

@@ -1,12 +1,10 @@
-//! What single lanes cost collections in which every lane has to answer: lanes that have
-//! nothing to do and are woken to answer, lanes that leave late while others try to lead
-//! the next collection, and collections that lanes ask for.
+//! What single lanes cost in collections that every lane has to answer: lanes without work that are woken to answer,
+//! lanes that leave late while others try to lead the next collection, and collections that lanes request.
 //!
-//! Owns these sums, all of them parts of what `blame` found to be waited for: a moment is
-//! one lane's. A lane is idle in a pause where its thread waits on a condition, or where
-//! another of its threads answers for it and its own has no CPU: one that has is in a call
-//! of the program's that gave the lane up. A release counts as late only while another lane
-//! waits to lead, and the late lane is not on a CPU. Refuses to name remedies.
+//! Owns these sums. All of them are parts of the waits that `blame` found: a moment belongs to one lane. A lane is
+//! idle in a pause if its thread waits on a condition, or if another of its threads answers for it while its own
+//! thread has no CPU: an own thread with a CPU is in a call of the program that released the lane. A release counts
+//! as late only while another lane waits to lead, and while the late lane is not on a CPU. Refuses to name remedies.
 
 use crate::basis::sum::Sum;
 use crate::basis::union::Union;
@@ -16,17 +14,17 @@ use crate::runtimes::ocaml::leadership::Leadership;
 use rtscope_model::{Body, Cause, CausePiece, Event, LaneId, NameId, PauseQuality, Phase, Runtime, Tid, Time};
 use std::collections::BTreeMap;
 
-/// Causes and names told apart.
+/// Pairs of cause and name that are distinguished.
 const CAUSES_MAX: usize = 256;
 
 /// One lane's part.
 #[derive(Clone, Debug, Default)]
 pub struct One {
-    /// Pauses that it took part in.
+    /// Number of pauses that it took part in.
     pub pauses: u64,
-    /// Of these, in which it was idle.
+    /// Number of these in which it was idle.
     pub idle: u64,
-    /// What the world waited for it in those, nanoseconds.
+    /// Time that the world waited for it in those, nanoseconds.
     pub idle_ns: u64,
     /// The longest such wait.
     pub longest: Option<(Time, Time)>,
@@ -35,14 +33,14 @@ pub struct One {
 #[derive(Default)]
 pub struct Answers {
     lanes: BTreeMap<LaneId, One>,
-    /// Releases that kept others from leading.
+    /// Releases that prevented others from leading.
     pub late: Sum,
     late_causes: BTreeMap<(Cause, Option<NameId>), u64>,
     late_lanes: BTreeMap<LaneId, u64>,
     asking: BTreeMap<LaneId, Time>,
-    /// Calls that ask for a collection.
+    /// Calls that request a collection.
     pub asked: Sum,
-    /// Wall-clock time in which some lane was in one.
+    /// Wall-clock time in which any lane was in such a call.
     pub asked_wall: Union,
 }
 
@@ -62,8 +60,7 @@ impl Answers {
         }
     }
 
-    /// Adds one pause. `own` tells the thread that is a lane's own, `ran` whether a thread was
-    /// on a CPU then.
+    /// Adds one pause. `own` returns a lane's own thread; `ran` says whether a thread was on a CPU at that time.
     pub fn add(
         &mut self,
         blamed: &BlamedPause,
@@ -102,7 +99,7 @@ impl Answers {
         }
     }
 
-    /// How much of the piece kept others from leading.
+    /// The part of the piece that prevented others from leading, nanoseconds.
     fn late(&mut self, piece: &CausePiece, release: bool, leadership: &Leadership) -> u64 {
         if !release || !off_cpu(piece.cause) {
             return 0;
@@ -125,14 +122,14 @@ impl Answers {
         self.lanes.iter().map(|(id, lane)| (*id, lane))
     }
 
-    /// Why, most first.
+    /// The causes of late releases, most time first.
     pub fn late_causes(&self) -> Vec<(Cause, Option<NameId>, u64)> {
         let mut causes: Vec<_> = self.late_causes.iter().map(|((cause, who), ns)| (*cause, *who, *ns)).collect();
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.2));
         causes
     }
 
-    /// Who left late, most first.
+    /// The lanes that left late, most time first.
     pub fn late_lanes(&self) -> Vec<(LaneId, u64)> {
         let mut lanes: Vec<_> = self.late_lanes.iter().map(|(lane, ns)| (*lane, *ns)).collect();
         lanes.sort_by_key(|lane| std::cmp::Reverse(lane.1));
@@ -140,7 +137,7 @@ impl Answers {
     }
 }
 
-/// The thread that was waited for did not run.
+/// Whether the awaited thread did not run.
 fn off_cpu(cause: Cause) -> bool {
     !cause.on_a_cpu() && !matches!(cause, Cause::HostSteal | Cause::HandedOver | Cause::Unknown)
 }

@@ -1,13 +1,11 @@
-//! Which threads serve an OCaml domain: its own thread for life, a backup thread while
-//! that one waits, and the threads that the program made there, one at a time.
+//! Which threads serve an OCaml domain: its own thread for life, a backup thread while that one waits, and the
+//! threads that the program created there, one at a time.
 //!
-//! Owns that map. Three kinds of evidence, strongest first: the domain's own word (a
-//! library posts the thread's id); birth (a new domain's thread has just made its backup
-//! thread and is on a CPU when it says that the domain begins); and co-occurrence (who
-//! was on a CPU at each of the domain's events), which also gives every answer a score.
-//! The first domain is served by the process's first thread. Which of a domain's threads
-//! served it in one section is decided section by section. Refuses to guess: two threads
-//! that fit alike are unknown.
+//! Owns that map. Three kinds of evidence, strongest first: the domain's own report (a library posts the thread's
+//! id); birth (a new domain's thread has just created its backup thread and is on a CPU when it posts the domain's
+//! start); and co-occurrence (which threads were on a CPU at each of the domain's events), which also gives every
+//! answer a score. The process's first thread serves the first domain. Which of a domain's threads served it is
+//! decided for each section. Refuses to guess: if two threads fit equally well, the thread is unknown.
 
 use crate::basis::thinned::Thinned;
 use crate::kernel::lane_thread::{LaneMarks, LaneThreads, Votes, settle};
@@ -16,22 +14,22 @@ use crate::results::LaneThread;
 use rtscope_model::{LaneId, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Moments kept per domain, each with who was on a CPU.
+/// Moments kept per domain, each with the threads that were on a CPU.
 const SIGHTINGS_MAX: usize = 128;
-/// Lives of one slot that are kept: a section is judged a little after it ended.
+/// Lives that are kept for one slot: a section is judged shortly after its end.
 const LIVES_MAX: usize = 4;
 /// Threads whose children are remembered.
 const PARENTS_MAX: usize = 16_384;
-/// So long an ended thread counts as its domain's in any case: a section is judged when counters cover it, a fifth of a
-/// second after it ended at the latest.
+/// An ended thread counts as its domain's for at least this long: a section is judged once counters cover it, at most
+/// a fifth of a second after it ended.
 const ENDED_NS: u64 = 250_000_000;
-/// So many that ended before that are still listed.
+/// Threads that ended earlier but are still listed, at least.
 const ENDED_MIN: usize = 256;
 /// A domain's threads are on a CPU at nearly all of its events.
 const SCORE_MIN: f64 = 0.9;
-/// And another domain's threads at clearly fewer.
+/// Another domain's threads are on a CPU at clearly fewer.
 const LEAD_MIN: f64 = 0.1;
-/// Sightings before co-occurrence alone decides.
+/// Sightings needed before co-occurrence alone decides.
 const SIGHTINGS_MIN: usize = 8;
 
 rtscope_model::listed! {
@@ -41,7 +39,7 @@ rtscope_model::listed! {
         Told = "told",
         /// By what it did when it began; for the first domain, by the process.
         Birth = "birth",
-        /// By who was on a CPU at its events.
+        /// By the threads on a CPU at its events.
         Seen = "seen",
     }
 }
@@ -53,7 +51,7 @@ struct Life {
     own: Option<(Tid, Found)>,
     /// Threads that may be its own; empty: any.
     candidates: Vec<Tid>,
-    /// Who was on a CPU at some of its events.
+    /// The threads that were on a CPU at some of its events.
     sightings: Thinned<Box<[Tid]>, SIGHTINGS_MAX>,
 }
 
@@ -62,7 +60,7 @@ impl Life {
         Life { from, to: None, own: None, candidates: Vec::new(), sightings: Thinned::default() }
     }
 
-    /// Whoever was on a CPU at one of them.
+    /// The threads that were on a CPU at any of them.
     fn seen(&self) -> Vec<Tid> {
         let seen: BTreeSet<Tid> = self.sightings.kept().iter().flat_map(|on| on.iter().copied()).collect();
         seen.into_iter().collect()
@@ -79,7 +77,7 @@ impl Life {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Threads {
     pub own: Tid,
-    /// Threads made by it that serve it in turn: its backup thread and the program's.
+    /// Threads that it created and that serve the domain in turn: its backup thread and the program's.
     pub others: Vec<Tid>,
     pub found: Found,
     /// Share of the domain's events at which one of these was on a CPU.
@@ -99,9 +97,9 @@ pub struct Domains {
     /// The process's first thread.
     first: Option<Tid>,
     children: BTreeMap<Tid, Vec<(Time, Tid)>>,
-    /// The threads that ended lately.
+    /// Threads that ended recently.
     ended: VecDeque<(Time, Tid)>,
-    /// A thread was seen to be made: parents are known.
+    /// Whether the creation of any thread was seen: parents are known.
     births: bool,
     lives: BTreeMap<LaneId, Vec<Life>>,
 }
@@ -129,7 +127,7 @@ impl Domains {
         lives.push(life);
     }
 
-    /// Threads that are known to be living domains' own.
+    /// Own threads of domains that are alive.
     fn owners(&self) -> Vec<Tid> {
         let own = |life: &Life| life.own.filter(|_| life.to.is_none()).map(|(own, _)| own);
         self.lives.values().filter_map(|lives| lives.last().and_then(own)).collect()
@@ -139,7 +137,7 @@ impl Domains {
         let first = self.first.filter(|_| lane == LaneId(0));
         let lives = self.lives.entry(lane).or_default();
         if lives.is_empty() {
-            // The stream does not say when it began.
+            // The stream does not show when it began.
             let mut life = Life::new(Time(0));
             life.own = first.map(|first| (first, Found::Birth));
             lives.push(life);
@@ -148,14 +146,14 @@ impl Domains {
         &mut lives[covering]
     }
 
-    /// The threads of `own`'s domain: itself and whatever it made that is no domain's own.
+    /// The threads of `own`'s domain: itself and all that it created, except own threads of other domains.
     fn group(&self, own: Tid, owners: &[Tid]) -> Vec<Tid> {
         let mut group = vec![own];
         let mut next = 0;
         while let Some(parent) = group.get(next).copied() {
             next += 1;
             for (_, child) in self.children.get(&parent).into_iter().flatten() {
-                // What made a thread by itself before it served anything is a domain's own.
+                // A thread that created another one before it served anything is a domain's own.
                 if !owners.contains(child) && !group.contains(child) && !self.children.contains_key(child) {
                     group.push(*child);
                 }
@@ -164,7 +162,7 @@ impl Domains {
         group
     }
 
-    /// The domain's own thread, by what is known or by who was there most.
+    /// The domain's own thread, if known, else by co-occurrence.
     fn own(&mut self, lane: LaneId, at: Time, owners: &[Tid]) -> Option<(Tid, Found)> {
         if let Some(own) = self.life(lane, at).own {
             return Some(own);
@@ -198,8 +196,7 @@ impl Domains {
         Some((own, Found::Seen))
     }
 
-    /// Where nobody was seen to be born: the thread that was there most when `own` was not,
-    /// and the score of the two.
+    /// If no creation of threads was seen: the thread that best complements `own`, and the score of the two.
     fn partner(&self, life: &Life, own: Tid, owners: &[Tid]) -> Option<(f64, Tid)> {
         if self.births {
             return None;
@@ -327,7 +324,7 @@ mod tests {
         assert_eq!(of(&domains, 2), Some((30, Found::Birth)));
         assert_eq!(domains.threads(LaneId(1)).unwrap().others, [Tid(21)]);
         assert_eq!(domains.threads(LaneId(0)).unwrap().others, [Tid(12)], "not other domains' threads");
-        // While the first thread sleeps its backup serves, beside two busy domains.
+        // While the first thread sleeps, its backup serves, in parallel with two busy domains.
         kernel.off(30, 0, 10).on(30, 0, 12);
         let votes = domains.votes(&[marks(0, &[40, 50]), marks(2, &[41, 51])], &kernel.tracks, 0);
         let served: Vec<_> = votes.served.iter().map(|(lane, served)| (lane.0, served.tid.0)).collect();
@@ -352,7 +349,7 @@ mod tests {
     #[test]
     fn two_that_fit_alike_at_birth_are_told_apart_by_who_is_there() {
         let (mut domains, mut kernel) = born();
-        // 20 and 30 both have a backup and are on a CPU.
+        // Both 20 and 30 have a backup and are on a CPU.
         kernel.off(30, 0, 10).on(30, 0, 20).on(30, 1, 30);
         domains.created(LaneId(1), Time(40), &kernel.tracks, 0);
         assert_eq!(domains.threads(LaneId(1)), None);

@@ -1,21 +1,22 @@
-//! What makes the old heap's collector work: allocation in that heap, or memory outside of it that its blocks hold.
+//! What drives the major heap's collector: allocation in that heap, or memory outside it that its blocks hold.
 //!
-//! Owns the sums of the work that slices were to do; before 5.3 the runtime does not say. Refuses to say how long it took.
+//! Owns the sums of the work that slices had to do; before 5.3 the runtime does not post it. Refuses to say how long
+//! it took.
 
 use crate::folds::Fold;
 use rtscope_model::{Body, Class, Classes, Counter, Event, Runtime};
 
 #[derive(Default)]
 pub struct Drive {
-    /// Words of work for allocation.
+    /// Words of work caused by allocation.
     pub allocated: u64,
-    /// Words of work for memory outside the heap.
+    /// Words of work caused by memory outside the heap.
     pub outside: u64,
     seen: bool,
 }
 
 impl Drive {
-    /// Of all work, the share for memory outside the heap; `None`: the runtime does not say.
+    /// The share of all work that memory outside the heap caused; `None`: not posted.
     pub fn outside_share(&self) -> Option<f64> {
         self.seen.then(|| self.outside as f64 / self.allocated.saturating_add(self.outside).max(1) as f64)
     }

@@ -1,15 +1,13 @@
-//! How long lanes wait to become the one that stops the others. A runtime with a leader
-//! lets one section be open at a time: a lane whose young heap is full tries again and
-//! again until the section before is over and it has become leader, or is asked to stop
-//! by another one.
+//! How long lanes wait to become the one that stops the others. A runtime with a leader allows one open section at a
+//! time: a lane with a full young heap retries until the previous section is over and it has become leader, or until
+//! another lane asks it to stop.
 //!
-//! Owns those waits: per lane, their union on the wall, and how much of a given interval
-//! they cover. A runtime that posts the attempt ([`Phase::Wanted`], OCaml from 5.4) is
-//! taken at its word. Of one that does not, a wait is inferred where a section follows at
-//! once on the end of the one before, as it does when somebody spun for it, and the lane
-//! leads it or answers outside its own code ([`Phase::Interrupt`]): the wait began when the
-//! lane had had the time that its allocation takes, by the tenth part of its quickest
-//! cycles, and ended with the section before. Inferred waits are marked. Refuses to say whose fault it is.
+//! Owns those waits: per lane, their union in wall-clock time, and how much of a given interval they cover. If a
+//! runtime posts the attempt ([`Phase::Wanted`], OCaml from 5.4), the posts are used. Otherwise a wait is inferred
+//! where a section follows immediately after the previous one, as it does when a lane spun for it, and the lane leads
+//! it or answers outside its own code ([`Phase::Interrupt`]): the wait began when the lane had had the time that its
+//! allocation takes, judged by the quickest tenth of its cycles, and ended with the previous section. Inferred waits
+//! are marked. Refuses to blame any lane.
 
 use crate::basis::lately;
 use crate::basis::thinned::Thinned;
@@ -20,19 +18,19 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Waits remembered for [`Leadership::covered_ns`].
 const RECENT_MAX: usize = 65_536;
-/// Of these, looked at for one interval.
+/// Number of these that are checked for one interval.
 const COVERING_MAX: usize = 64;
 /// Allocation rates kept per lane.
 const RATES_MAX: usize = 256;
-/// After so many more the quickest are looked up anew.
+/// After this many further rates the quickest are determined again.
 const RATES_RENEWED: u64 = 64;
-/// Rates before one is believed.
+/// Number of rates needed before they are believed.
 const RATES_MIN: usize = 8;
-/// Less than this allocated says nothing of the rate.
+/// Allocations smaller than this say nothing about the rate.
 const RATE_BYTES_MIN: u64 = 4_096;
-/// A section that somebody spins for follows within this on the one before.
+/// A section that a lane spins for follows the previous one within this time.
 const PROMPT_NS: u64 = 50_000;
-/// Shorter waits are not inferred: the rate is not that well known.
+/// Shorter waits are not inferred: the rate is not precise enough.
 const INFERRED_NS_MIN: u64 = 5_000;
 
 #[derive(Default)]
@@ -44,18 +42,18 @@ struct Lane {
     in_code: bool,
     /// When it left its last section.
     left: Option<Time>,
-    /// The cycle that has ended with its arrival: from, to, and where it may have waited
-    /// the end of the section that it waited for.
+    /// The cycle that ended with its arrival: start, end, and, if it may have waited, the end of the section that it
+    /// waited for.
     cycle: Option<(Time, Time, Option<Time>)>,
     rates: Rates,
     waited: Waited,
 }
 
-/// Nanoseconds that allocating takes, per 1,024 bytes.
+/// Time that allocating 1,024 bytes takes, nanoseconds.
 #[derive(Default)]
 struct Rates {
     kept: Thinned<u64, RATES_MAX>,
-    /// The tenth part of them lies below; looked up now and then.
+    /// A tenth of them lie below this; updated now and then.
     quick: Option<u64>,
 }
 
@@ -72,7 +70,7 @@ impl Rates {
         }
     }
 
-    /// What `bytes` take when nothing is in the way.
+    /// Time that `bytes` take without any delay.
     fn takes_ns(&self, bytes: u64) -> Option<u64> {
         u64::try_from(u128::from(self.quick?) * u128::from(bytes) / 1_024).ok()
     }
@@ -82,13 +80,13 @@ impl Rates {
 pub struct Leadership {
     lanes: BTreeMap<LaneId, Lane>,
     posted: bool,
-    /// Lanes inside the section that is open.
+    /// Number of lanes inside the open section.
     inside: usize,
-    /// When the last one left the section before.
+    /// When the last lane left the previous section.
     over: Option<Time>,
-    /// The section that is open followed at once.
+    /// Whether the open section followed immediately.
     prompt: bool,
-    /// Wall-clock time in which some lane waited.
+    /// Wall-clock time in which any lane waited.
     pub wall: Union,
     recent: VecDeque<(Time, Time)>,
     pub longest: Option<(LaneId, Time, Time)>,
@@ -98,13 +96,13 @@ pub struct Leadership {
 #[derive(Copy, Clone, Default, Eq, PartialEq, Debug)]
 pub struct Waited {
     pub ns: u64,
-    /// Of this, on a CPU, as far as the caller of [`Leadership::ran`] told.
+    /// The part of `ns` on a CPU, as reported through [`Leadership::ran`].
     pub ran_ns: u64,
     pub count: u64,
 }
 
 impl Leadership {
-    /// Takes one event of the runtime; gives the wait that it ends.
+    /// Takes one event of the runtime; returns the wait that it ends.
     pub fn push(&mut self, event: &Event) -> Option<Wait> {
         let Body::Runtime(body) = event.body else { return None };
         let (id, time) = (event.lane, event.time);
@@ -138,7 +136,7 @@ impl Leadership {
         None
     }
 
-    /// `lane` was on a CPU for so much of a wait.
+    /// `lane` was on a CPU for `ns` of a wait.
     pub fn ran(&mut self, lane: LaneId, ns: u64) {
         let waited = &mut self.lanes.entry(lane).or_default().waited;
         waited.ran_ns = waited.ran_ns.saturating_add(ns);
@@ -147,7 +145,7 @@ impl Leadership {
     fn enters(&mut self, id: LaneId, time: Time, leads: bool) -> Option<Wait> {
         let wait = self.waited(id, time);
         if leads {
-            // The last to leave may say so only after the next has become leader.
+            // The last lane to leave may post it only after the next one has become leader.
             let over = if self.inside > 0 { time } else { self.over.unwrap_or(Time(0)) };
             self.over = Some(over);
             self.prompt = time.since(over) <= PROMPT_NS;
@@ -201,23 +199,23 @@ impl Leadership {
         Wait { lane: id, from, to, inferred: !self.posted }
     }
 
-    /// What a lane allocates in a second when nothing is in its way, bytes: of the quickest.
+    /// Allocation rate of the quickest lane when nothing delays it, bytes per second.
     pub fn unimpeded_bytes_per_second(&self) -> Option<f64> {
         let quickest = self.lanes.values().filter_map(|lane| lane.rates.quick).min()?;
         Some(1_024.0 * 1e9 / quickest.max(1) as f64)
     }
 
-    /// Whether waits are inferred, because the runtime does not post them.
+    /// Whether waits are inferred because the runtime does not post them.
     pub fn inferred(&self) -> bool {
         !self.posted
     }
 
-    /// The end of a sentence that reports waits: how they are known, where the runtime does not post them.
+    /// The end of a sentence that reports waits: how they are known, if the runtime does not post them.
     pub fn inference(&self) -> &'static str {
         if self.posted { "" } else { " (inferred from how fast they allocate: this OCaml does not post it)" }
     }
 
-    /// Waits of `lane`; `None`: nothing of it was seen.
+    /// Waits of `lane`; `None`: it was not seen.
     pub fn of(&self, lane: LaneId) -> Option<Waited> {
         self.lanes.get(&lane).map(|lane| lane.waited)
     }
@@ -227,12 +225,11 @@ impl Leadership {
         self.lanes.iter().map(|(id, lane)| (*id, lane.waited)).filter(|(_, waited)| waited.count > 0)
     }
 
-    /// Of `[from, to]`, the time in which some lane waited: of what was over lately, and of
-    /// what still goes on.
+    /// Time in `[from, to]` in which any lane waited: from recent waits, and from open ones.
     pub fn covered_ns(&self, from: Time, to: Time) -> u64 {
         let mut union = Union::default();
         let open = self.lanes.values().filter_map(|lane| Some((lane.waits_since?, to)));
-        // They are remembered in the order of their ends, nearly.
+        // They are remembered nearly in the order of their ends.
         let first = self.recent.partition_point(|wait| wait.1 <= from);
         let recent = self.recent.range(first..).take(COVERING_MAX).copied();
         for (start, end) in recent.chain(open) {
@@ -278,8 +275,7 @@ mod tests {
         })
     }
 
-    /// A section led by lane 2 from 30 ms on that lane 1 leaves early and lane 2 late; lane 1
-    /// leads again at `again`.
+    /// A section led by lane 2 from 30 ms on; lane 1 leaves it early and lane 2 late. Lane 1 leads again at `again`.
     fn late(script: Script, again: u64, in_code: bool) -> Script {
         let at = 30_000_000;
         let mut script = script
@@ -297,7 +293,7 @@ mod tests {
     #[test]
     fn what_a_runtime_does_not_post_is_inferred_where_sections_follow_at_once() {
         assert_eq!((fold(quick()).of(LaneId(1)).unwrap().ns, fold(quick()).inferred()), (0, true));
-        // 10 us for 100 KiB, as in its quickest cycles; the rest until lane 2 has left.
+        // 10 us for 100 KiB, as in its quickest cycles; then it waits until lane 2 has left.
         let slow = fold(late(quick(), 30_410_000, false));
         assert_eq!(slow.of(LaneId(1)), Some(Waited { ns: 389_000, ran_ns: 0, count: 1 }));
         assert_eq!(slow.longest, Some((LaneId(1), Time(30_011_000), Time(30_400_000))));

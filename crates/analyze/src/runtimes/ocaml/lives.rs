@@ -1,5 +1,5 @@
-//! How long domains live. Owns that a life counts when its end is seen; what is still alive counts as none. Refuses to say
-//! what a life costs.
+//! How long domains live. Owns that a life counts when its end is seen; domains that are still alive do not count.
+//! Refuses to say what a life costs.
 
 use crate::basis::sum::Sum;
 use rtscope_model::{Body, Event, LaneId, Runtime, Time};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub struct Lives {
     since: BTreeMap<LaneId, Time>,
-    /// Lives from beginning to end.
+    /// Complete lives of domains.
     pub ended: Sum,
 }
 

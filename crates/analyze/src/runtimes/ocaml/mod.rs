@@ -1,5 +1,5 @@
-//! The runtime of OCaml 5: how its stop-the-world sections are recognised, which threads serve a
-//! domain, waits to lead, slices of the old heap and what asks for them, what single domains cost the others.
+//! The runtime of OCaml 5: how its stop-the-world sections are recognised, which threads serve a domain, waits to
+//! lead, slices of the major heap and what causes them, and what single domains cost the others.
 
 pub mod answers;
 pub mod domains;

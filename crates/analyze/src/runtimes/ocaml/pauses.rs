@@ -6,17 +6,14 @@
 //! follower       Follow Barrier … Minor LeaveBarrier [CycleEnd] … /Follow
 //! ```
 //!
-//! A follower's `Follow` is its arrival. The leader's own is its `Barrier`, which
-//! runtimes up to 5.2 do not post: there it is taken to be at hand as soon as it has
-//! asked. All have stopped with the last arrival. The work is done when the first lane is
-//! through `LeaveBarrier`, which opens when all have collected: whoever opens it still has
-//! to say so, and may lose its CPU to those that it wakes. Of the end of a major cycle and
-//! of a compaction it is done when the last lane is. A lane has left when its part of the
-//! section ends. A lane leaves
-//! before it says so: its end may be stamped behind the next request, and counts until
-//! that request. What follows a gap in a lane's events is doubted until a section begins
-//! that was seen whole. Refuses to know threads, causes, and what a lane waited for
-//! before it could lead.
+//! A follower's `Follow` is its arrival. The leader's own arrival is its `Barrier`, which runtimes up to 5.2 do not
+//! post: there the leader is assumed to have arrived with its request. All have stopped with the last arrival. The
+//! work is done when the first lane is through `LeaveBarrier`, which opens when all have collected: the lane that
+//! opens it still has to post that, and may lose its CPU to lanes that it wakes. At the end of a major cycle and in a
+//! compaction the work is done when the last lane is done. A lane has left when its part of the section ends. It
+//! leaves before it posts that: its end may be stamped after the next request, and counts only up to that request.
+//! After a gap in a lane's events everything is doubted until a section begins that was seen whole. Refuses to know
+//! threads, causes, and what a lane waited for before it could lead.
 
 use crate::kernel::lane_thread::LaneMarks;
 use crate::pauses::unfinished::Unfinished;
@@ -32,7 +29,7 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 struct Lane {
     off: bool,
-    /// Its thread waits on a condition: its backup thread answers.
+    /// Its thread waits on a condition, so its backup thread answers.
     waits: bool,
 }
 
@@ -42,7 +39,7 @@ struct Part {
     arrived: Option<Time>,
     ended: Option<Time>,
     work: Work,
-    /// When it was through the barrier behind a young collection.
+    /// When it was through the barrier after a minor collection.
     through: Option<Time>,
     waited: bool,
 }
@@ -52,7 +49,7 @@ struct Section {
     id: u64,
     leader: Option<LaneId>,
     requested: Option<Time>,
-    /// The next request: nothing of this section lies behind it.
+    /// The next request: this section ends there at the latest.
     cap: Option<Time>,
     parts: BTreeMap<LaneId, Part>,
     kind: PauseKind,
@@ -69,18 +66,18 @@ impl Section {
         self.parts.get_mut(&lane).filter(|part| part.ended.is_none())
     }
 
-    /// Followers have all arrived before anybody can have left.
+    /// All followers have arrived before any lane can have left.
     fn all_left(&self) -> bool {
         self.parts.values().all(|part| part.ended.is_some())
     }
 
-    /// More was seen of it than that it was asked for.
+    /// Whether more of it was seen than its request.
     fn took_place(&self) -> bool {
         let took_part = |(lane, part): (&LaneId, &Part)| self.leader != Some(*lane) && part.arrived.is_some();
         self.parts.iter().any(took_part) || self.parts.values().any(|part| part.work.begin.is_some())
     }
 
-    /// The section does more than was known of it.
+    /// Notes that the section does more than was known so far.
     fn does(&mut self, kind: PauseKind) {
         let rank = |kind| match kind {
             PauseKind::Compaction => 4,
@@ -98,11 +95,11 @@ impl Section {
 #[derive(Default)]
 pub struct Recogniser {
     lanes: BTreeMap<LaneId, Lane>,
-    /// Most lanes that were on at a time.
+    /// Largest number of lanes that were on at once.
     lanes_most: usize,
-    /// Asked for or at work.
+    /// Requested or at work.
     open: Option<Section>,
-    /// The one before: some lane has not said yet that it has left.
+    /// The previous section: some lane has not posted yet that it has left.
     closing: Option<Section>,
     next_id: u64,
     unfinished: Unfinished,
@@ -119,7 +116,7 @@ impl Recognise for Recogniser {
         self.lanes.values().filter(|lane| !lane.off).count()
     }
 
-    /// A program joins its domains before it ends: the most that lived at a time.
+    /// A program joins its domains before it ends, so this is the largest number that lived at once.
     fn lanes_in_the_end(&self) -> usize {
         self.lanes_most
     }
@@ -166,8 +163,7 @@ impl Recognise for Recogniser {
                 self.closing = Some(open);
                 self.close(out);
             }
-            // Of one that was only asked for nothing is missing: the runtime's last section
-            // takes the rings down.
+            // A section that was only requested is not a loss: the runtime's last section removes the rings.
         }
         self.unfinished.loss("rings")
     }
@@ -248,7 +244,7 @@ impl Recogniser {
         Section { id: self.next_id - 1, leader, requested, doubtful: leader.is_none(), ..Section::default() }
     }
 
-    /// A lane has become leader: all have left the section before.
+    /// A lane has become leader: all have left the previous section.
     fn requested(&mut self, lane: LaneId, time: Time, out: &mut Vec<Recognised>) {
         self.close(out);
         if let Some(mut open) = self.open.take() {
@@ -289,7 +285,7 @@ impl Recogniser {
         }
     }
 
-    /// Events of `lane` are lost: where it was inside, it may have left and come again.
+    /// Events of `lane` were lost: if it was inside, it may have left and come back.
     fn gap(&mut self, lane: LaneId, time: Time) {
         for section in [&mut self.closing, &mut self.open].into_iter().flatten() {
             section.doubtful = true;
@@ -298,7 +294,7 @@ impl Recogniser {
         self.lanes.entry(lane).or_default().waits = false;
     }
 
-    /// Hands over the closing section.
+    /// Hands the closing section to `out`.
     fn close(&mut self, out: &mut Vec<Recognised>) {
         let Some(section) = self.closing.take() else { return };
         let Some(pause) = pause(&section) else { return };
@@ -329,7 +325,7 @@ fn pause(section: &Section) -> Option<Pause> {
     let last_left = parts.values().filter_map(left).max();
     let through = parts.values().filter_map(|part| part.through).min().filter(|_| section.kind == PauseKind::Minor);
     let worked = through.or_else(|| parts.values().filter_map(|part| part.work.end).max());
-    // Of a section without collections only its ends are known.
+    // Of a section without collections only the ends are known.
     let collected = worked.or(last_left).unwrap_or(stopped).min(cap).max(stopped);
     let lanes: Vec<LanePause> = parts
         .iter()

@@ -1,4 +1,4 @@
-//! Sections as runtimes post them, whole, cut and with gaps, and what is recognised of each.
+//! Sections as runtimes post them, whole, cut and with gaps, and what is recognised from each.
 
 use super::*;
 use crate::testing::Script;
@@ -20,8 +20,8 @@ fn end(phase: Phase) -> Runtime {
     Runtime::PhaseEnd(phase)
 }
 
-/// A minor collection led by lane 0 at `at`, joined by lane 1 at `at + 50`; lane 0 is out at
-/// `at + 200`, lane 1 at `left`.
+/// A minor collection led by lane 0 at `at` and joined by lane 1 at `at + 50`; lane 0 leaves at `at + 200`, lane 1
+/// at `left`.
 fn minor(script: Script, at: u64, left: u64) -> Script {
     let both = |script: Script, lane: u16, from: u64, to: u64| {
         script.rt(from, lane, begin(Phase::Minor)).rt(to, lane, Runtime::Count(Counter::PromotedBytes, 100)).rt(
@@ -56,7 +56,7 @@ fn a_section_is_split_into_stop_work_and_release() {
 
 #[test]
 fn a_section_without_collections_took_place_whoever_has_not_said_yet_that_it_has_left() {
-    // Lane 1 loses its CPU before it can say so; the next request comes before it does.
+    // Lane 1 loses its CPU before it can post that it left; the next request comes first.
     let script = Script::default()
         .rt(1_000, 0, begin(Phase::Lead))
         .rt(1_010, 0, begin(Phase::Barrier))
@@ -89,7 +89,7 @@ fn a_request_that_nobody_answers_is_counted_and_nothing_else() {
 
 #[test]
 fn the_work_is_done_when_the_first_is_through_the_barrier_behind_it() {
-    // Lane 1 was the last to collect and lost its CPU before it could say so.
+    // Lane 1 was the last to collect and lost its CPU before it could post that.
     let script = Script::default()
         .rt(1_000, 0, begin(Phase::Lead))
         .rt(1_050, 1, begin(Phase::Follow))
@@ -112,7 +112,7 @@ fn the_work_is_done_when_the_first_is_through_the_barrier_behind_it() {
 #[test]
 fn a_lane_that_says_late_that_it_has_left_is_counted_until_the_next_request() {
     let script = minor(minor(Script::default(), 1_000, 1_520), 1_500, 1_800);
-    // Lane 1 says so behind the second request, and arrives behind that.
+    // Lane 1 posts its leaving after the second request, and arrives after that.
     let (out, _) = recognised(script);
     let spans: Vec<_> = out.iter().map(|one| (one.pause.begin(), one.pause.released, one.pause.quality)).collect();
     let whole = PauseQuality::Whole;

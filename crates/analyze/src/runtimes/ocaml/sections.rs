@@ -1,6 +1,5 @@
-//! What stop-the-world sections, and what comes with them, cost single domains: waits to lead,
-//! slices of the old heap, answers, lives of domains. Owns that these four see each event in this order; each
-//! is a module of its own.
+//! What stop-the-world sections, and what comes with them, cost single domains: waits to lead, slices of the major
+//! heap, answers, lives of domains. Owns that these four see each event in this order; each is its own module.
 
 use super::answers::Answers;
 use super::leadership::Leadership;
@@ -14,7 +13,7 @@ use rtscope_model::{Class, Classes, Event, LaneId};
 pub struct Sections {
     /// Waits to become leader.
     pub leadership: Leadership,
-    /// Work on the old heap that stops one domain.
+    /// Work on the major heap that stops one domain.
     pub slices: Slices,
     /// What single domains cost collections.
     pub answers: Answers,

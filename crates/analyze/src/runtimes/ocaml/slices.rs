@@ -1,8 +1,8 @@
-//! Work on the old heap that one lane does while the others run the program: OCaml's major
-//! slices. They stop one lane, not the world, so they are no pauses.
+//! Work on the major heap that one lane does while the others run the program: OCaml's major slices. They stop one
+//! lane, not the world, so they are no pauses.
 //!
-//! Owns their durations, over all and per lane. A slice in which a section fell counts
-//! without it. Refuses to say why a slice came.
+//! Owns their durations, over all lanes and per lane. Sections during a slice are subtracted from it. Refuses to say
+//! why a slice came.
 
 use crate::results::Distribution;
 use crate::results::dist::Dist;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 struct Lane {
     since: Option<Time>,
-    /// Inside a section, since when.
+    /// Start of the section that the lane is in.
     section: Option<Time>,
     /// Time of sections in this slice, nanoseconds.
     outside_ns: u64,
@@ -60,12 +60,12 @@ impl Slices {
         }
     }
 
-    /// Sum of one lane, nanoseconds; `None`: it did none.
+    /// Sum of one lane's slices, nanoseconds; `None`: it did none.
     pub fn of(&self, lane: LaneId) -> Option<u64> {
         self.lanes.get(&lane).filter(|lane| lane.any).map(|lane| lane.sum_ns)
     }
 
-    /// Of all lanes; `None`: none was seen.
+    /// Slices of all lanes; `None`: none was seen.
     pub fn values(&self) -> Option<Distribution> {
         self.lanes.values().any(|lane| lane.any).then(|| self.all.values())
     }

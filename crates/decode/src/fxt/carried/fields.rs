@@ -1,4 +1,4 @@
-//! What all carried events share: the categories they have, and how their arguments are read.
+//! What all carried events share: their categories, and how their arguments are read.
 
 use super::super::record::{Args, EventKind, EventRecord};
 use std::borrow::Cow;
@@ -9,16 +9,16 @@ pub const GC: &str = "gc";
 /// Category of heap profiles.
 pub const HEAP_PROFILE: &str = "heap-profile";
 
-/// Category of what only rtscope has a use for.
+/// Category of events that only rtscope uses.
 pub const OWN: &str = "rtscope";
 
-/// Category of pauses and causes: drawn from events, not read back.
+/// Category of pauses and causes: derived from events, not read back.
 pub const DERIVED: &str = "rtscope.pause";
 
 /// Name of a gap in a lane's events.
 pub const GAP: &str = "rtscope.gap";
 
-/// A number of arguments that fits its type.
+/// An argument as a number, if it fits the type.
 pub(super) fn fitting<T: TryFrom<u64>>(args: &Args<'_>, name: &str) -> Option<T> {
     T::try_from(args.number(name)?).ok()
 }

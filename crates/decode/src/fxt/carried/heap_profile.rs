@@ -1,4 +1,4 @@
-//! Samples of a heap profiler: one counter for each label, and marks around each sample.
+//! Samples of a heap profiler: one counter per label, and marks around each sample.
 
 use super::super::record::{EventKind, EventRecord, Value};
 use super::super::shape::{Shape, Track};
@@ -9,7 +9,7 @@ const BY: &str = "by";
 const BEGIN: &str = "sample-begin";
 const END: &str = "sample-end";
 
-/// The record that carries `profile`. What has no label has no name.
+/// The record that carries `profile`. A missing label has the empty name.
 pub(super) fn shape<'a>(track: Track, profile: HeapProfile, names: &'a Names) -> Shape<'a> {
     let of = |kind, name| Shape::new(kind, track, HEAP_PROFILE, name);
     match profile {
@@ -24,7 +24,7 @@ pub(super) fn shape<'a>(track: Track, profile: HeapProfile, names: &'a Names) ->
     }
 }
 
-/// What a record carries.
+/// The profile event that a record carries.
 pub(super) fn read(record: &EventRecord<'_>, names: &mut Names) -> Option<HeapProfile> {
     if let EventKind::Counter(_) = record.kind {
         let label = (!record.name.is_empty()).then(|| names.intern(&text(record.name)));

@@ -1,5 +1,5 @@
-//! Events of the kernel's scheduler: context switches and wake-ups have records of their
-//! own in the format, the rest are moments on their thread.
+//! Events of the kernel's scheduler. Context switches and wake-ups have their own records in the format; the rest are
+//! instants on their thread.
 
 use super::super::record::{Args, EventRecord, Record, SwitchRecord, Value};
 use super::super::shape::{Shape, Track};
@@ -9,7 +9,7 @@ use rtscope_model::{Cpu, NameId, Names, OffState, Pid, Sched, Tid};
 
 const SCHED: &str = "sched";
 
-/// The format's number of the state of the thread that leaves.
+/// The format's number for the state of the outgoing thread.
 fn number(state: OffState) -> u8 {
     match state {
         OffState::Runnable => 1,
@@ -20,29 +20,29 @@ fn number(state: OffState) -> u8 {
     }
 }
 
-/// The first state of that number: a word tells the others.
+/// The first state with that number; an argument distinguishes the others.
 fn of_number(wanted: u8) -> Option<OffState> {
     OffState::ALL.into_iter().find(|state| number(*state) == wanted)
 }
 
-/// A context switch record.
+/// The fields of a context switch record.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct SwitchShape {
-    /// Where.
+    /// The CPU.
     pub cpu: u16,
-    /// The format's number of the state in which the thread leaves.
+    /// The format's number for the state of the outgoing thread.
     pub state: u8,
-    /// Who leaves; 0: nobody, or not known.
+    /// The outgoing thread; 0: none, or not known.
     pub outgoing: u32,
-    /// Who comes; 0 as above.
+    /// The incoming thread; 0: none, or not known.
     pub incoming: u32,
-    /// Of whose process the thread is that leaves.
+    /// The process of the outgoing thread.
     pub process: Option<u32>,
-    /// What the number of the state does not tell.
+    /// Distinguishes states with the same number.
     pub word: Option<&'static str>,
 }
 
-/// Words for switches of which only one side was seen.
+/// Words for switches of which only one side was recorded.
 const CAME: &str = "came";
 const LEFT: &str = "left";
 const PREEMPTED: &str = "preempted";
@@ -95,7 +95,7 @@ pub(in crate::fxt) fn read_wakeup(record: &Record<'_>) -> Option<Sched> {
     Some(Sched::Waking { waker, target: Tid(u32::try_from(*thread).ok()?), target_cpu: Cpu(*cpu) })
 }
 
-/// Of all but switches and wake-ups.
+/// The record for any event other than switches and wake-ups.
 pub(super) fn shape<'a>(sched: &Sched, names: &'a Names) -> Shape<'a> {
     let of = |tid, name| Shape::new(EventKind::Instant, Track::Thread(tid), SCHED, name);
     let id = |number: u32| Value::Id(u64::from(number));
@@ -106,7 +106,7 @@ pub(super) fn shape<'a>(sched: &Sched, names: &'a Names) -> Shape<'a> {
         }
         Sched::Exit { tid } => of(tid, "exit"),
         Sched::Named { tid, name } => of(tid, "named").with("name", Value::Text(names.get(name).as_bytes())),
-        // These have records of their own.
+        // These have their own records.
         Sched::Switch { next: tid, .. }
         | Sched::SwitchIn { tid, .. }
         | Sched::SwitchOut { tid, .. }

@@ -1,6 +1,5 @@
-//! How an event of rtscope's is carried by a record, both ways. Owns categories, names
-//! and arguments; what is written here and read here is the same table, so that a trace
-//! gives back what was put into it.
+//! How a record carries an event of rtscope, in both directions. Owns categories, names and arguments. Writer and
+//! reader share this table, so that a trace gives back what was put into it.
 
 mod fields;
 mod heap_profile;
@@ -18,7 +17,7 @@ pub use kernel::SwitchShape;
 pub(super) use kernel::{read_switch, read_wakeup};
 pub(super) use runtime::{of_collector, user};
 
-/// What carries an event. It is made on the stack for one record, so its size does no harm.
+/// The record that carries an event. It is built on the stack for one record, so its size does no harm.
 #[allow(clippy::large_enum_variant)]
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Carried<'a> {
@@ -26,13 +25,12 @@ pub enum Carried<'a> {
     Event(Shape<'a>),
     /// A context switch record.
     Switch(SwitchShape),
-    /// A wake-up record: who is woken, by whom, where.
+    /// A wake-up record: the woken thread, its waker and the CPU.
     #[allow(missing_docs)]
     Wakeup { thread: u32, waker: u32, cpu: u16 },
 }
 
-/// The record for `event`; names of threads and of the program's own events from the
-/// tables that they belong to.
+/// The record for `event`; names of threads and of the program's own events come from their tables.
 pub fn carry<'a>(event: &Event, kernel: &'a Names, user: &'a Names) -> Carried<'a> {
     match event.body {
         Body::Runtime(body) => Carried::Event(runtime::shape(Track::Lane(event.lane), body, user)),
@@ -47,7 +45,7 @@ pub fn carry<'a>(event: &Event, kernel: &'a Names, user: &'a Names) -> Carried<'
     }
 }
 
-/// A name that a thread has from now on, which has to be known before `event`.
+/// A name that a thread gets and that must be known before `event`.
 pub fn naming(event: &Event) -> Option<(u32, NameId)> {
     match event.body {
         Body::Sched(Sched::Switch { next, next_name, .. }) => Some((next.0, next_name)),
@@ -64,8 +62,7 @@ pub fn phase_name(phase: Phase) -> Cow<'static, str> {
     }
 }
 
-/// The event that an event record carries, if it is one that [`carry`] writes. `lane` is
-/// the lane of its timeline.
+/// The event that an event record carries, if [`carry`] writes such records. `lane` is the lane of its timeline.
 pub(super) fn read(record: &EventRecord<'_>, lane: Option<LaneId>, names: &mut Names) -> Option<(LaneId, Body)> {
     if let Some(lane) = lane {
         return runtime::read(record, names).map(|body| (lane, Body::Runtime(body)));

@@ -9,22 +9,22 @@ use rtscope_model::{BlockedOn, Counter, GreenThread, Names, Phase, Pid, Runtime,
 
 /// Category of green threads.
 const THREAD: &str = "thread";
-/// Category of lanes' own lives.
+/// Category of the creation and deletion of lanes.
 const LANE: &str = "lane";
-/// Category of what the program itself posts.
+/// Category of events that the program posts.
 const USER: &str = "user";
 
-/// Spans of runtimes that have no phase: their beginning and end.
+/// Spans of runtimes that are not phases: begin and end.
 const SPANS: [(&str, Runtime, Runtime); 5] = [
     ("collect", Runtime::Stopped, Runtime::Resumed),
-    // A collector's span ends where it has nothing to do; that it is finished is a moment.
+    // A collector's span ends when it runs out of work; its completion is an instant.
     ("work", Runtime::WorkBegin, Runtime::WorkIdle),
     ("concurrent-mark", Runtime::ConcurrentMarkBegin, Runtime::ConcurrentMarkEnd),
     ("concurrent-sync", Runtime::ConcurrentSyncBegin, Runtime::ConcurrentSyncEnd),
     ("concurrent-sweep", Runtime::ConcurrentSweepBegin, Runtime::ConcurrentSweepEnd),
 ];
 
-/// Moments that say nothing more: their categories and names.
+/// Instants without arguments: categories and names.
 const MOMENTS: [(&str, &str, Runtime); 7] = [
     (LANE, "created", Runtime::LaneCreated),
     (LANE, "deleted", Runtime::LaneDeleted),
@@ -109,7 +109,7 @@ fn stop<'a>(shape: Shape<'a>, reason: StopReason) -> Shape<'a> {
     owner.map_or(shape, |owner| shape.with("owner", Value::U32(owner.0)))
 }
 
-/// What a record on a lane's timeline carries.
+/// The event that a record on a lane's timeline carries.
 pub(super) fn read(record: &EventRecord<'_>, names: &mut Names) -> Option<Runtime> {
     match record.category {
         category if category == GC.as_bytes() => of_collector(record),
@@ -122,7 +122,7 @@ pub(super) fn read(record: &EventRecord<'_>, names: &mut Names) -> Option<Runtim
     }
 }
 
-/// Phases, figures, spans without a phase.
+/// Phases, figures and spans that are not phases.
 pub(in crate::fxt) fn of_collector(record: &EventRecord<'_>) -> Option<Runtime> {
     let begins = match record.kind {
         EventKind::Counter(_) => {
@@ -184,7 +184,7 @@ fn reason(record: &EventRecord<'_>) -> Option<StopReason> {
     })
 }
 
-/// What a program posts: the kinds are those of any writer.
+/// An event that a program posts; its kinds are the same for every writer.
 pub(in crate::fxt) fn user(record: &EventRecord<'_>) -> Option<UserEvent> {
     Some(match record.kind {
         EventKind::Instant => UserEvent::Mark,

@@ -1,4 +1,4 @@
-//! What the recorder samples, as counters; where code was, as moments on its thread.
+//! The recorder's samples as counters, and code samples as instants on their thread.
 
 use super::super::record::{EventKind, EventRecord, Value};
 use super::super::shape::{MACHINE, Shape, Track};
@@ -10,10 +10,10 @@ use std::convert::identity;
 const SAMPLE: &str = "sample";
 const CODE: &str = "code";
 
-/// Samples by the name of their counter: whose its id is, and its arguments.
+/// Samples by the name of their counter: what its id stands for, and its arguments.
 macro_rules! samples {
     ($($name:literal $sample:ident $(($who:ident: $whose:expr => $number:expr))? [$($field:ident)*];)*) => {
-        /// The counter of a sample; its id is the group's, the processor's, the process's or the thread's.
+        /// The counter of a sample; its id is that of the group, CPU, process or thread.
         pub(super) fn shape<'a>(sample: &Sample) -> Shape<'a> {
             let of = |id, name| Shape::new(EventKind::Counter(id), Track::Other(MACHINE), SAMPLE, name);
             match *sample {
@@ -49,7 +49,7 @@ samples! {
     "late" Late [ns];
 }
 
-/// Where a thread's code was.
+/// The record for a code sample.
 pub(super) fn code<'a>(sample: &CodeSample) -> Shape<'a> {
     let name = if let Found::Waits = sample.what { "waits" } else { "running" };
     let mut shape = Shape::new(EventKind::Instant, Track::Thread(sample.tid), CODE, name)

@@ -1,5 +1,5 @@
-//! What traces of other tools say of a runtime, and under which names: only OCaml's have such tools.
-//! Owns those names; refuses to read a record.
+//! The names under which traces of other tools show a runtime: only OCaml has such tools. Owns those names; refuses
+//! to read a record.
 
 pub mod phases;
 
@@ -7,13 +7,13 @@ use crate::ocaml_ring::COUNTERS;
 use rtscope_model::RuntimeInfo;
 use rtscope_model::runtimes::OCAML;
 
-/// Whose phases are in a trace that rtscope did not make.
+/// The runtime whose phases are in a trace that rtscope did not write.
 pub const OF_OTHERS: &RuntimeInfo = &OCAML;
-/// The category of what happens to its lanes,
+/// The category of events about its lanes.
 pub const LANES: &[u8] = b"ocaml";
-/// that one begins,
+/// The name of the event that a lane begins.
 pub const LANE_BEGINS: &[u8] = b"domain-spawn";
-/// and that one ends.
+/// The name of the event that a lane ends.
 pub const LANE_ENDS: &[u8] = b"domain-terminate";
 
 /// Whether the runtime posts a counter of this name.

@@ -1,15 +1,15 @@
-//! Phases by the names that OCaml's tools show, in every version alike. Owns the way from
-//! a name to a [`Phase`] and back; names and meanings are those of [`crate::ocaml_ring`].
+//! Phases by the names that OCaml's tools show, which are the same in every version. Owns the mapping between names
+//! and [`Phase`]s; names and meanings are those of [`crate::ocaml_ring`].
 
 use crate::ocaml_ring::{PHASES, neutral, phase_name};
 use rtscope_model::Phase;
 
-/// Any collection that the program asked for: events do not keep which kind.
+/// Any collection that the program asked for: events do not say which kind.
 const EXPLICIT: &str = "explicit_gc";
-/// A detail that has no name: `phase 61`.
+/// Prefix of a detail without a name, as in `phase 61`.
 pub const UNNAMED: &str = "phase ";
 
-/// The phase that is shown under this name.
+/// The phase with this name.
 pub fn of_name(name: &[u8]) -> Option<Phase> {
     if name == EXPLICIT.as_bytes() {
         return Some(Phase::Explicit);
@@ -19,7 +19,7 @@ pub fn of_name(name: &[u8]) -> Option<Phase> {
     number.map(neutral).or_else(|| unnamed(name).map(Phase::Detail))
 }
 
-/// The name that `phase` is written under; `None`: it has but a number.
+/// The name under which `phase` is written; `None`: it has only a number.
 pub fn name(phase: Phase) -> Option<&'static str> {
     match phase {
         Phase::Explicit => Some(EXPLICIT),

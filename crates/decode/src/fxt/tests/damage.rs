@@ -1,4 +1,4 @@
-//! Traces that are cut, damaged, in no order, too large.
+//! Truncated, damaged, unordered and oversized traces.
 
 use crate::fxt::builder::{At, Text, ThreadRef, TraceBuilder};
 use crate::fxt::{Fxt, FxtError, Value};
@@ -15,13 +15,12 @@ fn open(bytes: &[u8]) -> Fxt {
     Fxt::open(Arc::new(bytes.to_vec())).unwrap()
 }
 
-/// All but that lane 0 exists.
+/// All events except the creation of lane 0.
 fn events(bytes: &[u8]) -> Vec<Event> {
     open(bytes).stream(Classes::ALL).filter(|event| event.body != Body::Runtime(Runtime::LaneCreated)).collect()
 }
 
-/// Four spans of two rings, each ring's batch behind the other's, as tools write them
-/// that poll.
+/// Four spans of two rings, with each ring's batch after the other's, as written by tools that poll.
 fn batches() -> TraceBuilder {
     let mut trace = TraceBuilder::default();
     for batch in 0..2 {
@@ -66,7 +65,7 @@ fn a_cut_trace_opens_as_far_as_it_goes() {
 fn a_record_that_contradicts_itself_is_passed_over_and_said() {
     let mut trace = TraceBuilder::default();
     phase(&mut trace, true, 0, 10);
-    // A name of 200 bytes in a record of three words; a string that nobody registered.
+    // A name of 200 bytes in a record of three words; a string that was never registered.
     trace.record(4 | 2 << 16 | (0x8000 | 200) << 48, &[0; 16]);
     trace.event(
         2,

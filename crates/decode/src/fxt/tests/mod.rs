@@ -1,4 +1,4 @@
-//! Tests of the reader and of what other tools' traces become.
+//! Tests of the reader and of importing other tools' traces.
 
 mod damage;
 mod others;

@@ -1,4 +1,4 @@
-//! What other tools' traces become, each in its writer's own style.
+//! Import of other tools' traces, each in its writer's style.
 
 use crate::fxt::builder::{At, Text, ThreadRef, TraceBuilder};
 use crate::fxt::{Fxt, FxtStream, OBJECT_THREAD, Value};
@@ -24,7 +24,7 @@ fn runtime(events: &[Event]) -> Vec<(u64, u16, Runtime)> {
     events.iter().filter_map(of).collect()
 }
 
-/// As eio-trace writes: everything registered, rings are `ring << 2 | 1`, fibers `id << 2 | 2`.
+/// Writes like eio-trace: everything registered, rings are `ring << 2 | 1`, fibers `id << 2 | 2`.
 struct Eio {
     trace: TraceBuilder,
 }
@@ -56,7 +56,7 @@ fn eio_traces_give_phases_lives_of_domains_and_spans_of_fibers() {
         At { time: 5, thread: ThreadRef::Index(2), category: Text::Index(7), name: Text::Inline("domain-spawn") };
     eio.trace.event(0, spawned, &[], None);
     eio.event(2, 10, 1, 1, 3).event(2, 11, 1, 1, 2).event(3, 19, 1, 1, 2).event(3, 20, 1, 1, 3).event(2, 30, 2, 1, 8);
-    // Ring 1 goes on with fiber 30, whose span begins; the end of a span has no name.
+    // Ring 1 continues with fiber 30, whose span begins; the end of a span has no name.
     eio.trace.kernel_object(OBJECT_THREAD, 5, Text::Inline("ring1"), &[("process", Value::Id(70))]);
     eio.trace.wakeup(40, 1, 30, &[]);
     eio.event(2, 41, 3, 4, 5).event(3, 45, 3, 4, 0).event(2, 46, 3, 6, 0);
@@ -132,7 +132,7 @@ fn olly_traces_give_phases_and_figures_of_rings_that_are_never_registered() {
 
 #[test]
 fn traces_of_functions_have_no_lane_and_give_spans() {
-    // As magic-trace: ticks of a processor, registered threads, spans of functions.
+    // Like magic-trace: processor ticks, registered threads, spans of functions.
     let mut trace = TraceBuilder::default();
     trace.provider(0, "jane_tracing").section(0).init(2_000_000_000).string(1, "process").thread(1, 4, 5);
     trace.kernel_object(OBJECT_THREAD, 5, Text::Inline("[tid=5] main"), &[("process", Value::Id(4))]);

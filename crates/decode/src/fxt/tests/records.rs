@@ -1,4 +1,4 @@
-//! Every kind of record and argument, whole and in pieces.
+//! Every kind of record and argument, fed at once and in pieces.
 
 use crate::fxt::builder::{At, Text, ThreadRef, TraceBuilder};
 use crate::fxt::{Args, EventKind, FxtError, OBJECT_THREAD, Reader, Record, Thread, Value};
@@ -10,7 +10,7 @@ fn at<'a>(time: u64, name: &'a str) -> At<'a> {
     At { time, thread: INLINE, category: Text::Inline("cat"), name: Text::Inline(name) }
 }
 
-/// What each record is, told by `tell`, given so many bytes at a time.
+/// The result of the closure for each record, with `piece` bytes fed at a time.
 fn told<T>(bytes: &[u8], piece: usize, tell: impl Fn(&Record<'_>) -> T) -> Vec<T> {
     let (mut reader, mut found) = (Reader::default(), Vec::new());
     for piece in bytes.chunks(piece) {
@@ -27,7 +27,7 @@ fn debug(record: &Record<'_>) -> String {
     format!("{record:?}")
 }
 
-/// What the record behind the magic number is.
+/// Calls the closure with the record after the magic number.
 fn second(trace: &TraceBuilder, tell: impl Fn(&Record<'_>)) {
     told(&trace.bytes(), 1 << 20, |record| {
         if *record != Record::Magic {
@@ -140,7 +140,7 @@ fn everything() -> TraceBuilder {
     trace.kernel_object(OBJECT_THREAD, 4, Text::Index(1), &[("process", Value::Id(3))]);
     trace.user_object(77, ThreadRef::Index(2), Text::Inline("object")).blob(Text::Inline("bytes"), b"abc");
     trace.switch(5, 300, 3, (4, 0), &[("w", Value::I32(1))]).wakeup(6, 1, 4, &[("waker", Value::Id(9))]);
-    // The older context switch, with threads by number and in the record.
+    // The older context switch, with threads by index and inline.
     trace.record(8 | 7 << 16 | 5 << 24 | 2 << 28, &[7u64, 8, 9].map(u64::to_le_bytes).concat());
     trace
         .record(8 | 3 << 60, &[0; 8])

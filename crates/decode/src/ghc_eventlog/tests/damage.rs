@@ -1,4 +1,4 @@
-//! Every kind of damage: used up to it, gone on behind it, and said.
+//! Every kind of damage: the log is used up to it and after it, and the damage is reported.
 
 use super::super::builder::{Field, LogBuilder};
 use super::super::tags::*;
@@ -54,12 +54,12 @@ fn a_cut_says_how_much_is_missing_and_since_when() {
     bytes.truncate(bytes.len() - 17);
     let (_, tally) = read(bytes, &REPORT);
     let loss = &tally.losses[0];
-    // 3 of the 20 bytes of the last stop are left: the run before it was the last event.
+    // 3 of the 20 bytes of the last stop are present: the run before it was the last event.
     assert_eq!((loss.kind, loss.count), (LossKind::Truncated, 17));
     assert_eq!((loss.from.map(|time| time.0), loss.to.map(|time| time.0)), (Some(280), Some(400)));
 }
 
-/// What looks like the marker of a block of years later that goes on behind the log's end, or of one that
+/// Bytes that look like the marker of a block from years later that extends beyond the log's end, or of one that
 /// was never closed.
 fn like_a_marker(size: u32) -> Vec<u8> {
     let time = 1_u64 << 49;
@@ -76,7 +76,7 @@ fn like_a_marker(size: u32) -> Vec<u8> {
 fn bytes_of_events_that_look_like_a_marker_end_no_block_that_is_cut() {
     for size in [5_000_000, 0] {
         let mut text = like_a_marker(size);
-        // As if an event followed, of a tag that is declared.
+        // As if an event with a declared tag followed.
         text.extend(GC_START.to_be_bytes());
         text.extend([7; 30]);
         let bytes = LogBuilder::new()

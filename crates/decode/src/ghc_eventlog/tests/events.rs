@@ -1,4 +1,4 @@
-//! What events a log becomes, in what order.
+//! Which events a log becomes, and in which order.
 
 use super::super::builder::{Field, LogBuilder};
 use super::super::tags::*;

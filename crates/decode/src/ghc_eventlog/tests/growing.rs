@@ -1,5 +1,5 @@
-//! A log that is read while its program writes it: whatever is seen in memory and in the file
-//! and when, each event is given once, and what nobody could see is a loss.
+//! A log that is read while its program writes it: whatever is seen in memory and in the file and when, each event is
+//! delivered once, and what could not be seen is a loss.
 
 use super::super::builder::{BlockBuilder, LogBuilder};
 use super::super::growing::Growing;
@@ -15,7 +15,7 @@ fn asked() -> Classes {
     classes(&[Class::Collection, Class::Figures, Class::Heap, Class::Lanes])
 }
 
-/// A program: its file, and a buffer for each capability.
+/// A program: its file, and a buffer per capability.
 struct Program {
     log: LogBuilder,
     file: Vec<u8>,
@@ -44,7 +44,7 @@ impl Program {
         self.buffers[usize::from(cap)].1.extend(&bytes[24..]);
     }
 
-    /// Writes a buffer to the file, and begins it anew.
+    /// Writes a buffer to the file and restarts it.
     fn flush(&mut self, cap: u16, to_file: bool) {
         let fresh = self.opened(cap);
         let now = self.now;
@@ -57,7 +57,7 @@ impl Program {
         }
     }
 
-    /// What a look copies of a buffer, `but` bytes less than there are.
+    /// A copy of a buffer as a look makes it, `but` bytes short.
     fn copy(&self, growing: &mut Growing, cap: u16, but: usize) {
         let (opened, bytes) = &self.buffers[usize::from(cap)];
         let used = bytes.len().saturating_sub(but).max(24);
@@ -90,7 +90,7 @@ fn sorted(events: &[Event]) -> Vec<(u64, u16, String)> {
     keys
 }
 
-/// A generator of numbers, for the same tests each time.
+/// Pseudorandom numbers, so that the tests are the same each time.
 struct Numbers(u64);
 
 impl Numbers {
@@ -115,7 +115,7 @@ fn each_event_is_given_once_however_it_is_seen() {
                     growing.read(&program.file, 1 + numbers.below(200) as usize).expect("reads");
                 }
                 2 => seen.extend(growing.events(asked(), ClockMap::LOG_OWN)),
-                // Not behind the file's back: it is read first, as a look does.
+                // The file is read first, as a look does.
                 3 | 4 => {
                     growing.read(&program.file, usize::MAX).expect("reads");
                     program.copy(&mut growing, cap, numbers.below(30) as usize);
@@ -192,7 +192,7 @@ fn what_was_written_out_unseen_is_a_loss_between_what_was_seen() {
     program.look(&mut growing);
     program.look(&mut growing);
     program.post(0, |block, now| _ = block.mark(now, tags::GC_END));
-    // A disk that is full: the runtime drops what it could not write.
+    // The disk is full: the runtime drops what it could not write.
     program.flush(0, false);
     program.post(0, |block, now| _ = block.mark(now, tags::GC_START));
     program.look(&mut growing);
@@ -228,7 +228,7 @@ fn copies_that_a_recorder_makes_are_taken_in_like_memory() {
     let mut seen = Vec::new();
     for round in 0..6 {
         program.post(0, |block, now| _ = block.mark(now, tags::GC_START));
-        // Two slots that alternate; one that is cut inside its marker says nothing.
+        // Two alternating slots; a slot that ends inside its marker says nothing.
         let old = program.buffers[0].1.clone();
         if round == 3 {
             program.flush(0, true);
@@ -260,7 +260,7 @@ fn a_block_that_stands_in_the_file_in_part_is_taken_in_as_far_as_it_goes() {
     assert_eq!(seen.len(), 48);
     seen.extend(program.look(&mut growing));
     assert_eq!(seen.len(), 50);
-    // The next buffer is there before the rest of the one before: that is lost, and comes too late.
+    // The next buffer is there before the rest of the previous one: the rest is lost, and arrives too late.
     program.post(0, |block, now| _ = block.mark(now, tags::GC_START));
     let before = program.file.len();
     program.flush(0, true);
@@ -279,7 +279,7 @@ fn a_block_that_was_written_out_between_two_looks_is_given_as_far_as_its_file_go
     (0..50).for_each(|_| program.post(0, |block, now| _ = block.mark(now, tags::GC_START)));
     program.flush(0, true);
     program.post(0, |block, now| _ = block.mark(now, tags::GC_END));
-    // The C library keeps the last bytes; the next block is seen in the same look.
+    // The C library holds back the last bytes; the next block is seen in the same look.
     let there = program.file.len() - 13;
     growing.read(&program.file[..there].to_vec(), usize::MAX).expect("reads");
     program.copy(&mut growing, 0, 0);

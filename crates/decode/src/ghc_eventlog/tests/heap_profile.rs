@@ -1,4 +1,4 @@
-//! Heap profiles: what labels are called, and logs that no runtime writes.
+//! Heap profiles: names of labels, and logs that no runtime writes.
 
 use super::super::builder::{BlockBuilder, Field, LogBuilder};
 use super::super::heap_profile::LABELS_MAX;
@@ -9,7 +9,7 @@ use rtscope_model::event::Runtime;
 use rtscope_model::{Body, Breakdown, Class, Classes, ClockMap, HeapProfile};
 use std::collections::BTreeSet;
 
-/// The profile of a log: labels by their names.
+/// A log's profile, with labels by name.
 #[derive(Debug, PartialEq)]
 enum Seen {
     By(Breakdown),
@@ -134,7 +134,7 @@ fn info_tables_are_called_by_what_the_log_says_of_them() {
     let names =
         ["thunk ByteString, Main.step (Grow.hs:15:45-76)", "Main.Leaf_con", "function Main.f", "0x6eebe8", "0xq"];
     assert_eq!(seen(log(8))[2..7], names.map(|name| of(name, 1)));
-    // Another profile's labels may look like addresses.
+    // Labels of another kind of profile may look like addresses.
     assert_eq!(seen(log(5))[2], of("0x40b6b8", 1));
 }
 
@@ -148,10 +148,10 @@ fn what_no_runtime_writes_is_taken_as_it_is() {
         string(block, 15, 2, Field::Text(&long));
         string(block, 16, 3, Field::Bytes(b"\xff\xfe"));
         begins(block, 4_000_000_000);
-        // Too short for what it is.
+        // Too short for its type.
         block.event(21, HEAP_PROF_SAMPLE_STRING, &[Field::U8(0), Field::U32(1)]);
         block.event(22, HEAP_PROF_SAMPLE_COST_CENTRE, &[Field::U8(0), Field::U64(1), Field::U8(200), Field::U32(1)]);
-        // At the end, of a moment before: not taken.
+        // Posted at the end, for a moment before: skipped.
         block.event(23, HEAP_BIO_PROF_SAMPLE_BEGIN, &[Field::U64(1), Field::U64(7)]);
     });
     let expected = [

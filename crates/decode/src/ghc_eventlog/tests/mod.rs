@@ -34,7 +34,7 @@ pub(super) fn open(bytes: Vec<u8>) -> Result<Eventlog, EventlogError> {
     Eventlog::open(Arc::new(bytes), Vec::new())
 }
 
-/// Everything a pass over `bytes` gives.
+/// The events and counts of a pass over `bytes`.
 pub(super) fn read(bytes: Vec<u8>, list: &[Class]) -> (Vec<Event>, Tally) {
     read_with(bytes, Vec::new(), list)
 }
@@ -50,7 +50,7 @@ pub(super) fn pass(log: &Eventlog, classes: Classes, threads: usize) -> (Vec<Eve
     (events, stream.tally())
 }
 
-/// (time, lane, what) of each event.
+/// Time, lane and body of each event.
 pub(super) fn brief(events: &[Event]) -> Vec<(u64, u16, Runtime)> {
     let runtime = |event: &Event| match event.body {
         Body::Runtime(what) => Some((event.time.0, event.lane.0, what)),
@@ -83,7 +83,7 @@ pub(super) fn small() -> LogBuilder {
         })
 }
 
-/// A source that is shorter when read than it said.
+/// A source that is shorter when read than its size says.
 pub(super) struct Shrinking {
     pub bytes: Vec<u8>,
     pub left: std::sync::atomic::AtomicUsize,

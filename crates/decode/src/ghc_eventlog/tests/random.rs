@@ -1,4 +1,4 @@
-//! Random logs against a plain sequential decoding, and random damage.
+//! Random logs compared with a plain sequential decoder, and random damage.
 
 use super::super::builder::{Field, LogBuilder};
 use super::super::import;
@@ -49,7 +49,7 @@ fn blocks(random: &mut Random, caps: u64, per_cap: u64, events: u64) -> Vec<Bloc
             let open = time;
             let inside = (0..random.next(events + 1)).map(|_| {
                 time += random.next(30);
-                // Some stamps are from shortly before.
+                // Some stamps are slightly earlier.
                 let stamp = if random.next(20) == 0 { time.saturating_sub(random.next(8)).max(open) } else { time };
                 let tag = if cap == GLOBAL { CAP_DISABLE } else { tags[random.next(tags.len() as u64) as usize] };
                 (stamp, tag)
@@ -81,7 +81,7 @@ fn build(blocks: &[Block]) -> Vec<u8> {
     log.end()
 }
 
-/// What the stream should give, by decoding lane after lane and sorting.
+/// The expected stream, by decoding lane after lane and sorting.
 fn reference(bytes: &[u8], blocks: &[Block], list: Classes) -> Vec<Event> {
     let header = Header::parse(bytes).expect("parses");
     let mut found: Vec<(u64, u16, Event)> = Vec::new();

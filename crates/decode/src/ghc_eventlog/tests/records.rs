@@ -1,4 +1,4 @@
-//! Header, framing, records.
+//! Tests of header, framing and records.
 
 use super::super::builder::{Field, LogBuilder};
 use super::super::tags::*;
@@ -119,7 +119,7 @@ fn packed_texts_and_ids_come_out() {
     assert!(matches!(Record::decode(PROF_SAMPLE_COST_CENTRE, &payload), Record::Unknown { .. }));
 }
 
-/// Tags and times that a reader fed `piece` bytes at a time gives.
+/// Tags and times from a reader that is fed `piece` bytes at a time.
 fn all(bytes: &[u8], piece: usize) -> Vec<(LogTime, String)> {
     let header = Header::parse(bytes).expect("parses");
     let mut reader = RecordReader::new(&header);

@@ -1,4 +1,4 @@
-//! Buffers that the program had not written, laid beside the log's blocks.
+//! Buffers that the program had not written, merged into the log's blocks.
 
 use super::super::builder::LogBuilder;
 use super::super::tags::*;

@@ -1,4 +1,4 @@
-//! Real rings (`corpus/ocaml-*`), held to what an independent reader found in them.
+//! Real rings (`corpus/ocaml-*`), compared with what an independent reader found in them.
 
 use super::super::builder::capture_of;
 use super::{all, open, short};
@@ -43,7 +43,7 @@ fn every_event_is_counted_under_its_type() {
         let user = |name: &str| tables::USER_TYPES.iter().position(|kind| name == format!("user {kind}"));
         let counts = tally.by_type.iter().map(|kind| match user(&kind.name) {
             Some(number) => (format!("user {number}"), kind.count),
-            // From 5.3 on phases have inside the numbers that they have outside.
+            // From 5.3 on, the numbers of phases inside rtscope are the runtime's.
             None => (format!("{}/{}", kind.tag >> 6, kind.tag & 63), kind.count),
         });
         assert_eq!(counts.collect::<BTreeMap<_, _>>(), numbers(&real.expected["events_by_type"]), "{}", real.name);
@@ -71,7 +71,7 @@ fn phases_last_as_long_as_another_reader_says() {
         Phase::Interrupt => Some(tables::INTERRUPT_REMOTE),
         Phase::Condition => Some(tables::DOMAIN_CONDITION_WAIT),
         Phase::Detail(id) => Some(id),
-        // Several phases of OCaml's are one of these.
+        // This phase stands for several of OCaml's.
         _ => None,
     };
     for real in rings() {

@@ -1,5 +1,4 @@
-//! Every bad input: refused in words where nothing can be read, else read as far as it
-//! goes and the rest counted.
+//! Bad inputs: refused with a reason where nothing can be read, else read as far as possible, and the rest counted.
 
 use super::super::builder::{RingBuilder, frame, packed};
 use super::{all, open, short};
@@ -33,7 +32,7 @@ fn what_is_no_ring_is_refused_in_words() {
     let file = rings().file();
     assert!(refused(&file[..40]).contains("inside its head"));
     assert!(refused(&file[..200]).contains("inside its head of 384 bytes"));
-    // The version is written first, the rest follows.
+    // The version is written first, then the rest.
     assert!(refused(&with(&file, 1, 0)).contains("not laid out yet"));
     assert!(refused(&with(&file, 0, 0)).contains("not laid out yet"));
     assert!(refused(&with(&file, 0, 2)).contains("not a file of OCaml"));
@@ -154,7 +153,7 @@ fn an_event_over_the_rings_end_is_damage() {
     for time in [10, 11, 12] {
         words.extend([event[0], time]);
     }
-    // Seven of eight words, then one that would go on at the start.
+    // Seven of eight words, then one that would continue at the start.
     words.extend([3 << 54 | 4 << 49 | 4 << 36, 13, 5]);
     words.extend([event[0], 20]);
     let bytes = [bytes, frame(1, 0, 0, &words)].concat();
@@ -181,7 +180,7 @@ fn stamps_that_run_backwards_or_far_ahead_are_damage_and_their_neighbours_are_no
     assert_eq!(of(&[10, 20, 5, 30]), (vec![10, 20, 30, 30], vec![(LossKind::Damaged, 16)]));
     assert_eq!(of(&[10, u64::MAX / 8, 20, 30]), (vec![10, 20, 20, 30], vec![(LossKind::Damaged, 16)]));
     assert_eq!(of(&[u64::MAX, 20, 30]), (vec![20, 20, 30], vec![(LossKind::Damaged, 16)]));
-    // A program may be silent for long.
+    // A program may post nothing for long.
     assert_eq!(of(&[10, 90_000 * second, 90_001 * second]), (vec![10, 90_000 * second, 90_001 * second], vec![]));
 }
 
@@ -198,7 +197,7 @@ fn frames_that_are_no_frames_are_skipped_and_counted() {
     };
     let join = |parts: &[Vec<u8>]| parts.concat();
     let first = builder.captured_as(&[(0, 0..4)]);
-    // A kind of tomorrow, a ring that cannot be, words that came before, no words.
+    // A kind of a later version, an impossible ring, earlier words, no words.
     let tomorrow = join(&[first.clone(), frame(9, 1, 77, &words), frame(1, 1, 5, &[])]);
     assert_eq!(kinds(&tomorrow), (2, vec![]));
     let beyond = join(&[first.clone(), frame(1, 2, 0, &words)]);
@@ -232,7 +231,7 @@ fn a_damaged_packed_frame_costs_itself_only() {
         bytes[at] = byte;
         bytes
     };
-    // More words than there are, a header without a number, a length of nothing.
+    // More words than there are, a header without a number, a length of zero.
     let follow = good.len() as u64 - 32;
     let damaged = vec![(LossKind::Damaged, follow)];
     for middle in [with(32, 12), with(38, 1), with(50, 9), with(47, 0)] {
@@ -246,7 +245,7 @@ fn a_packed_frame_that_is_cut_gives_what_was_whole() {
     let events: Vec<u64> = (1..=8).flat_map(|round| event(1_000 * round)).collect();
     let whole = [RingBuilder::new(V, 1, 1 << 10).captured(1), packed(0, 0, &events)].concat();
     assert_eq!(all(&whole, V).0.len(), 8);
-    // Eleven bytes for the first event, three for each of the others.
+    // Eleven bytes for the first event, three for each other one.
     let (events, tally) = all(&whole[..whole.len() - 8], V);
     assert_eq!(events.len(), 5);
     assert_eq!(tally.losses.iter().map(|loss| (loss.kind, loss.count)).collect::<Vec<_>>(), [(LossKind::Truncated, 8)]);

@@ -1,4 +1,4 @@
-//! What each event stands for, in which order, from either container.
+//! The meaning and order of events, from either container.
 
 use super::super::builder::{RingBuilder, capture_of};
 use super::{all, open, short, stream};
@@ -146,7 +146,7 @@ fn live_bytes_wait_for_all_domains_that_count() {
         Count(Counter::LiveBytes, bytes) => Some((time, bytes / 8)),
         _ => None,
     });
-    // At 41 the first one counts again: what the second has not posted at 30 is old.
+    // At 41 the first one counts again: what the second has not posted since 30 is out of date.
     assert_eq!(live.collect::<Vec<_>>(), [(10, 5), (11, 6), (21, 9), (41, 10)]);
 }
 
@@ -204,7 +204,7 @@ fn file_and_captured_stream_give_the_same() {
 
 #[test]
 fn a_ring_that_wraps_is_padded_and_read_over_its_end() {
-    // 64 words: 2- and 3-word events meet the end in every way.
+    // 64 words: 2- and 3-word events reach the end in every possible way.
     let mut rings = RingBuilder::new(V, 1, 64);
     let mut expected = Vec::new();
     for step in 0..500u64 {
@@ -220,7 +220,7 @@ fn a_ring_that_wraps_is_padded_and_read_over_its_end() {
     let (events, tally) = all(&bytes, V);
     assert_eq!(events.iter().map(|event| event.time.0).collect::<Vec<_>>(), expected);
     assert_eq!(tally.losses, []);
-    // The file holds the last of them, and says how many words are gone.
+    // The file holds the last of them, and shows how many words are lost.
     let (last, tally) = all(&rings.file(), V);
     let kept = last.len() - 1;
     assert!(kept > 20 && short(&last)[0].2 == Gap, "{kept}");

@@ -1,4 +1,4 @@
-//! Rings whose frames come in portions: the events are those of one stream.
+//! Rings whose frames come in portions: the events are the same as from one stream.
 
 use super::super::builder::RingBuilder;
 use super::super::captured::whole_frames;
@@ -53,7 +53,7 @@ fn a_name_of_the_first_portion_is_known_in_the_last() {
     let stream = open(&bytes, Some(V)).expect("opens").stream(Classes::ALL);
     let told: Vec<Runtime> = short(&stream.collect::<Vec<_>>()).into_iter().map(|(_, _, what)| what).collect();
     assert!(told.contains(&Runtime::TaskCreated(Tid(71))) && told.contains(&Runtime::TaskCreated(Tid(72))));
-    // Names come first: a portion of them alone, then each frame.
+    // Names come first, as a portion of their own, then each frame.
     let mut ends = Vec::new();
     whole_frames(&bytes, HEAD as u64, u64::MAX, &mut |_, _, end| ends.push(end as usize)).expect("reads");
     let mut stream = open(&bytes[..ends[0]], Some(V)).expect("opens").stream(Classes::ALL);
@@ -82,7 +82,7 @@ fn words_that_were_overwritten_between_two_portions_are_a_gap() {
         [(LossKind::RingWords, words - 6)]
     );
     assert!(stream.take_losses().is_empty());
-    // Rings of another program are none of these.
+    // Rings of another program are refused.
     let other = RingBuilder::new(V, 2, 1 << 4).captured(1);
     assert!(stream.go_on(Arc::new(other)).is_err());
     assert!(stream.go_on(Arc::new(rings.file())).is_err());
@@ -102,7 +102,7 @@ fn a_frame_that_is_not_whole_waits() {
         let end = whole_frames(&bytes[..cut].to_vec(), HEAD as u64, u64::MAX, &mut |_, _, _| {}).expect("reads");
         assert_eq!(Some(&end), ends.iter().rfind(|end| **end <= cut as u64), "{cut}");
     }
-    // A count that no stream can have ends it.
+    // An impossible count ends the stream.
     let mut damaged = bytes.clone();
     damaged[HEAD + 16..HEAD + 24].copy_from_slice(&u64::MAX.to_le_bytes());
     assert_eq!(whole_frames(&damaged, HEAD as u64, u64::MAX, &mut |_, _, _| {}).expect("reads"), HEAD as u64);

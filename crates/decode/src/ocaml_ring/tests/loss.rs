@@ -1,4 +1,4 @@
-//! What the runtime overwrote, and silences: counted to the word, with a gap on the lane.
+//! What the runtime overwrote or did not post: counted to the word, with a gap on the lane.
 
 use super::super::builder::RingBuilder;
 use super::{all, short, stream};
@@ -25,14 +25,14 @@ fn figures(loss: &Loss) -> (LossKind, u64, Option<u64>, Option<u64>) {
 
 #[test]
 fn words_between_frames_are_lost_and_a_gap_stands_before_the_next_event() {
-    // Four words for each span: the fifth is lost, and the start of the sixth.
+    // Four words per span: the fifth is lost, and the start of the sixth.
     let bytes = spans(10).captured_as(&[(1, 0..16), (1, 22..40)]);
     let (events, tally) = all(&bytes, V);
     assert_eq!(tally.losses.iter().map(figures).collect::<Vec<_>>(), [(LossKind::RingWords, 6, Some(45), Some(65))]);
     let around: Vec<_> = short(&events).into_iter().filter(|(time, ..)| (40..=70).contains(time)).collect();
     let (begin, end) = (PhaseBegin(Phase::Follow), PhaseEnd(Phase::Follow));
     assert_eq!(around, [(40, 1, begin), (45, 1, end), (65, 1, Gap), (65, 1, end), (70, 1, begin)]);
-    // Nobody asks for phases: the gap is still told.
+    // No phases are requested: the gap is still reported.
     let quiet: Vec<_> = stream(&bytes, V, Classes::NONE).collect();
     assert_eq!(short(&quiet), [(65, 1, Gap)]);
 }
@@ -74,8 +74,8 @@ fn a_silence_that_the_program_asked_for_is_a_gap_in_all_rings() {
     assert_eq!(gaps, [(500, 0, Gap), (500, 1, Gap)]);
 }
 
-/// A ring file whose program goes on writing: after the first read of the ring's words
-/// its head stands at `head`, and what came before it is something else.
+/// A ring file whose program continues to write: after the first read of the ring's words its head is at `head`, and
+/// everything before that has changed.
 struct Live {
     bytes: Mutex<Vec<u8>>,
     data: u64,
@@ -119,7 +119,7 @@ fn words_that_are_overwritten_while_they_are_read_are_dropped_and_counted() {
         );
         assert_eq!(events.len() as u64, kept + u64::from(kept > 0), "{head}");
     }
-    // A head beyond everything: nothing is believed, and no more is lost than there was.
+    // A head beyond everything: nothing is believed, and only the existing words are lost.
     let mut stream = opened.with_source(Arc::new(live(900))).stream(Classes::ALL);
     assert_eq!(stream.by_ref().count(), 0);
     assert_eq!(stream.losses().iter().map(|loss| loss.count).collect::<Vec<_>>(), [400]);

@@ -1,4 +1,4 @@
-//! The decoder against rings made event by event.
+//! Tests of the decoder on rings made event by event.
 
 mod corpus;
 mod damage;
@@ -12,7 +12,7 @@ use super::{RingError, RingStream, Rings, Tally, Version};
 use rtscope_model::{Body, Classes, Event, Runtime};
 use std::sync::Arc;
 
-/// Opens, or says why not.
+/// Opens the rings, or returns why not.
 fn open(bytes: &[u8], version: Option<Version>) -> Result<Rings, RingError> {
     Rings::open(Arc::new(bytes.to_vec()), version)
 }
@@ -26,7 +26,7 @@ fn all(bytes: &[u8], version: Version) -> (Vec<Event>, Tally) {
     (stream.by_ref().collect(), stream.tally())
 }
 
-/// Time, lane and what.
+/// Time, lane and body of each event.
 fn short(events: &[Event]) -> Vec<(u64, u16, Runtime)> {
     let runtime = |event: &Event| match event.body {
         Body::Runtime(what) => (event.time.0, event.lane.0, what),

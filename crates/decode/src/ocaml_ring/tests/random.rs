@@ -1,12 +1,11 @@
-//! Random damage: no panic, no endless loop, events in the order of time, and never more
-//! of them than bytes allow.
+//! Random damage: no panic, no endless loop, events in time order, and never more of them than the bytes allow.
 
 use super::super::builder::{RingBuilder, capture_of};
 use super::open;
 use crate::ocaml_ring::{PACKED_WORDS_MAX, Version};
 use rtscope_model::{Classes, Time};
 
-/// Every number once in a long while (xorshift).
+/// Pseudorandom numbers (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -33,7 +32,7 @@ fn read_to_the_end(bytes: &[u8]) {
             events += 1;
         }
         let tally = stream.tally();
-        // A packed event has two bytes at least, and padding stands for any number of words.
+        // A packed event has at least two bytes, and padding stands for any number of words.
         assert!(events <= 2 * bytes.len(), "{events} events of {} bytes", bytes.len());
         let most = (1 + bytes.len() as u64 / 40) * 8 * PACKED_WORDS_MAX;
         assert!(tally.losses.len() < 4 * 512 && tally.bytes <= most, "{}", tally.bytes);

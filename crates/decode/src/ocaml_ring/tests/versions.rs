@@ -1,14 +1,14 @@
-//! Which version wrote a ring: told, or refused, and never read as another one.
+//! The version of a ring is determined or refused, and never taken for another one.
 
 use super::super::builder::RingBuilder;
 use super::open;
 use crate::ocaml_ring::{RingError, Rings, Version, VersionSource};
 
-/// A program in which domains collect, with a major cycle between.
+/// A program whose domains collect, with a major cycle in between.
 fn program(version: Version) -> RingBuilder {
     (0..6).fold(RingBuilder::new(version, 2, 1 << 12), |rings, round| {
         let rings = rings.minor(1_000 * round + 10, (round % 2) as u16, &[1 - (round % 2) as u16]);
-        // The end of a major cycle empties young heaps too, and nobody says so before.
+        // The end of a major cycle empties young heaps too, and no domain posts a wish before it.
         rings.slot(0, |ring| {
             let at = 1_000 * round + 500;
             ring.begin(at, "stw_leader").begin(at + 1, "major_gc_cycle_domains").begin(at + 2, "minor");
@@ -81,7 +81,7 @@ fn where_nothing_decides_it_is_refused_but_a_label_will_do() {
     assert!(matches!(error, RingError::Undecided { .. }), "{error}");
     assert!(error.to_string().contains("--ocaml-version") && error.to_string().contains("5.1, 5.2, 5.3, 5.4, 5.5"));
     assert_eq!(told(&quiet, Some(Version::V5_3)).expect("the label"), "5.3");
-    // From 5.3 on, but nobody led: 5.3 or later.
+    // From 5.3 on, but this ring has no leader: 5.3 or later.
     let followed = RingBuilder::new(Version::V5_4, 2, 1 << 10).minor(10, 1, &[0]);
     let only_follower = followed.captured_as(&[(0, 0..26)]);
     let error = open(&only_follower, None).err().expect("undecided").to_string();
@@ -90,12 +90,12 @@ fn where_nothing_decides_it_is_refused_but_a_label_will_do() {
 
 #[test]
 fn what_is_missing_proves_nothing() {
-    // The wish for the first collection is cut off: the ring could be of 5.3.
+    // The wish for the first collection is missing: the ring could be of 5.3.
     let rings = RingBuilder::new(Version::V5_4, 1, 1 << 10).minor(10, 0, &[]);
     let cut = rings.captured_as(&[(0, 2..24)]);
     let undecided = open(&cut, None).map(|rings| rings.version());
     assert!(matches!(undecided, Err(RingError::Undecided { .. })), "{undecided:?}");
-    // Of 5.3 many that are seen whole prove it, a few may be of another kind.
+    // Many collections of 5.3 that were seen whole prove it; a few may be of another kind.
     let rings = |count| {
         (0..count).fold(RingBuilder::new(Version::V5_3, 1, 1 << 12), |rings, n| rings.minor(100 * n + 10, 0, &[]))
     };
@@ -109,7 +109,7 @@ fn what_is_missing_proves_nothing() {
 
 #[test]
 fn a_major_collection_that_the_program_asks_for_does_not_make_a_ring_older() {
-    // Gc.full_major: a section that empties young heaps first, which nobody wished for.
+    // Gc.full_major: a section that empties young heaps first, without a wish.
     let full = |version| {
         (0..50).fold(RingBuilder::new(version, 1, 1 << 13), |rings, round| {
             rings.slot(0, |ring| {
@@ -146,7 +146,7 @@ fn versions_that_are_newer_or_mixed_are_refused() {
             let payload: &[u64] = if kind == 4 { &[1] } else { &[] };
             ring.event(false, kind, id, 99_000, payload);
         });
-        // The proof of 5.4 comes first, so this is only met where it is looked for.
+        // 5.4 is proven first, so this only applies where it is asked for.
         assert!(matches!(told(&newer, Some(Version::V5_4)), Ok(_) | Err(RingError::OtherVersion { .. })));
         let first = RingBuilder::new(Version::V5_4, 1, 1 << 10).slot(0, |ring| {
             let payload: &[u64] = if kind == 4 { &[1] } else { &[] };

@@ -1,11 +1,11 @@
-//! Samples with a copy of the stack, as the kernel lays them out, and as they are kept: with the callers in their
+//! Samples with a copy of the stack, as the kernel lays them out and as they are stored: with the callers in their
 //! call chain instead of the copy. Owns both layouts; refuses to find a caller.
 
 use super::walk::Registers;
 use crate::kernel::perf::DUMPED_REGISTERS;
 use crate::kernel::records::{SAMPLE, long, word};
 
-/// `PERF_CONTEXT_USER`: what follows in a call chain lies outside the kernel.
+/// `PERF_CONTEXT_USER`: the addresses that follow in a call chain lie outside the kernel.
 const CONTEXT_USER: u64 = -512i64 as u64;
 /// `PERF_SAMPLE_REGS_ABI_64`.
 const ABI_64: u64 = 2;
@@ -14,21 +14,21 @@ const HEAD: usize = 48;
 
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Dumped<'r> {
-    /// Up to the call chain.
+    /// Everything before the call chain.
     head: &'r [u8],
     chain: &'r [u8],
     pub pid: u32,
-    /// What the registers are called: 0, there are none.
+    /// Which registers the sample has (`PERF_SAMPLE_REGS_ABI_*`); 0: none.
     abi: u64,
-    /// Outside the kernel; `None`: there are none, or of another width.
+    /// Registers outside the kernel; `None`: there are none, or they have another width.
     pub registers: Option<Registers>,
     ip: Option<u64>,
-    /// The copy, from the stack's end on.
+    /// The copy, from the stack pointer on.
     pub stack: &'r [u8],
 }
 
 impl<'r> Dumped<'r> {
-    /// The whole record, if it is a sample of an event with one of the ids `ids`. `Err`: it is, and contradicts itself.
+    /// Parses the whole record, if it samples an event with one of these ids. `Err`: it does, but contradicts itself.
     pub fn read(record: &'r [u8], ids: &[u64]) -> Option<Result<Dumped<'r>, ()>> {
         let id = long(record, 8)?;
         (word(record, 0) == Some(SAMPLE) && ids.contains(&id)).then(|| Dumped::parse(record).ok_or(()))
@@ -51,7 +51,7 @@ impl<'r> Dumped<'r> {
         Some(Dumped { head, chain, pid, abi, registers, ip, stack: stack.get(..filled.min(size))? })
     }
 
-    /// Appends the record as it is kept: `callers` are return addresses from the inside.
+    /// Appends the record in its stored form: `callers` are return addresses, innermost first.
     pub fn write(&self, callers: &[u64], into: &mut Vec<u8>) {
         let outside: Vec<u64> = match self.ip {
             Some(ip) if !callers.is_empty() => [CONTEXT_USER, ip].iter().chain(callers).copied().collect(),
@@ -84,7 +84,7 @@ mod tests {
         longs.iter().flat_map(|long| long.to_ne_bytes()).collect()
     }
 
-    /// As the kernel writes it: the user's registers, and so many bytes of the stack, of which so many are filled.
+    /// A sample as the kernel writes it: user registers, and `size` bytes of the stack, of which `filled` are filled.
     fn record(chain: &[u64], registers: Option<[u64; 3]>, (size, filled): (usize, u64)) -> Vec<u8> {
         let registers = registers.map_or(longs(&[0]), |[bp, sp, ip]| longs(&[ABI_64, bp, sp, ip]));
         let stack =

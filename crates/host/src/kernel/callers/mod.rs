@@ -1,8 +1,8 @@
-//! Who called the code that samples found: in a runtime's C code a function such as one that copies an object works
-//! for many, and only its callers say for what.
+//! Finds the callers of sampled code: in a runtime's C code a function such as one that copies an object serves
+//! many purposes, and only its callers say which.
 //!
-//! Owns the rules of the files that processes have mapped and the way from a sample with a copy of the stack's top to
-//! one with its callers. All of it happens in the thread that moves records to the disk, never where a sample is
+//! Owns the unwind rules of the files that processes have mapped, and the step from a sample with a copy of the stack's
+//! top to one with its callers. All of it happens in the thread that moves records to the disk, never where a sample is
 //! taken. What a program can choose is bounded: files are opened as for their names and read in the sandbox, once;
 //! rules are followed without computing anything, a fixed number of frames. Refuses to name a caller.
 
@@ -23,10 +23,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use table::Table;
 use walk::{Registers, Rule, walk};
 
-/// Files whose rules are read, and rules that are kept over all of them: 64 MiB.
+/// Files whose rules are read, and rules kept over all of them: 64 MiB.
 const FILES_MAX: usize = 256;
 const RULES_MAX: usize = 1 << 22;
-/// Files that are said to have no rules.
+/// Files reported as having no rules.
 const MISSING_MAX: usize = 16;
 
 /// The files that the session holds open, shared with it.
@@ -39,21 +39,21 @@ enum Rules {
     Some(Table),
 }
 
-/// What one sample's copy of the stack came to, over the rules of one file.
+/// The result of unwinding one sample's copy of the stack with the rules of one file.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Unwound {
-    /// Rules that the file has.
+    /// Number of rules of the file.
     pub rules: usize,
-    /// The copy, as far as the kernel filled it.
+    /// The part of the copy that the kernel filled.
     pub stack: Vec<u8>,
-    /// Return addresses from the inside.
+    /// Return addresses, innermost first.
     pub callers: Vec<u64>,
-    /// The record as it is kept.
+    /// The record in its stored form.
     pub kept: Vec<u8>,
 }
 
 /// Finds the callers of the sample in `record`, of an event `id`, in a process that has the file `image` mapped from
-/// `base` on. `None`: it is no such record. A file without rules has none.
+/// `base` on. `None`: it is not such a record. A file without rules gives no callers.
 pub fn of_bytes(image: &[u8], base: u64, record: &[u8], id: u64) -> Option<Unwound> {
     let table = Table::read_image(image).unwrap_or_default();
     let dumped = Dumped::read(record, &[id])?.ok()?;
@@ -68,18 +68,18 @@ pub fn of_bytes(image: &[u8], base: u64, record: &[u8], id: u64) -> Option<Unwou
 pub struct Callers {
     files: SharedFiles,
     mappings: Mappings,
-    /// By number of the module.
+    /// Indexed by module number.
     rules: Vec<Rules>,
     asked: usize,
     kept: usize,
     /// Processes whose mappings were looked up in this round.
     looked_up: HashSet<u32>,
-    /// Why there are none, one sentence for each file.
+    /// Why there are no rules, one sentence for each file.
     missing: Vec<String>,
 }
 
 impl Callers {
-    /// Of processes whose files are in `files`.
+    /// For processes whose files are in `files`.
     pub fn new(files: SharedFiles) -> Callers {
         Callers {
             files,
@@ -97,8 +97,8 @@ impl Callers {
         self.looked_up.clear();
     }
 
-    /// Takes one whole record as a ring held it and appends it to `into` as it is kept. `ids` are those of events
-    /// whose samples carry a copy of the stack.
+    /// Appends one whole record from a ring to `into` in its stored form. `ids` are those of events whose samples carry
+    /// a copy of the stack.
     pub fn keep(&mut self, record: &[u8], ids: &[u64], into: &mut Vec<u8>) {
         match Dumped::read(record, ids) {
             None => {
@@ -109,12 +109,12 @@ impl Callers {
                 let callers = dumped.registers.map(|registers| self.callers(dumped.pid, registers, dumped.stack));
                 dumped.write(&callers.unwrap_or_default(), into);
             }
-            // The kernel writes no such record, and nobody could read it.
+            // The kernel writes no such record, and no reader could parse it.
             Some(Err(())) => {}
         }
     }
 
-    /// Takes what records say of mappings that are written without having been in a ring.
+    /// Learns the mappings in records that were written without having been in a ring.
     pub fn learn(&mut self, records: &[u8]) {
         let mut rest = records;
         while let Some((record, behind)) = records::split(rest) {
@@ -123,7 +123,7 @@ impl Callers {
         }
     }
 
-    /// What is to be said of files without rules; once.
+    /// Sentences about files without rules; each is returned once.
     pub fn take_missing(&mut self) -> Vec<String> {
         std::mem::take(&mut self.missing)
     }
@@ -135,7 +135,7 @@ impl Callers {
         walk(registers, stack, |ip| self.rule(pid, ip))
     }
 
-    /// The rings of CPUs are read one after the other: what was mapped on another one may not have come yet.
+    /// The rings of CPUs are read one after the other: a mapping made on another CPU may not have been read yet.
     fn look_up(&mut self, pid: u32) {
         if self.looked_up.insert(pid) {
             let text = self.lock_files(|files| files.mappings_of(pid));

@@ -1,6 +1,5 @@
-//! Rules by which callers are found, of one file: what its `.eh_frame` says, worked out once, in the sandbox. Owns
-//! which of these rules are taken; refuses those that have to be computed (expressions), so that following one costs
-//! the same whatever a file holds.
+//! Unwind rules of one file: its `.eh_frame`, evaluated once, in the sandbox. Owns which of these rules are used;
+//! refuses those that have to be computed (expressions), so that following a rule costs the same whatever a file holds.
 
 use super::walk::Rule;
 use crate::binary::Bounded;
@@ -14,23 +13,23 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Cursor;
 
-/// Rows of one file: sixteen bytes each. No program that is known has a tenth of it.
+/// Rows of one file, 16 bytes each. No known program has a tenth of it.
 const ROWS_MAX: usize = 1 << 21;
 
-/// From an offset in the file on: how, and the two figures of [`Rule::Frame`].
+/// A rule from an offset in the file on: its kind, and the two figures of [`Rule::Frame`].
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 struct Row(u32, How, i32, i32);
 
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 enum How {
-    /// Nothing is known.
+    /// No rule is known.
     N,
-    /// Nobody called it.
+    /// The outermost frame: it has no caller.
     E,
-    /// From the stack's end; with the place of the base.
+    /// From the stack pointer; `Sb` also has the place of the saved base.
     S,
     Sb,
-    /// From the frame's base; with the place of the caller's.
+    /// From the frame base; `Bb` also has the place of the caller's base.
     B,
     Bb,
 }
@@ -42,7 +41,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads the rules of a file of another user: call it in the sandbox. The error says why there are none.
+    /// Reads the rules of another user's file: call it in the sandbox. The error says why there are none.
     pub fn read(file: File) -> Result<Table, String> {
         Table::read_in(&Bounded::new(file))
     }
@@ -80,7 +79,7 @@ impl Table {
     ) -> Result<Table, String> {
         let (mut rows, mut context) = (Vec::new(), UnwindContext::new());
         let mut entries = frames.entries(bases);
-        // What is damaged ends there: rules before it are as good as they were.
+        // Reading ends at damage: the rules before it are still good.
         while let Ok(Some(entry)) = entries.next() {
             let CieOrFde::Fde(entry) = entry else { continue };
             let Ok(function) = entry.parse(|frames, bases, at| frames.cie_from_offset(bases, at)) else { continue };
@@ -97,7 +96,7 @@ impl Table {
                 return Err(format!("has more than {ROWS_MAX} rules"));
             }
         }
-        // Where one function begins at another's end, its own rule comes last and holds.
+        // Where one function begins at another's end, its own rule comes last and wins.
         rows.sort_by_key(|row| (row.0, row.1 != How::N));
         rows.dedup_by(|later, earlier| {
             let same = later.0 == earlier.0;
@@ -137,7 +136,7 @@ struct Load {
 }
 
 impl Load {
-    /// The offset in the file of a link-time address.
+    /// Converts a link-time address to an offset in the file.
     fn offset(&self, address: u64) -> Option<u32> {
         let inside = address.checked_sub(self.address).filter(|inside| *inside <= self.size)?;
         u32::try_from(self.offset.checked_add(inside)?).ok()

@@ -1,40 +1,39 @@
-//! Who called a function: from registers and a copy of the stack's top to return addresses. Owns the walk and its
-//! bounds: whatever the copy holds, it makes one step up the stack for each frame and ends. Refuses to know where a
-//! rule comes from.
+//! Walks from registers and a copy of the stack's top to return addresses. Owns the walk and its bounds: whatever the
+//! copy holds, each frame moves one step up the stack, and the walk ends. Refuses to know where a rule comes from.
 
 use crate::kernel::records::long;
 
-/// Frames that are looked for: from a leaf of a collector to its collection there are fewer than ten.
+/// Frames per walk: from a leaf function of a collector to its collection there are fewer than ten.
 pub const FRAMES_MAX: usize = 32;
 
-/// Registers of a thread outside the kernel, as a walk needs them.
+/// A thread's user-space registers, as far as a walk needs them.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Registers {
-    /// The next instruction.
+    /// Instruction pointer: the next instruction.
     pub ip: u64,
-    /// End of the stack.
+    /// Stack pointer.
     pub sp: u64,
-    /// What may be the frame's base.
+    /// Frame pointer, if the code keeps one.
     pub bp: u64,
 }
 
-/// How a frame's caller is found at one place of the code.
+/// How a frame's caller is found from one place in the code.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Rule {
-    /// Nobody called it.
+    /// The outermost frame: it has no caller.
     End,
-    /// The return address lies in the word below the frame.
+    /// The return address lies in the word below the frame's end.
     Frame {
-        /// Whether the frame's end is counted from the frame's base, else from the stack's end.
+        /// Whether the frame's end is counted from the frame base, else from the stack pointer.
         from_base: bool,
         /// Bytes from there to the frame's end.
         size: i32,
-        /// Where the caller's base was kept, in bytes from the frame's end; `None`: it is still in the register.
+        /// Where the caller's base was saved, in bytes from the frame's end; `None`: it is still in the register.
         base_at: Option<i32>,
     },
 }
 
-/// Return addresses from the inside. `stack` is memory from `registers.sp` on; `rule` has the rule of an address.
+/// Return addresses, innermost first. `stack` is memory from `registers.sp` on; `rule` gives the rule of an address.
 pub fn walk(registers: Registers, stack: &[u8], mut rule: impl FnMut(u64) -> Option<Rule>) -> Vec<u64> {
     let word = |address: u64| {
         let at = usize::try_from(address.checked_sub(registers.sp)?).ok()?;
@@ -42,11 +41,11 @@ pub fn walk(registers: Registers, stack: &[u8], mut rule: impl FnMut(u64) -> Opt
     };
     let (mut now, mut callers) = (registers, Vec::new());
     while callers.len() < FRAMES_MAX {
-        // A return address may lie behind the end of a function that does not return.
+        // A return address may lie past the end of a function that calls one that never returns.
         let at = if callers.is_empty() { now.ip } else { now.ip.saturating_sub(1) };
         let Some(Rule::Frame { from_base, size, base_at }) = rule(at) else { break };
         let end = if from_base { now.bp } else { now.sp }.checked_add_signed(i64::from(size));
-        // The stack's end goes up with every frame: no walk is longer than the copy.
+        // The stack pointer rises with every frame: no walk is longer than the copy.
         let Some(end) = end.filter(|end| *end > now.sp) else { break };
         let Some(ip) = end.checked_sub(8).and_then(word).filter(|ip| *ip != 0) else { break };
         let kept = base_at.map(|at| end.checked_add_signed(i64::from(at)).and_then(word));
@@ -70,7 +69,7 @@ mod tests {
 
     #[test]
     fn callers_are_found_over_the_stacks_end_and_the_frames_base() {
-        // leaf: return address at sp. b: keeps the base, has two words. c: by the base.
+        // leaf: return address at sp. b: saves the base, has two words. c: by the base.
         let words = stack(&[0xb1, 7, 0x7fff_0038, 0xc1, 1, 2, 3, 0xd1, 0xe1]);
         let registers = Registers { ip: 0xa0, sp: 0x7fff_0000, bp: 99 };
         let rule = |ip| match ip {

@@ -1,17 +1,17 @@
-//! What one control group limits: its quota, its memory, how often the quota ran
-//! out. Values that no kernel sets are said and taken as no limit. Refuses to know
-//! where groups are.
+//! The limits of one control group: its quota, its memory, how often the quota ran
+//! out. Values that no kernel sets are reported and treated as no limit. Refuses to
+//! know where groups are.
 
 use crate::machine::reading::{Reading, quoted};
 use crate::system::procfs;
 use rtscope_model::manifest::Group;
 use std::path::{Path, PathBuf};
 
-/// Bytes from which a limit is none: v1 writes "no limit" as the largest multiple
+/// Byte limits from here on mean none: v1 writes "no limit" as the largest multiple
 /// of a page that fits into 63 bits.
 const NO_LIMIT_BYTES: u64 = 1 << 60;
 
-/// A level that covers the process, with the files to sample.
+/// A group that covers the process, with the files to sample.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Level {
     /// For the manifest.
@@ -20,7 +20,7 @@ pub struct Level {
     pub memory_limit_path: Option<String>,
     /// Periods in which the quota ran out, and all periods; `None`: not counted here.
     pub throttled: Option<(u64, u64)>,
-    /// `cpu.stat`, where it has throttle counters.
+    /// `cpu.stat`, if it has throttle counters.
     pub cpu_stat: Option<PathBuf>,
     /// File with the bytes charged.
     pub memory: Option<PathBuf>,
@@ -28,8 +28,8 @@ pub struct Level {
     pub(super) oom: Option<PathBuf>,
 }
 
-/// CPUs and the period in nanoseconds; or that there is no quota; or why the text
-/// is none that a kernel would write.
+/// CPUs and the period in nanoseconds; or no quota; or why no kernel would write
+/// this text.
 type Quota = Result<Option<(f64, u64)>, &'static str>;
 
 /// The level whose files lie in `folder`.
@@ -82,7 +82,7 @@ fn quota_v2(reading: &mut Reading<'_>, name: &str, folder: &Path) -> Option<(f64
     told(reading, &path, &text, quota)
 }
 
-/// The quota of a v1 group, which has a file for its period.
+/// The quota of a v1 group, which has a separate file for its period.
 fn quota_v1(reading: &mut Reading<'_>, name: &str, folder: &Path) -> Option<(f64, u64, String)> {
     let path = folder.join("cpu.cfs_quota_us");
     let text = reading.source(&format!("quota of {name}"), &path)?;
@@ -121,7 +121,7 @@ fn told(reading: &mut Reading<'_>, path: &Path, text: &str, quota: Quota) -> Opt
     }
 }
 
-/// A memory limit in bytes with its file; "max" and v1's huge default are none.
+/// A memory limit in bytes with its file; "max" and v1's huge default mean none.
 fn memory(reading: &mut Reading<'_>, name: &str, path: &Path) -> Option<(u64, String)> {
     let text = reading.source(&format!("memory limit of {name}"), path)?;
     let shown = path.display();
@@ -139,8 +139,8 @@ fn memory(reading: &mut Reading<'_>, name: &str, path: &Path) -> Option<(u64, St
     }
 }
 
-/// The limit that the kernel says holds in a v1 group for all its ancestors, those
-/// that cannot be seen included.
+/// The limit that the kernel reports for a v1 group and all its ancestors, invisible
+/// ones included.
 pub(super) fn effective_memory_v1(reading: &mut Reading<'_>, folder: &Path) -> Option<(u64, String)> {
     let path = folder.join("memory.stat");
     let text = reading.text(&path)?;

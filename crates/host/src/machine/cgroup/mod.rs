@@ -1,10 +1,10 @@
 //! The control groups that cover a process: which they are, what they limit,
-//! and which files count their throttling. A v1 `cpu` controller beats v2.
+//! and which files count their throttling. A v1 `cpu` controller wins over v2.
 //! Group names from `/proc/PID/cgroup` are joined with the roots of the mounts
-//! by stripping the prefix; where a namespace hides the name, the process is looked
-//! for by its number. The mounts are the reader's own: it reads them, and
-//! the kernel names groups in its words. Only where it has none itself are the
-//! program's taken, through `/proc/PID/root`. Every visible ancestor is listed:
+//! by stripping the prefix; where a namespace hides the name, the groups are searched
+//! for the process's number. The mounts are the reader's own: it reads them, and
+//! the kernel gives group names relative to its namespace. Only if it has none are the
+//! program's used, through `/proc/PID/root`. Every visible ancestor is listed:
 //! throttle counters appear only on the limited group.
 
 mod limits;
@@ -23,14 +23,14 @@ use std::path::{Path, PathBuf};
 /// All levels, leaf first.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Groups {
-    /// Levels in the order of the manifest's list.
+    /// In the order of the manifest's list.
     pub levels: Vec<Level>,
     /// Whether there are or may be levels that cannot be seen.
     pub hidden: bool,
-    /// Memory limit of all levels together as the kernel computes it, and its file;
+    /// Memory limit of all levels together as the kernel computes it, with its file;
     /// v1 only.
     effective_memory: Option<(u64, String)>,
-    /// What was read.
+    /// The files that were read.
     pub sources: Vec<Source>,
     /// What could not be seen, one sentence each.
     pub notes: Vec<String>,
@@ -74,13 +74,13 @@ pub fn of_process(host: &Host, pid: u32) -> Groups {
     of(host, Process::Pid(pid))
 }
 
-/// Finds the groups of a process, the reader's own perhaps.
+/// Finds the groups of a process, possibly the reader's own.
 pub fn of(host: &Host, who: Process) -> Groups {
     let mut reading = Reading::new(host);
     let mut groups = Groups::default();
     let list = format!("/proc/{who}/cgroup");
     let memberships = host.read(&list);
-    // A kernel without control groups has no such list, and hides none.
+    // A kernel without control groups has no such list and hides none.
     groups.hidden = memberships.as_ref().is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound);
     let memberships = memberships.unwrap_or_default();
     if !memberships.is_empty() {
@@ -115,7 +115,7 @@ pub fn of(host: &Host, who: Process) -> Groups {
 }
 
 /// The folder of this process's own group for a controller, and the version of its
-/// hierarchy; `None` where none is to be seen.
+/// hierarchy; `None` if none is visible.
 pub(crate) fn own_folder(host: &Host, controller: &str) -> Option<(u8, PathBuf)> {
     let memberships = host.text("/proc/self/cgroup")?;
     let mounts = mounts_for(host, Process::Own);
@@ -125,7 +125,7 @@ pub(crate) fn own_folder(host: &Host, controller: &str) -> Option<(u8, PathBuf)>
     }
 }
 
-/// The mount and group that texts of `mountinfo` and `cgroup` name for a controller, on a machine
+/// The mount and group that the texts of `mountinfo` and `cgroup` name for a controller, on a machine
 /// that has nothing else.
 pub fn named(mounts: &str, memberships: &str, controller: &str) -> Option<String> {
     let mounts = mounts::parse(mounts, "mountinfo", Path::new("/"));
@@ -140,7 +140,7 @@ fn mounts_for(host: &Host, who: Process) -> Vec<mounts::Mount> {
     let mut found = mounts::table(host, "/proc/self/mountinfo", Path::new("/"));
     if let Process::Pid(pid) = who {
         let root = format!("/proc/{pid}/root");
-        // A tree that was copied has what the process sees in its own places.
+        // A copied tree has the process's files at their usual places.
         let root = if host.is_live() || host.is_dir(&root) { PathBuf::from(root) } else { PathBuf::from("/") };
         let programs = mounts::table(host, &format!("/proc/{pid}/mountinfo"), &root);
         found.extend(programs.into_iter().filter(|mount| host.is_dir(&mount.point)));
@@ -195,7 +195,7 @@ fn known(groups: &Groups, name: &str, version: u8, controller: &str) -> bool {
     version == 2 && controller == "memory" && groups.levels.iter().any(same)
 }
 
-/// Levels of the same name in two v1 hierarchies are one entry.
+/// Adds a level; levels of one name in two v1 hierarchies become one entry.
 fn add(level: Level, groups: &mut Groups) {
     let known = groups.levels.iter_mut().find(|known| known.group.path == level.group.path);
     let Some(known) = known.filter(|known| known.group.version == level.group.version) else {

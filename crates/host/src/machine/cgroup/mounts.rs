@@ -1,12 +1,12 @@
 //! Where control groups are mounted, which group a process is in by name, and
 //! where a mount shows that group. Names are relative to a cgroup namespace, which
-//! can hide where they are: then the process is looked for by its number. Refuses
-//! to read limits.
+//! can hide where they are: then the groups are searched for the process's number.
+//! Refuses to read limits.
 
 use crate::system::procfs::Host;
 use std::path::{Path, PathBuf};
 
-/// Groups looked at for one process whose group has no name here.
+/// Groups searched for one process whose group has no name here.
 const SEARCHED_MAX: usize = 20_000;
 /// Levels below the mount that are searched.
 const DEPTH_MAX: usize = 64;
@@ -21,29 +21,29 @@ const ONLY_ON_ROOT_V1: [&str; 2] = ["cgroup.sane_behavior", "release_agent"];
 
 #[derive(Clone, Debug)]
 pub(super) struct Mount {
-    /// The group that is mounted, as the reader's namespace names it.
+    /// The mounted group, as the reader's namespace names it.
     pub(super) root: String,
     pub(super) point: PathBuf,
     /// 1 or 2.
     pub(super) version: u8,
     options: String,
-    /// The line that said so, and the file that it is in.
+    /// The line that describes the mount, and the file that contains it.
     pub(super) line: String,
     pub(super) table: String,
 }
 
-/// What a mount shows of a group.
+/// Where a mount shows a group.
 #[derive(Clone, Eq, PartialEq, Debug)]
 enum Place {
-    /// It lies so far below the mount.
+    /// At this path below the mount.
     At(PathBuf),
-    /// What is mounted is an ancestor of it; the names between are not known.
+    /// The mounted group is its ancestor; the names between are not known.
     Below,
-    /// Names say that it is not below what is mounted.
+    /// By the names, it is not below the mounted group.
     Elsewhere,
 }
 
-/// How far a mount shows the groups of a process.
+/// How much of a process's groups a mount shows.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) mount: Mount,
@@ -53,12 +53,12 @@ pub(super) struct Seen {
     pub(super) leaf: Option<PathBuf>,
     /// Why levels are or may be hidden, and which.
     pub(super) hidden: Option<String>,
-    /// File of the group in which the process was found by its number.
+    /// File of the group in which the search found the process's number.
     pub(super) found_in: Option<PathBuf>,
     pub(super) pid: Option<u32>,
 }
 
-/// Leading `/..` of a name, and the rest of it.
+/// The number of leading `/..` in a name, and the rest of the name.
 fn upward(name: &str) -> (usize, &Path) {
     let (mut ups, mut rest) = (0, Path::new(name.trim_start_matches('/')));
     while let Ok(below) = rest.strip_prefix("..") {
@@ -89,8 +89,8 @@ impl Mount {
         self.version == 1 && self.options.split(',').any(|option| option == controller)
     }
 
-    /// Names are relative to the reader's namespace, those of mounts too: where both
-    /// climb out of it equally far, what they pass through is the same.
+    /// Names of groups and mounts are relative to the reader's namespace: if both
+    /// climb out of it equally far, they pass through the same groups.
     fn place(&self, group: &str) -> Place {
         let ((mount_ups, mounted), (group_ups, group)) = (upward(&self.root), upward(group));
         match mount_ups.cmp(&group_ups) {
@@ -102,8 +102,8 @@ impl Mount {
         }
     }
 
-    /// The file by which what is mounted shows that it is not the hierarchy's root,
-    /// though its name here says so.
+    /// Proof from a file that the mounted group is not the hierarchy's root,
+    /// though its name here says it is.
     fn not_the_root(&self, host: &Host) -> Option<String> {
         let has = |name: &str| host.is_file(self.point.join(name));
         if self.version == 2 {
@@ -112,12 +112,12 @@ impl Mount {
                 .find(|name| has(name))
                 .map(|name| format!("it has {name}, a root has not"));
         }
-        // Each v1 group has `cgroup.procs`; a folder without is not the kernel's and proves nothing.
+        // Each v1 group has `cgroup.procs`; a folder without it is not the kernel's and proves nothing.
         let proves = has("cgroup.procs") && !ONLY_ON_ROOT_V1.into_iter().any(has);
         proves.then(|| format!("it has no {}, a root has", ONLY_ON_ROOT_V1[1]))
     }
 
-    /// Why there are or may be levels above what is mounted.
+    /// Why there are or may be levels above the mounted group.
     fn hides_above(&self, host: &Host) -> Option<String> {
         let point = self.point.display();
         let (_, mounted) = upward(&self.root);
@@ -129,7 +129,7 @@ impl Mount {
         Some(format!("control groups above {point} are hidden ({proof}: cgroup namespace)"))
     }
 
-    /// How far this mount shows `group`, the group of process `pid`.
+    /// How much this mount shows of `group`, the group of process `pid`.
     fn look(self, host: &Host, group: &str, pid: Option<u32>) -> Seen {
         let above = self.hides_above(host);
         let place = self.place(group);
@@ -142,7 +142,7 @@ impl Mount {
                 let why = format!("control groups between {point} and the process's own are hidden (cgroup namespace)");
                 (Some(PathBuf::new()), Some(why), None)
             }
-            // The mount can belong to the process under another name: containers do this.
+            // The mount may show the process's group under another name: containers do this.
             (Place::Elsewhere, None) if upward(group).0 == 0 => {
                 let why = format!(
                     "the group {named} lies outside of what is mounted at {point} ({}): its levels are hidden, and what \
@@ -159,13 +159,13 @@ impl Mount {
         Seen { mount: self, group: group.to_owned(), leaf, hidden, found_in, pid }
     }
 
-    /// Looks through every group below the mount for process `pid`.
+    /// Searches every group below the mount for process `pid`.
     fn search(&self, host: &Host, pid: u32) -> Option<(PathBuf, PathBuf)> {
         let mut waiting = vec![PathBuf::new()];
         for _ in 0..SEARCHED_MAX {
             let inside = waiting.pop()?;
             let folder = self.point.join(&inside);
-            // A threaded group keeps the list of its processes to itself.
+            // A threaded group does not show its list of processes.
             for name in ["cgroup.procs", "cgroup.threads"] {
                 let Some(text) = host.text(folder.join(name)) else { continue };
                 if text.lines().any(|line| line.trim().parse() == Ok(pid)) {
@@ -181,35 +181,35 @@ impl Mount {
     }
 }
 
-/// The control group mounts in a table such as `/proc/self/mountinfo`, below what
-/// is `root` to its process.
+/// The control group mounts in a table such as `/proc/self/mountinfo`, below the
+/// root directory `root` of its process.
 pub(super) fn table(host: &Host, path: &str, root: &Path) -> Vec<Mount> {
     parse(&host.text(path).unwrap_or_default(), path, root)
 }
 
-/// The control group mounts that the text of a table says.
+/// The control group mounts in the text of such a table.
 pub(super) fn parse(text: &str, path: &str, root: &Path) -> Vec<Mount> {
     text.lines().filter_map(|line| Mount::parse(line, path, root)).collect()
 }
 
-/// mountinfo writes blanks as `\040`.
+/// mountinfo writes spaces as `\040`.
 fn unescaped(text: &str) -> String {
     text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
 }
 
 /// The hierarchy of a controller for a process.
 pub(super) enum Hierarchy {
-    /// Mounted, and the line of the process's list that is about it.
+    /// It is mounted: the mount, and the process's group in it.
     Shown(Box<Seen>),
     /// The process is in a group of it, but no mount shows the hierarchy.
     NotMounted(u8),
-    /// The process's list knows of none.
+    /// The process's list does not mention one.
     None,
 }
 
 /// Which hierarchy controls `controller` for a process with these memberships, and
-/// how far the best of `mounts` shows it. A v1 controller beats v2: it is in one
-/// of them only.
+/// how much the best of `mounts` shows of it. A v1 controller wins over v2: a
+/// controller belongs to only one of them.
 pub(super) fn hierarchy(
     host: &Host,
     memberships: &str,
@@ -225,7 +225,7 @@ pub(super) fn hierarchy(
         None => return Hierarchy::None,
     };
     let wanted = |mount: &&Mount| mount.version == 2 && version == 2 || version == 1 && mount.controls(controller);
-    // One hierarchy can be mounted in several places: what hides least is best.
+    // One hierarchy can be mounted in several places: the mount that hides least is best.
     let seen = mounts.iter().filter(wanted).map(|mount| mount.clone().look(host, group, pid));
     let rank = |seen: &Seen| {
         let named = matches!(seen.mount.place(&seen.group), Place::At(_)) || seen.found_in.is_some();
@@ -237,8 +237,8 @@ pub(super) fn hierarchy(
     }
 }
 
-/// `3:cpu,cpuacct:/path`: number, controllers, path. Of a group that was removed
-/// the kernel says so behind its path.
+/// `3:cpu,cpuacct:/path`: number, controllers, path. For a removed group the
+/// kernel appends a note to the path.
 fn membership(line: &str) -> Option<(&str, &str, &str)> {
     let mut parts = line.splitn(3, ':');
     let (id, names, path) = (parts.next()?, parts.next()?, parts.next()?);

@@ -1,16 +1,16 @@
-//! One probe and its outcome. Owns that what is good has no command that mends it.
+//! One probe and its outcome. Owns that a good outcome has no command that fixes it.
 
 use serde::Serialize;
 
-/// How good a thing is for recording.
+/// How well something serves recording.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// Nothing is missing.
     Ok,
-    /// rtscope works, and sees less.
+    /// rtscope works, but sees less.
     Degraded,
-    /// What hangs on it cannot be had at all.
+    /// What depends on it is unavailable.
     Missing,
 }
 
@@ -19,13 +19,13 @@ pub enum State {
 pub struct Check {
     /// A short stable name, such as `perf-event-paranoid`.
     pub name: &'static str,
-    /// How good that is.
+    /// How good the outcome is.
     pub state: State,
     /// What was seen, with its path and value.
     pub found: String,
-    /// What rtscope can and cannot do then.
+    /// What rtscope can and cannot do with it.
     pub means: String,
-    /// The exact command that mends it, where there is one.
+    /// The exact command that fixes it, if there is one.
     pub mend: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! What this machine permits rtscope to see, found by trying it.
 //!
 //! Owns the probes and their sentences; returns data and refuses to print, to
-//! change anything, or to guess: what could not be tried is said to be so. The
+//! change anything, or to guess: a probe that could not be tried says so. The
 //! parts that read files take a root; those that try system calls are about
 //! this process.
 
@@ -12,8 +12,8 @@ mod system;
 pub use check::{Check, State};
 use std::path::Path;
 
-/// All probes, in the order in which a person should read them. `root` is `/`
-/// outside of tests.
+/// Runs all probes, in the order in which a person should read them. `root` is
+/// `/` outside of tests.
 pub fn checks(root: &Path) -> Vec<Check> {
     let mut checks = vec![perf::paranoid(root), perf::capabilities(root), perf::tracefs(root)];
     checks.extend(perf::tiers(root));

@@ -29,14 +29,14 @@ pub fn paranoid(root: &Path) -> Check {
         _ => (State::Missing, "Without privilege no perf event can be opened: only totals from /proc are recorded."),
     };
     let mend = match level {
-        // Not by a lower level: that opens the names of all processes and addresses of the kernel to every user.
+        // Not a lower level: that shows the names of all processes and kernel addresses to every user.
         1..=2 => for_a_group(root),
         _ => "sudo sysctl kernel.perf_event_paranoid=2",
     };
     Check::new(name, state, format!("/{PATH} is {level}"), means).mended_by(mend)
 }
 
-/// What lets some users see other processes. The capability came with Linux 5.8.
+/// The command that lets some users see other processes. The capability came with Linux 5.8.
 fn for_a_group(root: &Path) -> &'static str {
     let release = fs::read_to_string(root.join("proc/sys/kernel/osrelease")).unwrap_or_default();
     let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map_while(|part| part.parse::<u32>().ok());
@@ -46,7 +46,7 @@ fn for_a_group(root: &Path) -> &'static str {
     }
 }
 
-/// What lets a user see his own programs' events, which were refused with `error`.
+/// The command that lets users see events of their own programs, which were refused with `error`.
 fn for_own(error: &std::io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM) => words::remedy(Tier::OwnSwitches, error),
@@ -97,7 +97,7 @@ pub fn tracefs(root: &Path) -> Check {
     }
 }
 
-/// Opens the timer that samples the program's code for a moment.
+/// Briefly opens the timer that samples the program's code.
 pub fn code(root: &Path) -> Check {
     let name = "code-samples";
     let mend = "sudo rtscope record …";
@@ -122,7 +122,7 @@ pub fn code(root: &Path) -> Check {
     }
 }
 
-/// Opens each tier for a moment.
+/// Briefly opens each tier.
 pub fn tiers(root: &Path) -> Vec<Check> {
     let tiers = [
         (Tier::Tracepoints, "tier-tracepoints", "Everything: who ran instead, who woke whom, migrations."),

@@ -1,5 +1,5 @@
-//! What else of the machine can be seen: another process's memory, control
-//! groups, pressure, steal, clocks; and limits that bound recording.
+//! What else of the machine is visible: another process's memory, control
+//! groups, pressure, steal, clocks; and limits that restrict recording.
 
 use super::check::{Check, State};
 use super::perf::{CAP_SYS_PTRACE, effective_capabilities};
@@ -34,7 +34,7 @@ pub fn locked_memory(root: &Path) -> Check {
     Check::new(name, state, found, means).mended_by("sudo sysctl kernel.perf_event_mlock_kb=516")
 }
 
-/// Open files: attaching takes one per thread and CPU.
+/// Limit of open files: attaching takes one per thread and CPU.
 pub fn open_files(root: &Path) -> Check {
     let cpus = fs::read_to_string(root.join("proc/cpuinfo"))
         .map_or(1, |text| text.lines().filter(|line| line.starts_with("processor")).count().max(1) as u64);
@@ -80,7 +80,7 @@ pub fn control_groups(root: &Path) -> Vec<Check> {
     vec![Check::new("control-groups", state, found, means).mended_by(mend), throttle_counters(root)]
 }
 
-/// Mounts that can hold the cpu controller.
+/// Mounts that can have the cpu controller.
 fn cgroup_mounts(root: &Path) -> Vec<String> {
     let text = fs::read_to_string(root.join("proc/self/mounts")).unwrap_or_default();
     let mount = |line: &str| {
@@ -96,7 +96,7 @@ fn cgroup_mounts(root: &Path) -> Vec<String> {
     text.lines().filter_map(mount).collect()
 }
 
-/// `cpu.stat` of our own group, or of the nearest ancestor that is visible.
+/// `cpu.stat` of our own group, or of the nearest visible ancestor.
 fn throttle_counters(root: &Path) -> Check {
     let name = "throttle-counters";
     let groups = cgroup::of(&Host::at(root), Process::Own);
@@ -155,7 +155,7 @@ pub fn steal(root: &Path) -> Check {
     }
 }
 
-/// Per-thread run-queue waiting.
+/// Whether threads' time in the run queue is visible.
 pub fn schedstat(root: &Path) -> Check {
     const PATH: &str = "proc/self/schedstat";
     let name = "schedstat";
@@ -171,7 +171,7 @@ pub fn schedstat(root: &Path) -> Check {
     }
 }
 
-/// The clock behind `CLOCK_MONOTONIC`.
+/// The clock source of `CLOCK_MONOTONIC`.
 pub fn clock(root: &Path) -> Check {
     const PATH: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
     let name = "clock";

@@ -1,6 +1,6 @@
-//! Caches of the allowed CPUs: how large, shared by whom, and what a worker on each
-//! CPU has at least. A cache whose files are broken is left out and said; no size is
-//! guessed.
+//! Caches of the allowed CPUs: their size, which CPUs share them, and each CPU's
+//! minimum share. A cache whose files are broken is left out with a note; no size
+//! is guessed.
 
 use super::ids;
 use crate::machine::cpu_list;
@@ -15,14 +15,14 @@ struct One {
     size: u64,
     shared_by: Vec<u32>,
     share: u64,
-    /// What said so: file and text of the size, of the CPUs that share it.
+    /// The sources, file and text: of the size, and of the CPUs that share it.
     said: [(String, String); 2],
 }
 
-/// The caches of `allowed`, an entry for each level and type.
+/// The caches of `allowed`, one entry for each level and type.
 pub(super) fn read(reading: &mut Reading<'_>, allowed: &[u32]) -> Vec<Cache> {
     let mut kinds: BTreeMap<(u32, String), Vec<One>> = BTreeMap::new();
-    // What went wrong, in words: the first is shown, all are counted.
+    // Errors in words: the first is shown, all are counted.
     let (mut wrong, mut seen): (Option<(String, usize)>, bool) = (None, false);
     for &cpu in allowed {
         for index in reading.host.numbered(ids::path(cpu, "cache"), "index") {
@@ -30,7 +30,7 @@ pub(super) fn read(reading: &mut Reading<'_>, allowed: &[u32]) -> Vec<Cache> {
             match one(reading, cpu, index, allowed) {
                 Ok(one) => {
                     let kind = kinds.entry((one.level, one.kind.clone())).or_default();
-                    // Each of the CPUs that share a cache has a folder for it.
+                    // Each CPU that shares a cache has a folder for it.
                     if !kind.iter().any(|known| known.shared_by == one.shared_by && known.size == one.size) {
                         kind.push(one);
                     }
@@ -54,7 +54,7 @@ fn entry(reading: &mut Reading<'_>, level: u32, kind: String, mut found: Vec<One
     if let Some(cpu) = overlap {
         reading.note(format!("the level {level} {} caches of CPU {cpu} contradict each other", kind.to_lowercase()));
     }
-    // What decides the figures is what is shown for them.
+    // The cache that decides the figures is shown as their source.
     let least = found.iter().min_by_key(|one| one.share)?;
     let whats =
         [format!("size of the level {level} {kind} cache"), format!("CPUs that share a level {level} {kind} cache")];

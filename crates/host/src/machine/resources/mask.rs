@@ -7,22 +7,22 @@ use crate::system::procfs::{self, Host, Process};
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// CPUs by their numbers, ascending.
+/// CPUs by number, ascending.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mask {
     /// Those that the process may use and that are online.
     pub(super) allowed: Vec<u32>,
-    /// All that are online; empty where unknown.
+    /// All that are online; empty if unknown.
     pub(super) online: Vec<u32>,
 }
 
-/// CPUs that a process may run on, and CPUs that are online.
+/// The CPUs that a process may run on, and the CPUs that are online.
 pub fn cpus(host: &Host, who: Process) -> (Vec<u32>, Vec<u32>) {
     let mask = read(&mut Reading::new(host), who);
     (mask.allowed, mask.online)
 }
 
-/// The mask of a process, reduced to what is online.
+/// The affinity mask of a process, reduced to the online CPUs.
 pub(super) fn read(reading: &mut Reading<'_>, who: Process) -> Mask {
     let online = online(reading);
     let given = given(reading, who);
@@ -75,7 +75,7 @@ fn online(reading: &mut Reading<'_>) -> Vec<u32> {
     cpus.unwrap_or_default()
 }
 
-/// The mask as the kernel shows it; an empty or broken one is no answer.
+/// The affinity mask as the kernel shows it; `None` if it is empty or broken.
 fn given(reading: &mut Reading<'_>, who: Process) -> Option<Vec<u32>> {
     let path = format!("/proc/{who}/status");
     let status = reading.text(&path)?;

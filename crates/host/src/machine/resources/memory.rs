@@ -1,4 +1,4 @@
-//! How much memory there is: the machine's, or the smallest limit above a process.
+//! How much memory there is: the machine's, or the smallest limit that applies to a process.
 
 use crate::machine::reading::{Reading, quoted};
 use crate::system::procfs;
@@ -20,7 +20,7 @@ pub(super) fn total(reading: &mut Reading<'_>) -> Option<u64> {
     bytes
 }
 
-/// The memory that a process may fill, and the file that says so: the smaller of the groups' limit and the machine's
+/// The memory that a process may use, with its source: the smaller of the groups' limit and the machine's
 /// memory. Also whether a control group sets it.
 pub(super) fn smallest(limit: Option<(u64, String)>, total: Option<u64>) -> (Option<(u64, String)>, bool) {
     match limit.filter(|(bytes, _)| total.is_none_or(|total| *bytes < total)) {

@@ -2,7 +2,7 @@
 //! nodes and caches; quotas; memory. Owns the rules by which files become figures,
 //! each with its source; refuses to draw conclusions for a runtime.
 //!
-//! The rules are in `docs/machine.md`. Whatever is missing or does not fit together
+//! The rules are in `docs/machine.md`. Whatever is missing or inconsistent
 //! has a stated fallback: [`of`] never fails.
 
 mod caches;
@@ -18,13 +18,13 @@ use rtscope_model::resources::{Level, Resources};
 
 pub use mask::cpus;
 
-/// What `pid` may use of the machine `host`; without one, what the reader may.
+/// What `pid` may use of the machine `host`; with `None`, what the reader may.
 pub fn of(host: &Host, pid: Option<u32>) -> Resources {
     read(host, pid, true)
 }
 
-/// The same without caches, which are four files out of five: no plan follows from them,
-/// and a start is not to wait for them.
+/// Like [`of`], without caches, which are four files out of five: no plan depends on
+/// them, and a start should not wait for them.
 pub fn without_caches(host: &Host, pid: Option<u32>) -> Resources {
     read(host, pid, false)
 }

@@ -1,7 +1,7 @@
 //! How CPUs share cores, packages and NUMA nodes, and which kinds of core there
-//! are. Cores are what the kernel lists as sharing one, never equal `core_id`s: those
-//! repeat in each package. Where lists do not fit together the next way is taken,
-//! and said.
+//! are. Cores come from the kernel's lists of siblings, never from equal `core_id`s:
+//! those repeat in each package. If lists are inconsistent the next way is used, with
+//! a note.
 
 use super::ids;
 use super::mask::Mask;
@@ -12,36 +12,36 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const NODES: &str = "/sys/devices/system/node";
 
-/// A way to tell which CPUs share a core, best first.
+/// A way to find out which CPUs share a core, best first.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 enum Way {
     /// A list in each CPU's folder.
     List(&'static str),
     /// Equal package, die and core.
     Ids,
-    /// Each CPU is taken for a core.
+    /// Each CPU counts as a core.
     Single,
 }
 
 const WAYS: [Way; 4] =
     [Way::List("topology/core_cpus_list"), Way::List("topology/thread_siblings_list"), Way::Ids, Way::Single];
 
-/// CPUs that share a core, and by what that was told for the first of them: what,
+/// CPUs that share a core, and the source of that for the first of them: what,
 /// path, text.
 struct Core {
     cpus: Vec<u32>,
     said: Vec<(String, String, String)>,
 }
 
-/// Why a way does not lead anywhere.
+/// Why a way failed.
 enum Failed {
     /// The kernel has no such files.
     Absent,
-    /// They do not fit together, or are broken.
+    /// They are inconsistent or broken.
     Wrong(String),
 }
 
-/// Reads the topology of the CPUs of `mask`: what the kernel says of those that are allowed. The rest is left empty.
+/// Reads the topology of the allowed CPUs in `mask` as the kernel reports it. The rest is left empty.
 pub(super) fn read(reading: &mut Reading<'_>, mask: &Mask) -> Resources {
     let allowed = &mask.allowed;
     if allowed.is_empty() {
@@ -91,7 +91,7 @@ fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// The cores of `cpus` by the best way that leads there.
+/// The cores of `cpus`, by the best way that works.
 fn cores(reading: &mut Reading<'_>, cpus: &[u32]) -> (Way, Vec<Core>) {
     let mut reasons = Vec::new();
     for way in WAYS {
@@ -111,15 +111,15 @@ fn cores(reading: &mut Reading<'_>, cpus: &[u32]) -> (Way, Vec<Core>) {
                 return (way, cores);
             }
             Err(Failed::Wrong(why)) => reasons.push(why),
-            // An older kernel lacks the newer files, which is no fault.
+            // An older kernel lacks the newer files, which is not an error.
             Err(Failed::Absent) => {}
         }
     }
     (Way::Single, Vec::new())
 }
 
-/// The cores of every CPU that is online, for a drawing: the way that told those of
-/// the allowed ones, else those and each other CPU by itself.
+/// The cores of every online CPU, for a drawing: by the way that worked for the
+/// allowed ones; else those, and each other CPU by itself.
 fn all_cores(reading: &mut Reading<'_>, way: Way, online: &[u32], siblings: &[Vec<u32>]) -> Vec<Vec<u32>> {
     if let Ok(cores) = by(reading, way, online) {
         return cores.into_iter().map(|core| core.cpus).collect();
@@ -137,8 +137,8 @@ fn by(reading: &mut Reading<'_>, way: Way, cpus: &[u32]) -> Result<Vec<Core>, Fa
     }
 }
 
-/// The list of each CPU must be there, hold that CPU, and agree with those of the
-/// others in it.
+/// Cores from lists: each CPU's list must exist, contain that CPU, and agree with
+/// the lists of its siblings.
 fn by_lists(reading: &mut Reading<'_>, file: &str, cpus: &[u32]) -> Result<Vec<Core>, Failed> {
     let mut lists: BTreeMap<u32, (Vec<u32>, String)> = BTreeMap::new();
     let mut absent = None;
@@ -176,8 +176,8 @@ fn by_lists(reading: &mut Reading<'_>, file: &str, cpus: &[u32]) -> Result<Vec<C
         .collect())
 }
 
-/// Equal package, die and core id; a die is not shown by each kernel, the others have
-/// to be.
+/// Cores from equal package, die and core ids. Not every kernel shows the die; the
+/// others must be there.
 fn by_ids(reading: &mut Reading<'_>, cpus: &[u32]) -> Result<Vec<Core>, Failed> {
     let mut cores: BTreeMap<[i64; 3], Core> = BTreeMap::new();
     let (mut known, mut failed) = (false, None);
@@ -216,7 +216,7 @@ fn by_ids(reading: &mut Reading<'_>, cpus: &[u32]) -> Result<Vec<Core>, Failed> 
     }
 }
 
-/// The package of each CPU. A kernel that does not know says -1 or nothing.
+/// The package of each CPU. A kernel that does not know it says -1 or nothing.
 fn packages(reading: &mut Reading<'_>, cpus: &[u32], allowed: &[u32]) -> BTreeMap<u32, u32> {
     let (mut packages, mut unknown) = (BTreeMap::new(), Vec::new());
     let mut told = BTreeSet::new();
@@ -238,7 +238,7 @@ fn packages(reading: &mut Reading<'_>, cpus: &[u32], allowed: &[u32]) -> BTreeMa
     packages
 }
 
-/// The NUMA node of each CPU; empty where the kernel shows none.
+/// The NUMA node of each CPU; empty if the kernel shows none.
 fn nodes(reading: &mut Reading<'_>, cpus: &[u32]) -> BTreeMap<u32, u32> {
     let mut nodes = BTreeMap::new();
     let numbers = reading.host.numbered(NODES, "node");
@@ -267,8 +267,8 @@ fn nodes(reading: &mut Reading<'_>, cpus: &[u32]) -> BTreeMap<u32, u32> {
     nodes
 }
 
-/// A core lies in one package and one node; where ids say otherwise, the lists of
-/// siblings are believed, and that is said.
+/// Notes cores whose CPUs have different packages or nodes. A core lies in one of
+/// each; if ids say otherwise, the lists of siblings win.
 fn contradictions(reading: &mut Reading<'_>, siblings: &[Vec<u32>], of: &BTreeMap<u32, u32>, what: &str) {
     let split = |core: &&Vec<u32>| core.iter().filter_map(|cpu| of.get(cpu)).collect::<BTreeSet<_>>().len() > 1;
     if let Some(core) = siblings.iter().find(split) {
@@ -277,7 +277,7 @@ fn contradictions(reading: &mut Reading<'_>, siblings: &[Vec<u32>], of: &BTreeMa
     }
 }
 
-/// The kinds of core: by Intel's lists of them, else by capacity where it differs.
+/// The kinds of core: from Intel's lists, else by capacity if it differs.
 fn kinds(reading: &mut Reading<'_>, online: &[u32], allowed: &[u32]) -> Vec<CoreKind> {
     let mut kinds = Vec::new();
     for (name, folder) in [("performance", "cpu_core"), ("efficient", "cpu_atom"), ("low-power", "cpu_lowpower")] {

@@ -1,10 +1,10 @@
-//! A control group of a trial's own: it counts the memory and CPU time of everything that
-//! the program starts, and nothing gets out of it. Owns where it is made and that it goes
-//! again, with whatever still runs in it; an empty one that a killed rtscope left is removed by the next.
+//! A trial's own control group: it counts the memory and CPU time of everything that the
+//! program starts, and nothing leaves it. Owns where it is made and its removal with everything
+//! that still runs in it; an empty one that a killed rtscope left is removed by the next.
 //!
-//! It lies inside the group of this process, so that its limits hold for the trial too. Under
-//! v2 a group with processes gives its children no memory counter (but for the root): then the
-//! trial's group is made beside it, if nothing limits the group itself.
+//! It lies inside the group of this process, so that its limits apply to the trial too. Under
+//! v2 a group with processes gives its children no memory counter (except the root): then the
+//! trial's group becomes a sibling, if nothing limits the group itself.
 
 use crate::machine::cgroup;
 use crate::system::procfs::{self, Host};
@@ -17,15 +17,15 @@ use std::time::{Duration, Instant};
 
 const PREFIX: &str = "rtscope-trial-";
 
-/// How long what was killed may take to be gone, and a group that is empty to be removable.
+/// Longest wait for killed processes to end, and for an empty group to become removable.
 const GONE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Files of a v2 group with what is there where nothing limits it.
+/// Files of a v2 group with their contents if nothing limits it.
 const UNLIMITED_V2: [(&str, &str); 4] =
     [("cpu.max", "max"), ("memory.max", "max"), ("memory.high", "max"), ("cpuset.cpus", "")];
 
-/// The group, in one hierarchy or in two of v1. Dropping it ends what runs in it and
+/// The group, in one hierarchy or in two of v1. Dropping it kills what runs in it and
 /// removes it.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -36,7 +36,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Makes one. Errors: why that is not possible, in words.
+    /// Makes a group. The error says in words why that is not possible.
     pub(super) fn make(host: &Host) -> Result<Group, String> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -76,7 +76,7 @@ impl Group {
         self.folders.iter().map(|folder| File::options().write(true).open(folder.join("cgroup.procs"))).collect()
     }
 
-    /// The most memory that was charged to it, bytes; `None`: not counted here.
+    /// The peak of memory charged to it, in bytes; `None`: not counted here.
     pub(super) fn memory_peak(&self) -> Option<u64> {
         fs::read_to_string(self.peak.as_ref()?).ok()?.trim().parse().ok()
     }
@@ -88,13 +88,13 @@ impl Group {
         text.trim().parse().ok().or_else(|| procfs::number(&text, "usage_usec")?.checked_mul(1000))
     }
 
-    /// Processes of it that the kernel killed for want of memory.
+    /// Its processes that the kernel killed for lack of memory.
     pub(super) fn oom_kills(&self) -> u64 {
         let text = self.oom.as_ref().and_then(|path| fs::read_to_string(path).ok());
         text.and_then(|text| procfs::number(&text, "oom_kill")).unwrap_or(0)
     }
 
-    /// Ends everything in it; true when nothing is left.
+    /// Kills everything in it; true when nothing is left.
     pub(super) fn kill(&self) -> bool {
         let deadline = Instant::now() + GONE;
         loop {
@@ -121,7 +121,7 @@ impl Drop for Group {
         self.kill();
         let deadline = Instant::now() + GONE;
         for folder in &self.folders {
-            // Who was just reaped may hold it for a moment.
+            // A process that was just reaped may hold it for a moment.
             while fs::remove_dir(folder).is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
                 if Instant::now() >= deadline {
                     break;
@@ -134,17 +134,17 @@ impl Drop for Group {
 
 fn processes(folder: &Path) -> Vec<Pid> {
     let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-    // 0 is a process of another pid namespace: it is none of ours.
+    // 0 is a process of another pid namespace: not ours.
     text.lines().filter_map(|line| Pid::from_raw(line.trim().parse().ok().filter(|pid| *pid > 1)?)).collect()
 }
 
-/// Where below v2 a group can be made that counts memory, else the own group: there it counts
-/// CPU time.
+/// The folder below v2 in which a new group counts memory; else the own group, in which it
+/// counts CPU time.
 fn parent_v2(own: &Path) -> PathBuf {
     let counts = |folder: &Path| {
         let given = || fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
         let has = || given().split_ascii_whitespace().any(|name| name == "memory");
-        // Refused where the group has processes or the controller is not there.
+        // Refused if the group has processes or lacks the controller.
         has() || (fs::write(folder.join("cgroup.subtree_control"), "+memory").is_ok() && has())
     };
     let unlimited = UNLIMITED_V2.iter().all(|(file, none)| {
@@ -162,7 +162,7 @@ fn sweep(parent: &Path) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
         if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
-            // Not where somebody still runs: the kernel refuses.
+            // The kernel refuses while a process runs in it.
             let _ = fs::remove_dir(entry.path());
         }
     }
@@ -192,7 +192,7 @@ mod tests {
         let limited = [below, ("memory.max", "1048576\n")];
         let found = |slice: &[(&str, &str)], own: &[(&str, &str)]| {
             let tree = tree(&[("slice", slice), ("slice/own", own)]);
-            // Ordinary files take "+memory" and do not turn it into "memory": refused, in effect.
+            // Ordinary files accept "+memory" and do not turn it into "memory": in effect a refusal.
             parent_v2(&tree.path().join("slice/own")).strip_prefix(tree.path()).unwrap().display().to_string()
         };
         assert_eq!(found(&[counts], &[below, counts]), "slice/own");

@@ -1,9 +1,9 @@
-//! A program run once, to be measured: started on CPUs that are idle, in a process group and
-//! a control group of its own, and gone afterwards with everything it started. Owns what is
-//! noted of it: how it ended, its time, CPU time and peak of memory, what others did to the
+//! A measured run of a program: started on idle CPUs, in a process group and a control
+//! group of its own, and gone afterwards with everything it started. Owns what is
+//! noted: how it ended, its time, CPU time and peak of memory, what others did to the
 //! CPUs meanwhile. Refuses to say whether that is good.
 //!
-//! Unlike a recorded program ([`crate::programs::spawn`]) it does not outlive who started it: the
+//! Unlike a recorded program ([`crate::programs::spawn`]) it does not outlive its parent: the
 //! kernel kills it when the thread that started it ends.
 
 mod group;
@@ -23,20 +23,20 @@ use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
-/// What to run. Its input is empty; of what it says the end is kept.
+/// What to run. Its standard input is empty; the end of its output is kept.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Job {
     /// Program and arguments.
     pub argv: Vec<OsString>,
-    /// Variables to set in the place of its own of that name.
+    /// Variables to set; they replace inherited ones of these names.
     pub set: Vec<(String, OsString)>,
-    /// CPUs that it may use; `None`: those that this process may.
+    /// CPUs that it may use; `None`: those that this process may use.
     pub cpus: Option<Vec<u32>>,
-    /// How it is scheduled.
+    /// Scheduling policy of the program.
     pub class: SchedPolicy,
 }
 
-/// What ended a sleep before its time.
+/// What ended a sleep early.
 #[derive(Copy, Clone, Debug, Default)]
 struct Woken {
     ended: bool,

@@ -1,5 +1,5 @@
-//! What others did to the CPUs while a trial ran, and waiting until they do nothing. Owns
-//! the bounds from which a trial is not to be believed; refuses to say who the others were.
+//! What other programs did to the CPUs while a trial ran, and waiting for them to be idle. Owns
+//! the limits above which a trial is not trusted; refuses to say which programs they were.
 
 use super::sleep_until;
 use crate::machine::cpu_list;
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 /// Shares above which a trial is dirty, 0 to 1.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Bounds {
-    /// Of others' CPU time. On a shared machine, medians of trials that nobody watched were
+    /// Limit for others' CPU time. On a shared machine, medians of unsupervised trials were
     /// wrong three to four times.
     pub foreign: f64,
-    /// Of stolen time. Others' work mostly fills CPUs that the trial leaves idle; what a
-    /// hypervisor takes, it takes from a thread that wanted to run, and the trial is longer
-    /// by all of it. A study tells gains of 5 % from none.
+    /// Limit for stolen time. Others' work mostly fills CPUs that the trial leaves idle; but a
+    /// hypervisor takes time from a thread that wanted to run, and the trial becomes longer
+    /// by all of it. A study distinguishes gains of 5 % from none.
     pub steal: f64,
 }
 
@@ -27,26 +27,26 @@ impl Default for Bounds {
     }
 }
 
-/// The kernel gives a whole tick to whoever runs when it comes: so many more than a share
-/// allows are no sign of anything. They weigh in trials of a fraction of a second only.
+/// The kernel charges a whole tick to the process that runs when it comes: this many above the
+/// limit mean nothing. They matter only in trials of a fraction of a second.
 const EDGE_TICKS: f64 = 3.0;
 
-/// What was noted during a trial. Shares of the CPUs that it may use, 0 to 1; `None` where
-/// this kernel does not say.
+/// Interference during a trial. Shares are of the CPUs that it may use, 0 to 1; `None` if
+/// this kernel does not report them.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub struct Noise {
-    /// Others had so much of them, the hypervisor counted in.
+    /// Share used by others, including the hypervisor.
     pub foreign: Option<f64>,
-    /// The hypervisor had.
+    /// Share taken by the hypervisor.
     pub steal: Option<f64>,
-    /// In so much of the time a runnable thread of the machine waited for a CPU (PSI).
+    /// Share of the time in which a runnable thread of the machine waited for a CPU (PSI).
     pub pressure: Option<f64>,
-    /// Ticks of all these CPUs that passed, idle or not.
+    /// Ticks that passed on all these CPUs, idle or not.
     pub ticks: u64,
 }
 
 impl Noise {
-    /// Why a trial with it counts for nothing, in words; `None`: it counts.
+    /// Why a trial with this noise does not count, in words; `None`: it counts.
     pub fn dirty(&self, bounds: &Bounds) -> Option<String> {
         let edge = if self.ticks == 0 { 0.0 } else { EDGE_TICKS / self.ticks as f64 };
         let above = |share: Option<f64>, most: f64| share.filter(|share| *share > most + edge);
@@ -59,7 +59,7 @@ impl Noise {
     }
 }
 
-/// Notes what happens from its making on.
+/// Measures noise from its creation on.
 #[derive(Debug)]
 pub(super) struct Meter {
     host: Host,
@@ -70,20 +70,20 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// Of these CPUs, or of all that this process may use.
+    /// Starts measuring these CPUs, or all that this process may use.
     pub(super) fn begin(host: &Host, cpus: Option<&[u32]>) -> Meter {
         let cpus = cpus.map_or_else(|| allowed(host), <[u32]>::to_vec);
         let (ticks, pressure_us) = (Ticks::on(host, &cpus), pressure(host));
         Meter { host: host.clone(), cpus, ticks, pressure_us, began: Instant::now() }
     }
 
-    /// What others did since then; `own_ns` of CPU time more than this process's own and
-    /// that of children it waited for is not theirs.
+    /// What others did since then. CPU time of `own_ns`, in addition to that of this process and
+    /// of children it waited for, does not count as others'.
     pub(super) fn noise(&self, own_ns: u64) -> Noise {
         let passed = self.ticks.zip(Ticks::on(&self.host, &self.cpus)).map(|(before, now)| now - before);
         let elapsed_us = self.began.elapsed().as_micros() as f64;
         let waited = self.pressure_us.zip(pressure(&self.host)).map(|(before, now)| now.saturating_sub(before) as f64);
-        // Interrupts during a trial are its own packets, mostly.
+        // Interrupts during a trial are mostly for its own packets.
         let more = |ticks: Ticks| ticks.interrupts.saturating_add(own_ns / clock::tick_ns());
         Noise {
             foreign: passed.and_then(|ticks| Ticks { own: ticks.own.saturating_add(more(ticks)), ..ticks }.others()),
@@ -99,7 +99,7 @@ fn allowed(host: &Host) -> Vec<u32> {
     procfs::field(&status, "Cpus_allowed_list").and_then(|list| cpu_list::parse(list).ok()).unwrap_or_default()
 }
 
-/// Microseconds so far in which a thread waited.
+/// Total microseconds in which a thread waited.
 fn pressure(host: &Host) -> Option<u64> {
     let text = host.text("/proc/pressure/cpu")?;
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
@@ -109,11 +109,11 @@ fn pressure(host: &Host) -> Option<u64> {
 /// When a trial may start.
 #[derive(Copy, Clone, Debug)]
 pub struct Gate {
-    /// The CPUs have to be idle for so long.
+    /// How long the CPUs have to be idle.
     pub quiet: Duration,
-    /// After so long it is given up.
+    /// When to give up waiting.
     pub patience: Duration,
-    /// Idle are they where others have at most so much of them, 0 to 1.
+    /// The CPUs count as idle if others use at most this share of them, 0 to 1.
     pub foreign: f64,
 }
 
@@ -127,19 +127,19 @@ impl Default for Gate {
     }
 }
 
-/// How waiting ended, where not with a quiet machine.
+/// Why waiting ended without a quiet machine.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum NotQuiet {
     /// Others were never quiet for long enough.
     #[error("in {patience_s} s its CPUs were never idle for {quiet_ms} ms: others had {:.0} % of them at least, {:.0} % in the mean", least * 100.0, mean * 100.0)]
     Never {
-        /// So long it was waited for, seconds.
+        /// How long the wait was, seconds.
         patience_s: u64,
-        /// For so long they should be idle, milliseconds.
+        /// How long the CPUs should have been idle, milliseconds.
         quiet_ms: u64,
         /// The smallest share of others that was seen, 0 to 1.
         least: f64,
-        /// The mean of them.
+        /// The mean share of others, 0 to 1.
         mean: f64,
     },
     /// The caller's descriptor became readable.
@@ -148,13 +148,13 @@ pub enum NotQuiet {
 }
 
 impl Gate {
-    /// Waits until these CPUs, or all that this process may use, are idle. Where the kernel
-    /// does not say, or no time is asked for, there is nothing to wait for.
+    /// Waits until these CPUs, or all that this process may use, are idle. Returns at once if the
+    /// kernel does not report it, or no quiet time is required.
     ///
     /// # Errors
     /// They never were, or `wake` became readable.
     pub fn wait(&self, host: &Host, cpus: Option<&[u32]>, wake: Option<BorrowedFd<'_>>) -> Result<(), NotQuiet> {
-        // A tick can fall into a window of no length, all of it another's.
+        // A tick of another program can fall into an empty window and fill it.
         if self.quiet.is_zero() {
             return Ok(());
         }
@@ -167,7 +167,7 @@ impl Gate {
             }
             let noise = meter.noise(0);
             let Some(share) = noise.foreign else { return Ok(()) };
-            // No allowance for ticks at the edge: a window is as good as another.
+            // No allowance for ticks at the edge: one window is as good as another.
             if share <= self.foreign {
                 return Ok(());
             }

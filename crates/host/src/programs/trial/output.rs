@@ -1,4 +1,4 @@
-//! What a program says while a trial runs: all of it is read, so that it never waits for a
+//! A program's output while a trial runs: all of it is read, so that the program never waits for a
 //! full pipe, and a bounded end of it is kept.
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 /// Bytes kept of each stream.
 const KEPT: usize = 16 << 10;
 
-/// Bytes that are still read when the program has ended. What left its process group may go
-/// on for ever.
+/// Bytes still read after the program has ended. A process that left its group may write
+/// for ever.
 const REST_MAX: usize = 1 << 20;
 
 /// The ends of both streams.
@@ -20,7 +20,7 @@ const REST_MAX: usize = 1 << 20;
 pub struct Ends {
     /// The last 16 KiB of standard output.
     pub stdout: String,
-    /// The same of standard error.
+    /// The last 16 KiB of standard error.
     pub stderr: String,
 }
 
@@ -55,7 +55,7 @@ fn listen(streams: &[OwnedFd; 2], stop: impl AsFd) -> [Vec<u8>; 2] {
     let mut kept = [Vec::new(), Vec::new()];
     let mut open = [true, true];
     loop {
-        // A stream that has ended is readable for ever: it is not waited for.
+        // A stream at its end is always readable: it is not waited for.
         let still = streams.iter().zip(open).filter(|(_, open)| *open);
         let mut fds = vec![PollFd::new(&stop, PollFlags::IN)];
         fds.extend(still.map(|(stream, _)| PollFd::new(stream, PollFlags::IN)));
@@ -74,7 +74,7 @@ fn listen(streams: &[OwnedFd; 2], stop: impl AsFd) -> [Vec<u8>; 2] {
     }
 }
 
-/// Reads what is there, about `most` bytes of it; false when the stream has ended.
+/// Reads what is available, about `most` bytes of it; false at the end of the stream.
 fn read(stream: &OwnedFd, kept: &mut Vec<u8>, most: usize) -> bool {
     let (mut buffer, mut seen) = ([0; 4096], 0);
     while seen < most {

@@ -1,5 +1,5 @@
-//! Starting a trial's program, waiting for it, stopping it, and what is left of it. Owns that
-//! it and all of its process group are gone and reaped at the end, whatever happened.
+//! Starts a trial's program, waits for it, stops it, and removes its remains. Owns that it and
+//! its whole process group are gone and reaped at the end, whatever happened.
 
 use super::group::Group;
 use super::noise::{Meter, Noise};
@@ -18,16 +18,16 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Without pidfd the program's end is polled for.
+/// Interval of polling for the program's end, without pidfd.
 const POLL: Duration = Duration::from_millis(1);
 
-/// A trial's program.
+/// A trial's program, started.
 #[derive(Debug)]
 pub struct Running {
     pid: Pid,
     pidfd: Option<OwnedFd>,
     group: Result<Group, String>,
-    /// `None` when it was taken at the end.
+    /// `None` once it was taken at the end.
     listener: Option<Listener>,
     meter: Meter,
     began: Instant,
@@ -37,30 +37,30 @@ pub struct Running {
     stopped_by: Option<Signal>,
 }
 
-/// What is known of a trial.
+/// The result of a trial.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ended {
     /// How the program ended.
     pub status: ExitStatus,
-    /// The signal that [`Running::stop`] had sent last by then.
+    /// The last signal that [`Running::stop`] had sent by then.
     pub stopped_by: Option<i32>,
-    /// From its start to its end.
+    /// From its start to its end, nanoseconds.
     pub wall_ns: u64,
-    /// CPU time of it and what it started.
+    /// CPU time of the program and everything it started, nanoseconds.
     pub cpu_ns: u64,
-    /// The most memory it had.
+    /// Peak of its memory, bytes.
     pub memory_peak_bytes: u64,
-    /// Where these two are from, in words.
+    /// The sources of these two figures, in words.
     pub how: String,
-    /// Processes that the kernel killed for want of memory.
+    /// Processes that the kernel killed for lack of memory.
     pub oom_kills: u64,
-    /// What others did meanwhile.
+    /// What other programs did meanwhile.
     pub noise: Noise,
-    /// What it said at last.
+    /// The end of its output.
     pub output: Ends,
 }
 
-/// Starts it. The thread that calls this has to live as long as the trial: the program is
+/// Starts the program. The calling thread has to live as long as the trial: the program is
 /// killed with it.
 pub fn start(host: &Host, job: &Job) -> Result<Running, SpawnError> {
     let group = Group::make(host);
@@ -73,7 +73,7 @@ pub fn start(host: &Host, job: &Job) -> Result<Running, SpawnError> {
     }
 }
 
-/// Stands for the failure to enter the group; no error of exec.
+/// Reports a failure to enter the group; exec never returns this error.
 const NOT_ENTERED: i32 = libc::EXDEV;
 const ENTERING: &str = "its control group cannot be entered";
 
@@ -95,7 +95,7 @@ fn begin(host: &Host, job: &Job, group: Result<Group, String>) -> Result<Running
     let meter = Meter::begin(host, job.cpus.as_deref());
     let began = Instant::now();
     let child = command.spawn();
-    // Its ends of the pipes: only the program's own shall be left.
+    // Drops our ends of the pipes: only the program's own must remain.
     drop(command);
     let child = child.map_err(|error| match error.raw_os_error() {
         Some(NOT_ENTERED) => SpawnError::Exec { program: String::new(), reason: ENTERING.to_owned(), status: 126 },
@@ -138,7 +138,7 @@ fn before_exec(job: &Job, group: Option<&Group>) -> io::Result<impl FnMut() -> i
         if batch && unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        // Ignored ones would stay so, and it could not be stopped.
+        // Ignored signals would stay ignored, and the program could not be stopped.
         for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
             crate::programs::signals::restore_default(signal);
         }
@@ -147,12 +147,12 @@ fn before_exec(job: &Job, group: Option<&Group>) -> io::Result<impl FnMut() -> i
 }
 
 impl Running {
-    /// Its process id.
+    /// Process id of the program.
     pub fn pid(&self) -> u32 {
         self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// Waits until it has ended, and says whether it has; no longer than `until`, and until
+    /// Waits until it has ended, and returns whether it has; at most until `until`, or until
     /// `wake` is readable.
     pub fn wait(&mut self, until: Instant, wake: Option<BorrowedFd<'_>>) -> bool {
         while self.ended.is_none() {
@@ -167,11 +167,11 @@ impl Running {
         true
     }
 
-    /// Ends it as its user would, with Ctrl-C: a runtime that has figures writes them then. One
-    /// that has not ended after `grace` is told to terminate, and after as long again killed.
+    /// Ends it as its user would, with Ctrl-C: a runtime with statistics writes them then. If it
+    /// has not ended after `grace` it gets SIGTERM, and after as long again it is killed.
     ///
     /// # Errors
-    /// The kernel does not say how it ended.
+    /// The kernel does not report how it ended.
     pub fn stop(mut self, grace: Duration) -> io::Result<Ended> {
         for signal in [Signal::INT, Signal::TERM] {
             if self.wait(Instant::now(), None) {
@@ -187,10 +187,10 @@ impl Running {
         self.end()
     }
 
-    /// Kills what is left of it and says what is known.
+    /// Kills what is left of it and returns the result.
     ///
     /// # Errors
-    /// The kernel does not say how it ended.
+    /// The kernel does not report how it ended.
     pub fn end(mut self) -> io::Result<Ended> {
         let (status, waited_ns, largest_bytes) = self.reap()?;
         let ended = self.ended.unwrap_or_else(Instant::now);
@@ -198,7 +198,7 @@ impl Running {
         let everything_gone = counted.is_ok_and(Group::kill);
         let cpu = counted.ok().and_then(Group::cpu_ns);
         let peak = counted.ok().and_then(Group::memory_peak);
-        // What ended without being waited for by its parent is in the group's figure alone.
+        // CPU time of a process whose parent did not wait for it is only in the group's figure.
         let noise = self.meter.noise(cpu.map_or(0, |cpu| cpu.saturating_sub(waited_ns)));
         let mut how = how(peak.is_some(), cpu.is_some(), counted.err());
         if counted.is_ok() && !everything_gone {
@@ -217,8 +217,8 @@ impl Running {
         })
     }
 
-    /// Kills its process group, itself too if it still runs, and reaps it. As long as it is
-    /// not reaped the group's number is nobody else's.
+    /// Kills its process group, including the program if it still runs, and reaps it. Until it is
+    /// reaped, no other group can get its number.
     fn reap(&mut self) -> io::Result<(libc::c_int, u64, u64)> {
         let _ = kill_process_group(self.pid, Signal::KILL);
         let done = clock::reap(self.pid.as_raw_nonzero().get());
@@ -239,7 +239,7 @@ impl Drop for Running {
     }
 }
 
-/// Where the memory's peak and the CPU time are from.
+/// The sources of the memory's peak and of the CPU time.
 fn how(peak: bool, cpu: bool, why_not: Option<&String>) -> String {
     const WAITED: &str = "as the kernel reports it to the parent";
     const LARGEST: &str = "the resident memory of its largest process, at least that of rtscope when it started it";

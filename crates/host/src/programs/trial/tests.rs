@@ -25,7 +25,7 @@ fn run(job: &Job) -> Ended {
 
 fn runs(pid: &str) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat"));
-    // Whoever adopted it may not have reaped it yet.
+    // The process that adopted it may not have reaped it yet.
     stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
@@ -87,14 +87,14 @@ fn root_what_leaves_its_process_group_goes_too() {
     if done.how.contains("of its control group") {
         assert!(!runs(&pid), "{}", done.how);
     } else {
-        // Said, and not done.
+        // Reported, but not done.
         assert!(done.how.contains("its largest process"), "{}", done.how);
         let pid = pid.parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
 }
 
-/// Where v2 groups without a memory counter can be made, as a tree that shows nothing else.
+/// A place for v2 groups without a memory counter, as a tree that shows nothing else.
 fn a_v2_hierarchy() -> Option<tempfile::TempDir> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
     let at = mounts.lines().find_map(|line| line.split(' ').nth(1).filter(|_| line.contains(" cgroup2 ")))?;

@@ -1,15 +1,15 @@
-//! What a session does after its recording has ended while the program runs on: it waits for the program, whose status
-//! is its own, passes signals on, and keeps the program's log from filling the disk.
+//! What a session does after its recording has ended while the program runs on: it waits for the program and returns
+//! its status, passes signals on, and keeps the program's log from filling the disk.
 
 use super::*;
 
-/// Longest time between two looks.
+/// Longest time between two checks.
 const LOOK_MAX: Duration = Duration::from_secs(1);
-/// And while logs are cut: others may be opened.
+/// Longest time between checks while logs are cut: others may be opened.
 const LOOK_CUT: Duration = Duration::from_millis(100);
 
 impl Session<'_> {
-    /// There is no more room: the recording is over.
+    /// Ends the recording because there is no more room.
     pub(super) fn stop_for_want_of_room(&mut self, Full(why): &Full, now: Time) {
         (self.say)(&format!("{why}: recording stopped, what was recorded is kept, the program runs on"));
         let note = format!("{why}: nothing was recorded from then on; the program ran on");
@@ -24,7 +24,7 @@ impl Session<'_> {
         }
     }
 
-    /// Keeps of open logs what there is (`whole`: nothing), and gives back what comes. Gives their names.
+    /// Cuts open logs at their end (`whole`: at their start) and gives later bytes back. Returns their names.
     fn cut_logs(&mut self, whole: bool) -> Vec<String> {
         let mut paths: Vec<std::path::PathBuf> = Vec::new();
         self.each_source(|source, _, _| paths.extend(source.open_logs()));
@@ -33,7 +33,7 @@ impl Session<'_> {
         paths.iter().filter_map(|path| Some(path.strip_prefix(folder.path()).ok()?.display().to_string())).collect()
     }
 
-    /// A program that outlives the recording is waited for: its status is ours. So are descendants of it whose logs
+    /// Waits for a program that outlives the recording: its status is ours. Also waits for its descendants whose logs
     /// must not fill the disk.
     pub(super) fn stay(&mut self, exit: Option<Exit>, mut child: Option<Child>, signals: &Signals) -> Option<Exit> {
         if child.is_none() && self.cut.as_ref().is_none_or(Cut::is_empty) || self.attached() {
@@ -74,7 +74,7 @@ impl Session<'_> {
         matches!(self.options.target, crate::recording::Target::Attach(_))
     }
 
-    /// Looks whether there is room for what the program still writes. Gives the time until the next look.
+    /// Checks that there is room for what the program still writes. Returns the time until the next check.
     fn keep_room(&mut self) -> Duration {
         if self.take_opened() {
             self.each_source(|source, around, _| source.identify(around, true));

@@ -1,20 +1,20 @@
-//! Descendants of the program: who they are, and recording on while some run after the program has ended.
+//! Descendants of the program: which they are, and recording on while some run after the program has ended.
 
 use super::*;
 use crate::kernel::streams::Streams;
 
-/// Those that run so long after the program's end are announced.
+/// Descendants that still run this long after the program's end are announced.
 const ANNOUNCED_AFTER_NS: u64 = 200_000_000;
 const LOOK_NS: u64 = 100_000_000;
 const LOOK_REST: u64 = 20;
-/// Numbers of processes in a sentence.
+/// Process numbers listed in a sentence.
 const NAMED_MAX: usize = 5;
 
-/// The program has ended, others that it started run on.
+/// State after the program has ended while its descendants run on.
 #[derive(Debug)]
 pub(super) struct Left {
     since: Time,
-    /// When to look whether they still run.
+    /// When to check whether they still run.
     pub(super) next: Time,
     announced: bool,
 }
@@ -25,7 +25,7 @@ impl Session<'_> {
         kernel.into_iter().chain(self.code.as_ref().map(|code| &code.streams)).collect()
     }
 
-    /// Begins to follow who is forked. Without perf only looks at `/proc` remain.
+    /// Starts following forks. Without perf only scans of `/proc` remain.
     pub(super) fn follow_family(&mut self) {
         self.look_at_family(false);
         self.streams().into_iter().for_each(|streams| streams.follow(&self.family));
@@ -44,13 +44,13 @@ impl Session<'_> {
         if self.is_blind() { FAMILY_PERIOD_BLIND_NS } else { FAMILY_PERIOD_NS }
     }
 
-    /// `now`: including whoever was forked up to this moment.
+    /// `now`: including processes forked up to this moment.
     pub(super) fn look_at_family(&mut self, now: bool) {
         self.family = family::look(&self.host, self.pid, &self.family, &self.streams(), now);
     }
 
-    /// Whether processes that a program that was started has left go on. They are recorded, too: a daemon is what was
-    /// asked for.
+    /// Whether to continue because descendants of a started program still run. They are recorded too: a daemon may be
+    /// what the user asked for.
     pub(super) fn goes_on(&mut self, started: bool, now: Time) -> bool {
         if !started {
             return false;

@@ -40,22 +40,22 @@ use std::process::Child;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Period of looks at the program's descendants: with perf's records of forks, and without.
+/// Period of searching the program's descendants: with perf's records of forks, and without.
 const FAMILY_PERIOD_NS: u64 = 2_000_000_000;
 const FAMILY_PERIOD_BLIND_NS: u64 = 50_000_000;
-/// What finding out who writes a log took of the CPU, so many times, is the time until the next one is looked for.
+/// The next search for logs' writers waits this many times the CPU time of the last one.
 const IDENTIFY_REST: u64 = 4;
 const IDENTIFY_REST_MAX_NS: u64 = 1_000_000_000;
 const USER_LOG_PERIOD_NS: u64 = 10_000_000;
 const USER_LOG_WAIT_NS: u64 = 3_000_000_000;
-/// Without pidfd the program's end is polled for.
+/// Interval of polling for the program's end, without pidfd.
 const POLL_FALLBACK: Duration = Duration::from_millis(10);
 /// Below this much free space a recording starts with a warning.
 const FREE_BYTES_LOW: u64 = 1 << 30;
-/// Held back so that the last manifest fits on a full disk.
+/// Reserved so that the last manifest fits on a full disk.
 const RESERVE_BYTES: usize = 256 << 10;
 const RESERVE: &str = ".reserve";
-/// How long after a program has started its files are opened.
+/// How long after a program's start its files are opened.
 const LOOK_AFTER_NS: u64 = 5_000_000;
 const CODE: &str = "code";
 const SYMBOLS: &str = "symbols.json";
@@ -69,20 +69,20 @@ pub(super) struct Session<'a> {
     groups: Groups,
     oom_kills_before: u64,
     sources: Vec<Box<dyn RuntimeLogs>>,
-    /// Why programs may not have started, should the command fail.
+    /// Why programs may have failed to start, shown if the command fails.
     hints: Vec<String>,
     kernel: Option<KernelRecorder>,
     code: Option<CodeRecorder>,
     files: SharedFiles,
-    /// A program has started of which the files are not held yet.
+    /// A program has started whose files are not held yet.
     look_at: bool,
     sampler: Option<Sampler>,
     snapshots: Option<Snapshots>,
     waits: Option<Waits>,
     family: Vec<u32>,
-    /// Processes that write logs and run.
+    /// Running processes that write logs.
     writing: BTreeSet<u32>,
-    /// A log was opened of which nobody has looked yet who writes it, and when that is due.
+    /// A log was opened whose writer is not known yet; `next_identify` is when the search is due.
     identify: bool,
     next_identify: Time,
     journal: Journal,
@@ -90,18 +90,18 @@ pub(super) struct Session<'a> {
     room: Room,
     /// Logs that are cut because there is no more room.
     cut: Option<Cut>,
-    /// The program has ended before its descendants.
+    /// Set when the program has ended before its descendants.
     left: Option<left::Left>,
-    /// What `/proc/PID/cgroup` said when groups were looked up.
+    /// Contents of `/proc/PID/cgroup` whose groups were looked up.
     memberships: HashSet<String>,
     disk_full: bool,
     written_bytes: u64,
-    /// Of snapshots, when they have ended.
+    /// Cost of snapshots, once they have ended.
     heap_cost: snapshots::Cost,
-    /// Of looks at what threads wait for, when these have ended.
+    /// CPU time of sampling waits, once that has ended.
     waits_cpu_ns: u64,
     redactor: Option<Redactor>,
-    /// The process that was attached to, from the first look on.
+    /// The process that was attached to, from its first inspection on.
     pub(super) held: Option<Process>,
     say: &'a mut dyn FnMut(&str),
 }
@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
         session
     }
 
-    /// Everything is open that takes privileges.
+    /// Called once everything that needs privileges is open.
     pub(super) fn give_up_privileges(&mut self) {
         let capture = self.store.folder();
         let kept = self.host.opener().map_or(Ok(()), |opener| opener.keep(capture.descriptor(), capture.path()));
@@ -209,7 +209,7 @@ impl<'a> Session<'a> {
         self.each_source(|source, around, notices| source.before_exec(around, notices));
     }
 
-    /// Logs that an attached process writes by itself.
+    /// Finds logs that an attached process writes by itself.
     pub(super) fn find_attached_logs(&mut self, process: &Process) {
         let mut notices = Notices::default();
         let found =
@@ -227,7 +227,7 @@ impl<'a> Session<'a> {
         self.identify_logs(true);
     }
 
-    /// The runtime of the program, as far as its file tells.
+    /// The program's runtime, as far as its file shows.
     fn runtime(&self) -> &'static RuntimeInfo {
         runtime::find(self.manifest.binary.family.as_deref())
     }
@@ -247,7 +247,7 @@ impl<'a> Session<'a> {
         notices.notes.into_iter().for_each(|note| self.note(note));
     }
 
-    /// Lets each source do something that needs the rest of the session.
+    /// Calls `what` for each source, with the rest of the session.
     fn each_source(&mut self, mut what: impl FnMut(&mut dyn RuntimeLogs, &Around<'_>, &mut Notices)) {
         let (mut sources, mut notices) = (std::mem::take(&mut self.sources), Notices::default());
         for source in &mut sources {
@@ -261,7 +261,7 @@ impl<'a> Session<'a> {
         self.sources.iter().flat_map(|source| source.logs()).collect()
     }
 
-    /// Writes down what has become known of logs.
+    /// Journals what has become known about logs.
     fn take_changes(&mut self) {
         let mut changed = Vec::new();
         self.each_source(|source, _, _| changed.extend(source.changed()));
@@ -372,13 +372,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Opens what these processes have mapped to execute.
+    /// Opens the executable mappings of these processes.
     fn look_at_files_of<'p>(&self, pids: impl Iterator<Item = &'p u32>) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         pids.for_each(|pid| files.look_at(*pid));
     }
 
-    /// Ends the samples of code and gives them names, while the files are there.
+    /// Ends the code samples and names them while the files are there.
     fn end_code(&mut self) {
         let Some(mut recorder) = self.code.take() else { return };
         recorder.stop();
@@ -406,7 +406,7 @@ impl<'a> Session<'a> {
         self.manifest.code = Some(status);
     }
 
-    /// The program did not start: nothing of the capture is worth keeping.
+    /// The program did not start: nothing in the capture is worth keeping.
     pub(super) fn abandon(mut self) {
         if let Some(sampler) = self.sampler.take() {
             sampler.finish();
@@ -469,7 +469,7 @@ impl<'a> Session<'a> {
             }
             self.wait(pidfd.as_ref().filter(|_| self.left.is_none()), signals, until.since(now));
             let opened = self.take_opened();
-            // Not between two programs that open their logs: the second one shall not wait.
+            // Not between two programs that open their logs: the second one must not wait.
             if self.look_at && !opened {
                 self.look_at = false;
                 self.look_at_files_of(self.writing.iter());
@@ -481,8 +481,8 @@ impl<'a> Session<'a> {
         self.end(child, signals)
     }
 
-    /// A log of the user's own choice is opened without notice: look for it
-    /// often at the start.
+    /// Whether to search often: a log of the user's own choice is opened without
+    /// notice, at the start.
     fn awaits_user_log(&self, now: Time) -> bool {
         now.since(self.manifest.started) < USER_LOG_WAIT_NS && self.sources.iter().any(|source| source.awaits())
     }
@@ -506,7 +506,7 @@ impl<'a> Session<'a> {
         ready::wait([signals.descriptor()].into_iter().chain(program).chain(news), Some(timeout_ns));
     }
 
-    /// Passes on what the program must hear; true when the recording is to end.
+    /// Passes signals on to the program; true when the recording is to end.
     fn handle_signals(&mut self, signals: &Signals, started_by_us: bool) -> bool {
         for signal in signals.take() {
             if !started_by_us {
@@ -528,7 +528,7 @@ impl<'a> Session<'a> {
         opened
     }
 
-    /// Finds out who writes which log, as often as its cost permits.
+    /// Finds out which process writes which log, as often as its cost permits.
     fn identify_family(&mut self, everywhere: bool) {
         let before_ns = clock::thread_cpu_ns();
         self.look_at_family(false);
@@ -577,7 +577,7 @@ impl<'a> Session<'a> {
         self.manifest.machine.quota_cpus = self.groups.quota_cpus();
     }
 
-    /// Behind a wrapper the binary that matters is the one that logs.
+    /// Under a wrapper the binary that matters is the one that logs.
     fn name_the_real_binary(&mut self) {
         if self.manifest.binary.family.is_some() {
             return;
@@ -703,7 +703,7 @@ impl<'a> Session<'a> {
         }
         self.end_snapshots();
         self.end_waits();
-        // What follows is done with what was recorded; it takes its time.
+        // What follows processes the recorded data and takes a while.
         self.manifest.ended = clock::monotonic();
         self.end_code();
     }
@@ -732,7 +732,7 @@ impl<'a> Session<'a> {
                 self.note(format!("did a program refuse to start? {hints}: record with --no-eventlog"));
             }
         }
-        // Whoever still runs may start programs, which must find the path.
+        // Processes that still run may start programs, which must find the path.
         if still.is_empty() && !self.host.runs(self.pid) {
             self.end_sources_of_logs();
         }
@@ -744,7 +744,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Kills of the out-of-memory killer: in the groups, and on the whole machine.
+/// Kills by the out-of-memory killer: in the groups, and on the whole machine.
 fn oom_kills(host: &Host, groups: &Groups) -> u64 {
     let machine = host.text("/proc/vmstat").and_then(|text| procfs::number(&text, "oom_kill")).unwrap_or(0);
     groups.oom_kills().saturating_add(machine)

@@ -1,5 +1,5 @@
-//! From threads of one look to groups of those that wait for one thing at one place. Owns what is one group and
-//! how many are kept; refuses to look at a process.
+//! Groups the threads of one sample that wait for one thing at one place. Owns what is one group and
+//! how many are stored; refuses to read a process.
 
 use super::places::{Place, Places};
 use crate::runtimes::recorded::HostRuntime;
@@ -8,9 +8,9 @@ use rtscope_decode::capture::waits::GROUPS_MAX;
 use rtscope_model::{Doing, Holder, OldObjects, TextId, WaitGroup, WaitKind, WaitLook, WaitSeen, text};
 use std::collections::HashMap;
 
-/// Texts of one process; more than this is no program.
+/// Texts of one process; no real program has more.
 const TEXTS_MAX: usize = 1 << 14;
-/// Letters of a thread's name.
+/// Longest thread name in letters.
 const NAME_MAX: usize = 64;
 
 #[derive(Debug, Default)]
@@ -30,13 +30,13 @@ impl Texts {
         Some(number)
     }
 
-    /// Those that are new since the last call.
+    /// Lines that are new since the last call.
     pub fn take(&mut self) -> Vec<WaitSeen> {
         std::mem::take(&mut self.new)
     }
 }
 
-/// What is known of a thread with names of places.
+/// What is known about a thread, with names of places.
 #[derive(Copy, Clone, Debug)]
 struct Named<'n> {
     doing: Doing,
@@ -88,7 +88,7 @@ pub(super) fn group(
             let callee = doing.callee.and_then(|callee| texts.number(callee));
             Some(Holder { thread: texts.number(&label(holder, redact))?, doing: doing.doing, place, callee })
         });
-        // What one thread alone waits for, and nobody has, is no thing that tells anything.
+        // An object that only one thread waits for, and no thread holds, says nothing.
         let shared = |object: &u64| holder.is_some() || waiters.get(object).is_some_and(|count| *count > 1);
         let object = thread.object.filter(|_| each_other).filter(shared);
         let place = own.place.and_then(|place| texts.number(place));
@@ -102,7 +102,7 @@ pub(super) fn group(
     WaitLook { groups, threads: u32::try_from(threads.len()).unwrap_or(u32::MAX), awake, left_out }
 }
 
-/// Old objects with names of places, but for those of the runtime's own code, which any place may have asked for.
+/// Old objects with names of places, except those of the runtime's own code, which any place may have requested.
 pub(super) fn old(old: &OldObjects<u64>, places: &Places, texts: &mut Texts) -> OldObjects<TextId> {
     let of_program = |code: &u64| places.name(*code).filter(|place| !place.runtime);
     let mut thunks: Vec<(TextId, u64)> = Vec::new();
@@ -116,7 +116,7 @@ pub(super) fn old(old: &OldObjects<u64>, places: &Places, texts: &mut Texts) -> 
     OldObjects { bytes: old.bytes, thunk_bytes: old.thunk_bytes, thunks }
 }
 
-/// `33 "evaluator"`: the number, and the name that the program gave it.
+/// `33 "evaluator"`: the thread's number, and the name that the program gave it.
 fn label(thread: &Thread, redact: bool) -> String {
     match thread.name.as_ref().filter(|_| !redact) {
         Some(name) => {

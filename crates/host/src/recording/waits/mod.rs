@@ -1,5 +1,5 @@
-//! Looks at what a program's threads wait for, while a recording goes on: one thread of the recorder that looks
-//! a few times a second and writes `waits.jsonl`. Owns when that is and what it may cost. Refuses to stop
+//! Samples what a program's threads wait for, during a recording: one thread of the recorder samples
+//! a few times a second and writes `waits.jsonl`. Owns when that happens and what it may cost. Refuses to stop
 //! the program, and to know what a runtime is.
 
 mod groups;
@@ -21,33 +21,33 @@ use std::sync::Arc;
 use watched::Watched;
 
 const WAITS: &str = "waits.jsonl";
-/// Looks come this often; each a little earlier or later, so that what a program does by the clock is met at all of its
-/// moments.
+/// Sampling period; each sample comes a little earlier or later, so that periodic work of the program is met at all of
+/// its moments.
 const PERIOD_NS: u64 = 250_000_000;
-/// Looks take one part in so many of a CPU.
+/// Samples use one part in this many of a CPU.
 const SHARE: u64 = 200;
-/// What finding the threads may take beyond that, once.
+/// Extra CPU time for finding the threads, once.
 const START_NS: u64 = 30_000_000;
-/// No look is further away than this.
+/// Longest time between two samples.
 const REST_MAX_NS: u64 = 20_000_000_000;
-/// Processes that are looked at.
+/// Processes that are sampled.
 const PROCESSES_MAX: usize = 8;
-/// What is written at most: 4 looks a second of some groups take a day to fill it.
+/// Most bytes written: 4 samples a second of some groups take a day to fill it.
 const BYTES_MAX: u64 = 256 << 20;
 
-/// What whoever has the thread tells it, and it them.
+/// Messages between the thread and its owner.
 #[derive(Debug, Default)]
 pub(super) struct Mailbox {
     targets: Vec<u32>,
     notes: Vec<String>,
-    /// CPU time of all looks.
+    /// CPU time of all samples.
     cpu_ns: u64,
 }
 
 pub(super) type Waits = Worker<Mailbox>;
 
 impl Waits {
-    /// Starts it for the process `pid`, writing into `capture`. Errors: no thread to be had.
+    /// Starts it for the process `pid`, writing into `capture`. Errors: the thread cannot be made.
     pub(super) fn start(host: Host, pid: u32, capture: Folder, redact: bool) -> io::Result<Waits> {
         let shared = Shared::new(Mailbox { targets: vec![pid], ..Mailbox::default() })?;
         let mut looker = Looker::new(host, capture, redact, Arc::clone(&shared));
@@ -58,13 +58,12 @@ impl Waits {
         self.lock().targets = pids;
     }
 
-    /// CPU time of all looks, nanoseconds.
+    /// CPU time of all samples, nanoseconds.
     pub(super) fn cpu_ns(&self) -> u64 {
         self.lock().cpu_ns
     }
 
-    /// Ends it. Gives what is to be said, for the user and the manifest, the bytes written, and its CPU time in
-    /// nanoseconds.
+    /// Ends it. Returns the notes for the user and the manifest, the bytes written, and its CPU time in nanoseconds.
     pub(super) fn finish(mut self) -> (Vec<String>, u64, u64) {
         let ended = self.end();
         let mut mailbox = self.lock();
@@ -85,7 +84,7 @@ struct Looker {
     processes: BTreeMap<u32, Watched>,
     output: Option<File>,
     lines: Vec<u8>,
-    /// Makes looks come earlier and later.
+    /// Makes samples come earlier and later.
     chance: Chance,
 }
 
@@ -103,7 +102,7 @@ impl Looker {
             let sandboxes_ns = self.look();
             let spent_ns = clock::thread_cpu_ns().saturating_sub(before_ns);
             shared.lock().cpu_ns += spent_ns.saturating_add(sandboxes_ns);
-            // Names have a rest of their own.
+            // Naming places has a rest period of its own.
             owed_ns = owed_ns.saturating_add(spent_ns).saturating_sub(clock::monotonic().since(last) / SHARE);
             last = clock::monotonic();
             let rest_ns = owed_ns.saturating_sub(START_NS).saturating_mul(SHARE);
@@ -118,12 +117,12 @@ impl Looker {
         self.write();
     }
 
-    /// A time near to this one: from three to five quarters of it.
+    /// A random time near this one: from three to five quarters of it.
     fn around(&mut self, ns: u64) -> u64 {
         ns / 4 * 3 + self.chance.below(ns / 2)
     }
 
-    /// One look at each process; gives the CPU time of children that named places.
+    /// Samples each process once; returns the CPU time of children that named places.
     fn look(&mut self) -> u64 {
         let targets = self.shared.lock().targets.clone();
         let gone: Vec<u32> = self.processes.keys().copied().filter(|pid| !targets.contains(pid)).collect();
@@ -144,7 +143,7 @@ impl Looker {
         sandboxes_ns
     }
 
-    /// Takes over what is known of a process now.
+    /// Takes over what is now known about a process.
     fn take(&mut self, now: Time, pid: u32, process: &mut Watched) {
         process.take_notes().into_iter().for_each(|note| self.tell(note));
         for (time, seen) in process.take() {

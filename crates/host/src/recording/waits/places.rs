@@ -1,6 +1,6 @@
-//! Names of places in the code of one process, looked up as they are met. Owns which files are asked, and how
-//! often: a table of symbols is read whole each time. Refuses to read such a file itself: whose it is
-//! decides what is in it.
+//! Names of places in the code of one process, looked up as they are met. Owns which files are searched, and how
+//! often: a table of symbols is read whole each time. Refuses to read such a file itself: its owner controls
+//! its contents.
 
 use crate::symbols::{self, elf};
 use crate::system::clock;
@@ -10,27 +10,27 @@ use rtscope_model::{Time, text};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 
-/// Places that have a name or are to get one.
+/// Places that have a name or wait for one.
 const PLACES_MAX: usize = 1 << 15;
-/// What naming took of the CPU, so many times, is the time until it is done again.
+/// The next naming waits this many times the CPU time of the last one.
 const REST: u64 = 200;
-/// Files that are kept open.
+/// Files kept open.
 const FILES_MAX: usize = 64;
-/// Letters of a name.
+/// Longest name in letters.
 const NAME_MAX: usize = 200;
 
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub(super) struct Place {
-    /// The function; for code without a symbol, the module that it lies in.
+    /// The function; for code without a symbol, its module.
     pub name: String,
-    /// The function that code without a symbol is local to, as compilers place such code: in front of that one.
+    /// The function that code without a symbol is local to: compilers place such code in front of that function.
     pub local_to: Option<String>,
     pub runtime: bool,
 }
 
 impl Place {
-    /// `None`: nothing names it. Where functions of one module lie around it, that is its module; of two, it is in one of
-    /// them.
+    /// `None`: it cannot be named. Code between functions of one module belongs to that module; between two modules, to
+    /// one of them.
     fn of(exact: elf::Exact) -> Option<Place> {
         if let Some(name) = exact.name {
             return Some(Place { name: cut(&name), local_to: None, runtime: exact.runtime });
@@ -52,7 +52,7 @@ impl Place {
     }
 }
 
-/// Of `Module.function`, as languages with modules name code, the module.
+/// The module in `Module.function`, as languages with modules name code.
 fn module(name: &str) -> Option<&str> {
     let (module, _) = name.rsplit_once('.')?;
     module.starts_with(|first: char| first.is_ascii_uppercase()).then_some(module)
@@ -70,12 +70,12 @@ pub(super) struct Places {
     /// By the path that mappings show.
     files: BTreeMap<String, File>,
     next: Time,
-    /// Files of which names were asked for, and whether one place at least has one.
+    /// Files in which names were searched, and whether at least one place has one.
     named: BTreeMap<String, bool>,
 }
 
 impl Places {
-    /// Its mappings, and its files as long as they can be opened.
+    /// Reads the process's mappings and opens its files while they can be opened.
     pub fn open(process: &Process) -> Places {
         let mut places = Places { mappings: process.mappings().unwrap_or_default(), ..Places::default() };
         for mapping in places.mappings.iter().filter(|mapping| mapping.executable) {
@@ -97,22 +97,22 @@ impl Places {
         }
     }
 
-    /// Whether nothing waits for a name.
+    /// Whether no place waits for a name.
     pub fn is_complete(&self) -> bool {
         self.wanted.is_empty()
     }
 
-    /// Whether names are looked up again.
+    /// Whether names are to be looked up again.
     pub fn is_due(&self, now: Time) -> bool {
         !self.wanted.is_empty() && now >= self.next
     }
 
-    /// The name of a place: `None` where it has none, or none yet.
+    /// The name of a place; `None` if it has none, or none yet.
     pub fn name(&self, address: u64) -> Option<&Place> {
         self.known.get(&address)?.as_ref()
     }
 
-    /// Whether nothing in this file has a name so far, though some were asked for.
+    /// Whether no place in this file has a name so far, though some were searched.
     pub fn is_nameless(&self, path: &str) -> bool {
         self.named.get(path) == Some(&false)
     }

@@ -1,5 +1,5 @@
-//! One process whose threads are looked at. Owns how it is found out what to look at, that looks wait for
-//! names, and that a failure is said once. Refuses programs of runtimes that nobody knows.
+//! One process whose threads are sampled. Owns finding out how to sample it, that samples wait for
+//! names, and that a failure is reported once. Refuses programs of unknown runtimes.
 
 use super::groups::{self, Texts};
 use super::places::Places;
@@ -14,12 +14,12 @@ use rtscope_model::{OldObjects, Time, WaitSeen};
 use std::io;
 use std::path::PathBuf;
 
-/// How often a program is tried that may become one yet.
+/// Attempts at a process that may become a known program later.
 const TRIES_MAX: u32 = 40;
-/// Threads of looks that wait for names, and looks at old objects.
+/// Limits of threads in samples that wait for names, and of samples of old objects.
 const HELD_MAX: usize = 1 << 16;
 const OLD_MAX: usize = 1 << 12;
-/// Thunks get names where one part in so many of the old objects are thunks.
+/// Thunks get names if at least one part in this many of the old bytes are thunks.
 const OLD_SHARE: u64 = 3;
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Watched {
     state: State,
     texts: Texts,
     out: Vec<(Option<Time>, WaitSeen)>,
-    /// What there is to say of places without names, when looks have ended.
+    /// Notes about places without names, after sampling has ended.
     notes: Vec<String>,
 }
 
@@ -48,9 +48,9 @@ struct Looking {
     runtime: &'static dyn HostRuntime,
     looks: Box<dyn Looks>,
     places: Places,
-    /// Looks whose places have no names yet.
+    /// Samples whose places have no names yet.
     held: Vec<(Time, Vec<Thread>)>,
-    /// The same of old objects.
+    /// Old objects whose places have no names yet.
     old: Vec<(Time, OldObjects<u64>)>,
 }
 
@@ -64,7 +64,7 @@ impl Watched {
         Watched { pid, redact, program: None, tries: 0, state: State::Unknown, texts, out, notes: Vec::new() }
     }
 
-    /// One look; gives the CPU time of children.
+    /// Takes one sample; returns the CPU time of children.
     pub fn look(&mut self, host: &Host, now: Time) -> u64 {
         let before_ns = sandbox::spent_ns();
         if let State::Looking(looking) = &self.state
@@ -81,7 +81,7 @@ impl Watched {
                 && old.bytes > 0
                 && looking.old.len() < OLD_MAX
             {
-                // Names take a child that reads all symbols, and nothing is said of a few thunks.
+                // Naming takes a child that reads all symbols, and a few thunks are not reported.
                 let many = old.thunk_bytes.saturating_mul(OLD_SHARE) >= old.bytes;
                 looking.places.want(old.thunks.iter().filter(|_| many).map(|(code, _)| *code));
                 looking.old.push((now, old));
@@ -96,7 +96,7 @@ impl Watched {
                 }
                 Ok(Look::Busy) => {}
                 Ok(Look::Missed) => self.out.push((Some(now), WaitSeen::Missed(1))),
-                // Who follows the family says that it has ended.
+                // The family's follower reports that it has ended.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     self.refuse(may_not(&error));
                     return 0;
@@ -124,7 +124,7 @@ impl Watched {
             return self.refuse(may_not(error));
         }
         let program = program.ok();
-        // Before exec the program is this one still.
+        // Before exec the program is still this one.
         if program.is_none() || program == std::env::current_exe().ok() {
             return;
         }
@@ -156,7 +156,7 @@ impl Watched {
         self.state = State::Refused;
     }
 
-    /// Makes groups of the looks whose places have names.
+    /// Groups the samples whose places have names.
     fn settle(&mut self) {
         let State::Looking(looking) = &mut self.state else { return };
         for (time, threads) in std::mem::take(&mut looking.held) {
@@ -171,7 +171,7 @@ impl Watched {
         }
     }
 
-    /// Names what is left; gives the CPU time of children.
+    /// Names what is left; returns the CPU time of children.
     pub fn finish(&mut self) -> u64 {
         let State::Looking(looking) = &mut self.state else { return 0 };
         let before_ns = sandbox::spent_ns();
@@ -198,7 +198,7 @@ impl Watched {
         std::mem::take(&mut self.notes)
     }
 
-    /// What is known since the last call.
+    /// New results since the last call.
     pub fn take(&mut self) -> Vec<(Option<Time>, WaitSeen)> {
         std::mem::take(&mut self.out)
     }

@@ -1,5 +1,5 @@
-//! The eventlogs of GHC programs in a recording: written by the programs themselves
-//! into files that are handed to them, their buffers copied from memory.
+//! The eventlogs of GHC programs in a recording: the programs write them into
+//! files that are handed to them; unwritten buffers are copied from memory.
 
 use super::handover::Handover;
 use super::logs::LiveLog;
@@ -20,7 +20,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
-/// Logs that a manifest lists: some 30 MB of it.
+/// Logs listed in a manifest: some 30 MB of it.
 const LOGS_MAX: usize = 100_000;
 
 /// GHC's side of a recording.
@@ -30,16 +30,16 @@ pub(super) struct Eventlogs {
     logs: Vec<LiveLog>,
     /// Those whose writers are not known yet.
     sought: Sought,
-    /// The last log of each process that runs: whose buffers are copied.
+    /// The last log of each running process, whose buffers are copied.
     live: BTreeMap<u32, usize>,
     changed: BTreeSet<usize>,
-    /// Logs above [`LOGS_MAX`].
+    /// Number of logs above [`LOGS_MAX`].
     left_out: u64,
     classes: String,
     unflushed: Option<Folder>,
     written_bytes: u64,
     failure: Option<String>,
-    /// The recording is over, which programs need not be.
+    /// The recording has ended; programs may still run.
     ended: bool,
 }
 
@@ -75,13 +75,13 @@ impl Eventlogs {
         Ok(Some(eventlogs))
     }
 
-    /// Logs that a process has open by itself, if there are some.
+    /// Logs that a process has opened by itself, if there are any.
     pub(super) fn of_process(process: &Process, notices: &mut Notices) -> Option<Eventlogs> {
         let mut eventlogs = Eventlogs::default();
         let mut known = HashSet::new();
         for (fd, path) in process.descriptors() {
             let is_log = path.extension().is_some_and(|ending| ending == "eventlog") && process.writes(fd);
-            // However often it has a file open, that is one log.
+            // A file that it has open several times is one log.
             if !is_log || process.descriptor_identity(fd).is_none_or(|file| !known.insert(file)) {
                 continue;
             }
@@ -101,8 +101,8 @@ impl Eventlogs {
         self.logs.push(log);
     }
 
-    /// Process `pid` writes log `number`. One process, two logs (it execed, or started its log again): the buffers
-    /// belong to the later one.
+    /// Records that process `pid` writes log `number`. If one process has two logs (it called exec, or restarted its
+    /// log), the buffers belong to the later one.
     fn assign(&mut self, number: usize, pid: u32) {
         let before = self.live.get(&pid).copied();
         let (over, number) = match before {
@@ -146,7 +146,7 @@ impl RuntimeLogs for Eventlogs {
             }
         }
         for open in &opened {
-            // What cuts logs after the end closes them too.
+            // The cutting of logs after the end closes them too.
             if open.again && self.ended {
                 continue;
             }
@@ -276,7 +276,7 @@ mod tests {
         let _files = [open(), open(), open()];
         let own = Process::open(&Host::default(), std::process::id()).unwrap();
         let found = Eventlogs::of_process(&own, &mut Notices::default()).unwrap();
-        // Tests beside this one have logs open, too.
+        // Tests that run in parallel also have logs open.
         assert_eq!(found.logs.iter().filter(|log| log.path == path).count(), 1);
     }
 }

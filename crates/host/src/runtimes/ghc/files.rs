@@ -1,6 +1,6 @@
 //! What GHC leaves in the files of its programs: the note section `.debug-ghc-link-info` of its
 //! linker step (options of the link), `.comment` (the compiler's version), the runtime's variables.
-//! Owns what follows for a log; refuses to guess at what is not there.
+//! Owns the conclusions for a log; refuses to guess at what is not there.
 
 use crate::binary::{FileSays, Inspected, RuntimeSymbols};
 use crate::runtimes::files::RuntimeFiles;
@@ -9,7 +9,7 @@ use rtscope_model::runtimes::GHC;
 use rtscope_model::{Rtsopts, Version};
 use std::sync::LazyLock;
 
-/// Where the linker step leaves its options.
+/// The section in which the linker step leaves its options.
 pub(crate) const LINK_INFO: &str = ".debug-ghc-link-info";
 /// Larger sections of these names are not GHC's.
 pub(crate) const SECTION_MAX: u64 = 4 << 20;
@@ -46,17 +46,17 @@ impl RuntimeFiles for Ghc {
 }
 
 impl Inspected {
-    /// Whether this is a GHC program, as far as the file tells.
+    /// Whether this is a GHC program, as far as the file shows.
     pub fn is_ghc(&self) -> bool {
         self.binary.family.as_deref() == Some(GHC.id)
     }
 }
 
-/// The field that keeps a symbol's address.
+/// The field that stores a symbol's address.
 type Kept = fn(&mut RuntimeSymbols) -> &mut Option<u64>;
 
-/// Symbols of the runtime, and the field that keeps the address of each. Of several names, the first that a file has
-/// counts.
+/// Symbols of the runtime, and the field that stores each address. If a field has several names, the first that a file
+/// has is used.
 const SYMBOLS: [(&str, Kept); 20] = [
     ("capEventBuf", |of| &mut of.cap_event_buf),
     ("eventBuf", |of| &mut of.event_buf),
@@ -88,7 +88,7 @@ impl RuntimeSymbols {
         self.stm.capabilities_bytes = file.bytes("capabilities");
     }
 
-    /// The same, moved by where their module was loaded.
+    /// The addresses, moved by the load offset of their module.
     pub(crate) fn moved(mut self, bias: u64) -> RuntimeSymbols {
         for (_, kept) in SYMBOLS {
             let address = kept(&mut self);
@@ -121,7 +121,7 @@ impl LinkInfo {
             "IgnoreAll" => Rtsopts::IgnoreAll,
             _ => return None,
         };
-        // Not a package whose name begins so, as those of this repository do.
+        // Not a package whose name merely begins so, as those of this repository do.
         let libraries = text.split("\"-lHSrts").skip(1).filter_map(|rest| rest.split('"').next());
         let runtime = |rest: &&str| match rest.strip_prefix('-') {
             Some(version) => version.starts_with(|first: char| first.is_ascii_digit()),
@@ -135,7 +135,7 @@ impl LinkInfo {
         Some(LinkInfo { way, with_rtsopts: last_just(before), rtsopts, base })
     }
 
-    /// The version through the `base` library that every GHC ships once.
+    /// The GHC version, from the `base` library: every release ships a different one.
     pub fn version_from_base(&self) -> Option<Version> {
         let minor = match self.base? {
             (4, base @ 10..=15) => return Some((if base == 15 { 9 } else { 8 }, (base - 10) * 2 % 10, 0)),
@@ -179,7 +179,7 @@ pub(crate) fn ghc_version(comment: &[u8]) -> Option<Version> {
     Some((parts.next()??, parts.next()??, parts.next().flatten().unwrap_or(0)))
 }
 
-/// Decides whether it can log and says what is missing.
+/// Decides whether the program can log, and notes what is missing.
 fn judge(found: &mut Inspected) {
     let binary = &mut found.binary;
     let logging_way = binary.way.as_deref().map(|way| way.split('_').any(|part| matches!(part, "l" | "debug" | "p")));

@@ -1,21 +1,19 @@
 //! How a program's eventlog gets into the capture: the path that programs open is a
-//! link, which is moved on as soon as inotify reports an open. docs/decisions/008 says
+//! link, which is moved on as soon as inotify reports an open. docs/decisions/008 explains
 //! why, and why two more links lead to the next two files. The files are regular ones,
 //! never a FIFO: a dead reader would hang the program for ever.
 //!
 //! `log` is a second name of one of the two links. The file after the next is ready before it is needed,
 //! and only then does the opened one get its number.
 //!
-//! Until the link has moved a second process can open the same file. inotify tells of it twice: by a second open before
-//! the move (the kernel makes one of two that follow each other at once), and by a second close of a file that was open
-//! for writing, later. Readers close without having written.
+//! Until the link has moved, a second process can open the same file. inotify reports this twice: by a second open
+//! before the move (the kernel merges two that follow each other directly), and later by a second close of a file that
+//! was open for writing. Readers close without having written.
 //!
-//! `GHCRTS` is split at spaces, so a capture whose path holds anything unusual
-//! is reached through a private folder under the temporary directory. Commands
-//! that change root or user before they start the program get an inherited
-//! folder descriptor instead of a path; so does every program where another user
-//! could put a folder of his own in the place of the capture, in which the program
-//! would then open what that user likes.
+//! `GHCRTS` is split at spaces, so a capture whose path contains anything unusual is reached through a
+//! private folder under the temporary directory. Commands that change root or user before they start the
+//! program get an inherited folder descriptor instead of a path; so does every program for which another user
+//! could replace the capture by a folder of their own: the program would then open what that user likes.
 
 use crate::capture::folder::Folder;
 use crate::runtimes::route::{Route, inheritable};
@@ -36,9 +34,9 @@ pub struct Opened {
     /// Name below the capture: `eventlog/0.eventlog`.
     pub name: String,
     pub path: PathBuf,
-    /// How many processes are known to have opened it before the link moved on.
+    /// Number of processes known to have opened it before the link moved on.
     pub processes: u32,
-    /// It was given before, and more processes have become known.
+    /// It was returned before, and more of its processes have become known.
     pub again: bool,
 }
 
@@ -54,36 +52,36 @@ pub struct Handover {
     /// The side that the link leads to.
     side: usize,
     happened: [Happened; 2],
-    /// The file that each side had before, until inotify tells that it has its number: what it tells until then of the
-    /// side's name is of that file.
+    /// The previous file of each side, until inotify reports its move to its number: earlier events for the side's name
+    /// belong to that file.
     moving: [Option<u32>; 2],
-    /// Files that have got a number.
+    /// Number of files that have a number.
     numbered: u32,
-    /// How often each of these was closed by who wrote it.
+    /// How often a writer closed each of these.
     closes: HashMap<u32, u32>,
     /// Those that more than one process is known to have opened.
     mixed: HashSet<u32>,
-    /// Those of which that has become known since the last call.
+    /// Those found in `mixed` since the last call.
     late: Vec<u32>,
 }
 
-/// To a file that has no number yet.
+/// Events of a file that has no number yet.
 #[derive(Copy, Clone, Default, Debug)]
 struct Happened {
     opens: u32,
-    /// By who could write.
+    /// Closes by writers.
     closes: u32,
 }
 
 impl Handover {
     /// Prepares `eventlog/` of a capture for a route. Errors: the folder cannot
-    /// be written, or inotify is used up.
+    /// be written, or inotify's limits are reached.
     pub fn prepare(capture: &Folder, route: &Route) -> io::Result<Handover> {
         let folder = capture.folder("eventlog")?;
         let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
         let by_descriptor = matches!(route, Route::Descriptor | Route::Shared);
-        // Another user must be able to go through the folder and write the file;
-        // the capture around it stays closed to everybody else.
+        // Another user must be able to enter the folder and write the file;
+        // the capture around it stays closed to all others.
         let (folder_mode, file_mode) = if *route == Route::Shared { (0o711, 0o666) } else { (0o700, 0o600) };
         folder.set_mode(folder_mode)?;
         let mut handover = Handover {
@@ -103,7 +101,7 @@ impl Handover {
         };
         for (side, (link, file)) in SIDES.into_iter().enumerate() {
             handover.make_file(side)?;
-            // A relative link holds in every root.
+            // A relative link works in every root.
             rustix::fs::symlinkat(file, handover.folder.descriptor(), link)?;
         }
         handover.point_link(0)?;
@@ -116,8 +114,8 @@ impl Handover {
         } else {
             handover.go_through_private_folder()?;
         }
-        // Equal events in a row are merged by the kernel; the truncation that comes
-        // with each program's open (MODIFY) keeps two opens apart.
+        // The kernel merges equal consecutive events; the truncation that comes
+        // with each program's open (MODIFY) separates two opens.
         let opens = inotify::WatchFlags::OPEN | inotify::WatchFlags::MODIFY;
         let watched = opens | inotify::WatchFlags::CLOSE_WRITE | inotify::WatchFlags::MOVED_FROM;
         inotify::add_watch(&handover.watch, handover.folder.own_path(), watched)?;
@@ -134,14 +132,14 @@ impl Handover {
         self.descriptor.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// Readable when a log was opened.
+    /// Becomes readable when a log was opened.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.watch.as_fd()
     }
 
-    /// Logs that were opened since the last call; the link already points to a fresh file when this returns,
-    /// unless none could be made: then why, and the next call tries again. After them those of earlier calls that
-    /// turned out to be of several processes.
+    /// Logs opened since the last call; when this returns, the link already points to a fresh file, unless none
+    /// could be made: then the error says why, and the next call tries again. Logs of earlier calls that turned
+    /// out to belong to several processes come last.
     pub fn take_opened(&mut self) -> (Vec<Opened>, Option<io::Error>) {
         let (mut found, mut failed) = (Vec::new(), None);
         loop {
@@ -167,18 +165,18 @@ impl Handover {
         Opened { name: format!("eventlog/{name}"), path, processes, again }
     }
 
-    /// Gives an opened file its number. It may be the one that the link has left: who is on the way through a link
-    /// makes the file that is no longer behind it.
+    /// Gives an opened file its number. It may be the one that the link has left: a process that was resolving the link
+    /// creates the file that the link led to.
     fn hand_over(&mut self, side: usize) -> io::Result<Opened> {
         if side == self.side {
             let other = 1 - side;
             self.make_file(other)?;
             self.point_link(other)?;
-            // Opens that came in before the link moved.
+            // Opens that arrived before the link moved.
             self.drain();
         }
         let opened = self.number(side)?;
-        // For the next time. Where that fails now, it is tried again then.
+        // For the next time. If it fails now, it is tried again then.
         let _ = self.make_file(side);
         Ok(opened)
     }
@@ -220,13 +218,13 @@ impl Handover {
         }
     }
 
-    /// What another user had to open is its owner's alone from now on.
+    /// Restricts a file that another user had to open to its owner.
     fn close_to_others(&self, name: &str) -> io::Result<()> {
         Ok(rustix::fs::chmodat(self.folder.descriptor(), name, Mode::RUSR | Mode::WUSR, AtFlags::empty())?)
     }
 
-    /// Counts opens and closes by the name that the file has when they are reported: one that has a number is opened
-    /// by readers, and by a program that was on its way to it.
+    /// Counts opens and closes by the name that the file has when they are reported: a file with a number is opened
+    /// by readers, and by a program that had already resolved the link.
     fn drain(&mut self) {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut events = inotify::Reader::new(self.watch.as_fd(), &mut buffer);
@@ -250,8 +248,8 @@ impl Handover {
         }
     }
 
-    /// The kernel's queue was full. A move that was lost must not make the next file's events count for the last one's
-    /// for ever, and a file with something in it was opened.
+    /// After an overflow of the kernel's queue: a lost move must not make the next file's events count for the last one
+    /// for ever, and a file with contents was opened.
     fn make_up_for_lost_events(&mut self) {
         self.moving = [None; 2];
         for (side, happened) in self.happened.iter_mut().enumerate() {
@@ -279,7 +277,7 @@ impl Handover {
         }
     }
 
-    /// A file that has its number was closed by who wrote it.
+    /// A writer closed a file that has its number.
     fn closed(&mut self, number: u32) {
         let closes = self.closes.entry(number).or_default();
         *closes += 1;
@@ -288,14 +286,14 @@ impl Handover {
         }
     }
 
-    /// Makes a side's file, empty and regular, without opening it (an open would be seen), unless it is there.
+    /// Makes a side's file, empty and regular, without opening it (that would cause an event), unless it exists.
     fn make_file(&self, side: usize) -> io::Result<()> {
         let name = file_of(side);
         match rustix::fs::mknodat(self.folder.descriptor(), name, FileType::RegularFile, self.file_mode, 0) {
             Err(rustix::io::Errno::EXIST) => return Ok(()),
             made => made?,
         }
-        // No other user can put a file under this name: the folder is this user's to write to.
+        // No other user can put a file under this name: only this user may write to the folder.
         rustix::fs::chmodat(self.folder.descriptor(), name, self.file_mode, AtFlags::empty())?;
         Ok(())
     }
@@ -303,7 +301,7 @@ impl Handover {
     fn point_link(&mut self, side: usize) -> io::Result<()> {
         let Some((link, _)) = SIDES.get(side) else { return Err(io::ErrorKind::InvalidInput.into()) };
         match self.folder.link(link, LINK_NEW) {
-            // Of a call that did not get further.
+            // Left by a call that did not get further.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 self.folder.remove(LINK_NEW)?;
                 self.folder.link(link, LINK_NEW)?;
@@ -355,7 +353,7 @@ fn file_of(side: usize) -> &'static str {
     SIDES.get(side).map_or(LINK, |(_, file)| file)
 }
 
-/// The path as text, if `GHCRTS` can carry it.
+/// The path as text, if `GHCRTS` can contain it.
 fn plain_path(path: &Path) -> Option<String> {
     let text = path.to_str()?;
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+@%,:=~".contains(letter);
@@ -408,7 +406,7 @@ mod tests {
         assert_eq!((opened[0].name.as_str(), opened[0].processes), ("eventlog/0.eventlog", 1));
         let _second = open_as_a_program_does(&path);
         assert_eq!(taken(&mut handover)[0].name, "eventlog/1.eventlog");
-        // A reader of a file that the link has left is no second writer.
+        // A reader of a file that the link has left is not a second writer.
         drop(fs::File::open(store.path().join("eventlog/0.eventlog")).unwrap());
         assert_eq!(taken(&mut handover), []);
         handover.finish();
@@ -431,7 +429,7 @@ mod tests {
         handover.finish();
     }
 
-    /// It had found the file and opens it when the link has moved.
+    /// The process had resolved the link, and opens the file after the link has moved.
     #[test]
     fn who_comes_late_is_known_when_it_closes() {
         let folder = tempfile::tempdir().unwrap();
@@ -452,7 +450,7 @@ mod tests {
         handover.finish();
     }
 
-    /// It closes, and another one opens it, when its opens were counted and before it has its number.
+    /// A process closes the file, and another opens it, after its opens were counted and before it gets its number.
     #[test]
     fn what_happens_just_before_a_file_is_numbered_is_its_own() {
         let folder = tempfile::tempdir().unwrap();
@@ -477,7 +475,7 @@ mod tests {
         handover.finish();
     }
 
-    /// As after a queue that was full: neither the move of the first file nor the open of the second was told.
+    /// As after a full queue: neither the move of the first file nor the open of the second was reported.
     #[test]
     fn lost_events_do_not_make_all_further_programs_share_a_log() {
         let folder = tempfile::tempdir().unwrap();

@@ -23,46 +23,45 @@ use std::path::PathBuf;
 pub struct LiveLog {
     /// For the manifest.
     pub log: Log,
-    /// Where it lies, as its program names it.
+    /// Its path, as its program names it.
     pub path: PathBuf,
-    /// Where its program wants it, outside the capture.
+    /// Its program writes it outside the capture.
     pub outside: bool,
-    /// There, the file that its program has open, held since it was found: what has the name later
-    /// may be any other.
+    /// If outside: the file that its program has open, held since it was found; a later file of this
+    /// name may be another one.
     file: Option<File>,
     /// Its program, until that has ended.
     process: Option<Process>,
     located: Option<RuntimeSymbols>,
     copier: Option<Copier<LiveProcess>>,
-    /// When its buffers were last copied whole.
+    /// When its buffers were last copied completely.
     copied: Option<Time>,
     /// When its program was first seen to be gone, or writing another log.
     over: Option<Time>,
-    /// What it held at the last look, where it lies outside.
+    /// Its size at the last check, if it lies outside.
     size_at_look: Option<u64>,
 }
 
 impl LiveLog {
-    /// A log that was just opened by somebody.
+    /// A log that some process has just opened.
     pub fn new(name: String, path: PathBuf, classes: &str) -> LiveLog {
         let log = Log { path: name, classes: classes.to_owned(), ..Log::default() };
         LiveLog { log, path, ..LiveLog::default() }
     }
 
-    /// One that its program is to open outside the capture.
+    /// A log that its program is to open outside the capture.
     pub fn elsewhere(path: PathBuf, classes: &str) -> LiveLog {
         LiveLog { outside: true, ..LiveLog::new(path.display().to_string(), path, classes) }
     }
 
-    /// The log that a process has open under a descriptor.
-    /// Errors: it is no file that this process may read: who can only write to a file shall not learn from
-    /// a capture what is in it.
+    /// The log that a process has open under a descriptor. Errors: it is not a file that this process
+    /// may read: a user that can only write to a file must not learn its contents from a capture.
     pub fn of_descriptor(process: &Process, fd: u32, path: PathBuf) -> io::Result<LiveLog> {
         let file = its_own(process, fd)?;
         Ok(LiveLog { file: Some(file), ..LiveLog::elsewhere(path, "") })
     }
 
-    /// Whether its file is known, whatever has its name.
+    /// Whether its file is held, whatever its name leads to.
     pub fn is_held(&self) -> bool {
         self.file.is_some()
     }
@@ -72,7 +71,7 @@ impl LiveLog {
         found.ok().map(|found| identity(&found))
     }
 
-    /// The process that has it open under descriptor `fd` writes it.
+    /// Records that the process with it open under descriptor `fd` writes it.
     pub fn written_by(&mut self, process: Process, fd: u32, unflushed: Option<&Folder>) {
         self.log.pid = process.pid();
         if self.outside && self.file.is_none() {
@@ -89,7 +88,7 @@ impl LiveLog {
         self.look_for_clock();
     }
 
-    /// Finds the offset of its clock while its process runs, as far as not yet known; true where it was found.
+    /// Finds the offset of its clock while its process runs, if not yet known; true if it was found.
     pub fn look_for_clock(&mut self) -> bool {
         if self.log.clock.is_monotonic() {
             return false;
@@ -104,7 +103,7 @@ impl LiveLog {
         self.process.as_ref().is_some_and(|process| process.check().is_ok())
     }
 
-    /// The file: the one that was found open, else what has its name, if that is an ordinary file.
+    /// Opens the file: the one that was found open, else the one with its name, if that is an ordinary file.
     fn open(&self) -> io::Result<File> {
         match &self.file {
             Some(file) => file.try_clone(),
@@ -122,7 +121,7 @@ impl LiveLog {
         Ok(copied)
     }
 
-    /// Notes what a log that lies elsewhere holds now: of one whose program runs on, no more is brought home.
+    /// Notes the size of a log outside the capture: if its program runs on, no more than this is copied.
     pub fn look(&mut self) {
         if self.outside {
             self.size_at_look = self.open().and_then(|file| file.metadata()).ok().map(|file| file.len());
@@ -133,13 +132,13 @@ impl LiveLog {
         self.copier = None;
     }
 
-    /// Notes that its program writes it no more.
+    /// Notes that its program no longer writes it.
     pub fn end_at(&mut self, now: Time) {
         self.over.get_or_insert(now);
         (self.copier, self.process) = (None, None);
     }
 
-    /// What was lost of it when its program had not closed it at the end.
+    /// The loss at its end, if its program had not closed it.
     pub fn loss_at_end(&self, ended: Time) -> Option<Loss> {
         let file = self.open().ok()?;
         if is_closed(&file) {
@@ -175,7 +174,7 @@ impl LiveLog {
         Some(Loss { from, to: Some(ended), ..loss(&self.log.path, LossKind::Unwritten, count, note) })
     }
 
-    /// Brings a log that lies elsewhere into the capture; on failure it stays
+    /// Copies a log from outside into the capture; on failure it stays
     /// referenced where it is.
     pub fn bring_home(&mut self, capture: &Folder, free_bytes: u64) -> io::Result<()> {
         let mut file = self.open()?;
@@ -210,7 +209,7 @@ impl LiveLog {
     }
 }
 
-/// A file that a process has open and has the right to read, as far as descriptor and owner tell.
+/// Opens a file that a process has open and may read, as far as descriptor and owner show.
 fn its_own(process: &Process, fd: u32) -> io::Result<File> {
     let file = open_target(process, What::Descriptor(fd))?;
     let reads = process.access(fd).is_some_and(|access| access.contains(OFlags::RDWR));

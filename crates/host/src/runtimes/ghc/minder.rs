@@ -1,13 +1,13 @@
-//! Serves a [`Handover`] on a thread of its own, which goes before others: a program that forks as its
-//! first act opens its second log a millisecond after the first, and a session has more to do. Owns that
-//! nothing but the link's moving is done there.
+//! Serves a [`Handover`] on a thread of its own, which runs with priority: a program that forks as its
+//! first act opens its second log a millisecond after the first, and a session has other work to do. Owns that
+//! nothing but moving the link happens there.
 
 use super::handover::{Handover, Opened};
 use crate::system::worker::{Shared, Worker, use_realtime_priority};
 use std::io;
 use std::os::fd::AsFd;
 
-/// A handover, and what of it nobody has taken yet.
+/// A handover, and its results that have not been taken yet.
 #[derive(Debug)]
 pub(super) struct Minded {
     handover: Handover,
@@ -23,11 +23,11 @@ impl Minded {
     }
 }
 
-/// See the module. There is news when a log was opened, until it is taken.
+/// See the module. `news` is set from the opening of a log until it is taken.
 pub(super) type Minder = Worker<Minded>;
 
 impl Minder {
-    /// Minds it from now on. Errors: no more descriptors or threads.
+    /// Starts serving. Errors: no more descriptors or threads.
     pub fn start(handover: Handover) -> io::Result<Minder> {
         let watch = handover.descriptor().try_clone_to_owned()?;
         let shared = Shared::new(Minded { handover, found: Vec::new(), failed: None })?;
@@ -43,12 +43,12 @@ impl Minder {
         Worker::run(shared, "logs", use_realtime_priority, work)
     }
 
-    /// Logs that were opened since the last call; none of them is opened once more when this returns.
+    /// Logs that were opened since the last call; when this returns, none of them can be opened once more.
     /// Errors: no fresh file could be made.
     pub fn take_opened(&self) -> (Vec<Opened>, Option<io::Error>) {
         let mut minded = self.lock();
         self.news.clear();
-        // What came this moment, too.
+        // Includes logs opened this very moment.
         minded.look();
         (std::mem::take(&mut minded.found), minded.failed.take())
     }
@@ -66,7 +66,7 @@ mod tests {
     use rustix::event::{PollFd, PollFlags, poll};
     use std::fs::OpenOptions;
 
-    /// As programs do: one that forks at once, and its child.
+    /// Like a program that forks at once, and its child.
     #[test]
     fn opens_a_moment_apart_get_files_of_their_own() {
         let folder = tempfile::tempdir().unwrap();
@@ -79,7 +79,7 @@ mod tests {
         let mut found = Vec::new();
         for expected in 1..=20 {
             drop(open());
-            // Nobody but the thread looks meanwhile.
+            // Only the minder's thread checks meanwhile.
             while poll(&mut [PollFd::new(&minder.news, PollFlags::IN)], None) != Ok(1) {}
             let (more, failed) = minder.take_opened();
             assert!(failed.is_none());

@@ -1,4 +1,4 @@
-//! GHC's runtime: what it leaves in files, how its eventlog is switched on and taken, its heap, its
+//! GHC's runtime: what it leaves in files, how its eventlog is enabled and taken, its heap, its
 //! transactions, its threads.
 
 mod eventlogs;

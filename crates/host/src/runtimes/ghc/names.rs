@@ -1,4 +1,4 @@
-//! Names that GHC gives to code: whose they are, and how people write them. Owns
+//! Names that GHC gives to code: whose code it is, and its name as people write it. Owns
 //! the encoding and the list of the runtime's own functions; refuses to guess at
 //! a name that follows no rule.
 
@@ -8,11 +8,11 @@ use rtscope_model::Role;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The heads of both files say what they hold, and how that was made.
+/// The headers of both files say what they contain and how they were made.
 static RUNTIME_PURPOSES: LazyLock<Purposes<'_>> = LazyLock::new(|| Purposes::read(include_str!("purposes.txt")));
 static RUNTIME_NAMES: LazyLock<HashMap<&str, Owner>> = LazyLock::new(|| table(include_str!("rts_names.txt")));
 
-/// What ends the name of a piece of Haskell code.
+/// Suffixes of names of Haskell code.
 const ENDINGS: [&str; 12] = [
     "_info",
     "_entry",
@@ -29,7 +29,7 @@ const ENDINGS: [&str; 12] = [
 ];
 
 impl Names for Ghc {
-    /// What merely shares a name with a static function of the runtime proves nothing.
+    /// A name that a static function of the runtime merely shares proves nothing.
     fn proves(&self, name: &str) -> bool {
         matches!(name, "hs_main" | "hs_init_ghc") || self.owner(name) == Owner::Program
     }
@@ -53,7 +53,7 @@ impl Names for Ghc {
         }
     }
 
-    /// Encoded, with its package.
+    /// The encoded module with its package.
     fn module<'n>(&self, name: &'n str) -> Option<&'n str> {
         let (_, item) = haskell(name)?;
         name.get(..name.rfind(&format!("_{item}_"))?)
@@ -86,8 +86,8 @@ impl Names for Ghc {
 }
 
 /// Module and item, still encoded, of `package_Module_item_ending` or
-/// `Module_item_ending`. The encoding writes an underscore as `zu`, so those that
-/// are left separate.
+/// `Module_item_ending`. The encoding writes an underscore as `zu`, so the
+/// remaining ones are separators.
 fn haskell(name: &str) -> Option<(&str, &str)> {
     if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         return None;
@@ -100,7 +100,7 @@ fn haskell(name: &str) -> Option<(&str, &str)> {
         _ => return None,
     };
     let item = parts.next().filter(|item| !item.is_empty())?;
-    // An ending alone is no item.
+    // A suffix alone is not an item.
     parts.next().map(|_| (module, item))
 }
 
@@ -108,7 +108,7 @@ fn starts_module(part: &str) -> bool {
     part.starts_with(|letter: char| letter.is_ascii_uppercase() && letter != 'Z')
 }
 
-/// Undoes GHC's z-encoding; what is no encoding stays.
+/// Undoes GHC's z-encoding; text that is not encoded stays.
 fn decode(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -130,9 +130,9 @@ fn decode(text: &str) -> String {
     out
 }
 
-/// What an escape stands for and how long it is.
+/// The meaning of an escape, and its length.
 fn escape(coded: &str) -> Option<(String, usize)> {
-    // Two letters, and what they stand for.
+    // Two letters, and their meaning.
     const LETTERS: [&str; 25] = [
         "za&", "zb|", "zc^", "zd$", "ze=", "zg>", "zh#", "zi.", "zl<", "zm-", "zn!", "zp+", "zq'", "zr\\", "zs/",
         "zt*", "zu_", "zv%", "zzz", "ZZZ", "ZL(", "ZR)", "ZM[", "ZN]", "ZC:",
@@ -153,7 +153,7 @@ fn escape(coded: &str) -> Option<(String, usize)> {
     }
 }
 
-/// `(,,)` of so many parts.
+/// `(,,)` with this many parts.
 fn tuple(digits: &str, hash: &str) -> Option<String> {
     let parts: usize = digits.parse().ok().filter(|parts| *parts <= 64)?;
     Some(format!("({hash}{}{hash})", ",".repeat(parts.saturating_sub(1))))

@@ -1,8 +1,7 @@
-//! How the eventlog is switched on: one merge of the classes that the program's
-//! link, its environment and its command line ask for with what the recorder
-//! needs. `-l` is not cumulative: each `-l` starts again from `sgpu` and the
-//! last one wins whole (`-with-rtsopts` < `GHCRTS` < command line), so the
-//! recorder has to write the union itself. Pure: no I/O.
+//! How the eventlog is enabled: one merge of the classes requested by the program's link, its
+//! environment and its command line with those that the recorder needs. `-l` is not cumulative:
+//! each `-l` starts again from `sgpu` and the last one wins completely (`-with-rtsopts` <
+//! `GHCRTS` < command line), so the recorder has to write the union itself. Pure: no I/O.
 
 use crate::binary::Inspected;
 pub use crate::runtimes::recorded::Detail;
@@ -13,13 +12,13 @@ use std::path::PathBuf;
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 struct LogClasses(BTreeSet<char>);
 
-/// What `-la` switches on.
+/// The classes that `-la` enables.
 const ALL: [char; 5] = ['s', 'g', 'p', 'f', 'u'];
-/// What a bare `-l` switches on.
+/// The classes that a bare `-l` enables.
 const DEFAULT: [char; 4] = ['s', 'g', 'p', 'u'];
 
 impl LogClasses {
-    /// What `-lTEXT` means.
+    /// The classes that `-lTEXT` means.
     fn of_flag(text: &str) -> LogClasses {
         let mut classes: BTreeSet<char> = DEFAULT.into();
         let mut on = true;
@@ -50,7 +49,7 @@ impl LogClasses {
         LogClasses(self.0.union(&other.0).copied().collect())
     }
 
-    /// The flag that asks for exactly these: `-l-agp`.
+    /// The flag that requests exactly these: `-l-agp`.
     fn flag(&self) -> String {
         let all = ALL.iter().all(|class| self.0.contains(class));
         let rest = self.0.iter().filter(|class| !all || !ALL.contains(class));
@@ -58,7 +57,7 @@ impl LogClasses {
     }
 }
 
-/// Options that ask for a log.
+/// The user's request for a log.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 struct Asked {
     classes: Option<LogClasses>,
@@ -80,7 +79,7 @@ impl Asked {
         asked
     }
 
-    /// `self`, with what `later` asks for winning.
+    /// `self`, overridden by `later`.
     fn then(self, later: Asked) -> Asked {
         Asked { classes: later.classes.or(self.classes), path: later.path.or(self.path) }
     }
@@ -110,18 +109,18 @@ pub fn runtime_options(argv: &[String], wrapper: bool) -> Vec<usize> {
 pub(super) struct Plan {
     /// Its arguments, the program first.
     pub argv: Vec<String>,
-    /// Value of `GHCRTS`, or `None`: leave the environment alone.
+    /// Value of `GHCRTS`; `None`: leave the environment unchanged.
     pub ghcrts: Option<String>,
     pub logging: bool,
     /// Classes, as the runtime's flag spells them.
     pub classes: String,
-    /// A file of the user's own choice (`-ol`), as given.
+    /// A file that the user chose (`-ol`), as given.
     pub user_log: Option<PathBuf>,
-    /// What was added, as text for the manifest.
+    /// Options that were added, as text for the manifest.
     pub added: Vec<String>,
-    /// One sentence each about what is not recorded.
+    /// One sentence for each thing that is not recorded.
     pub notes: Vec<String>,
-    /// As [`crate::runtimes::recorded::Launch::hints`].
+    /// See [`crate::runtimes::recorded::Launch::hints`].
     pub hint: Option<&'static str>,
 }
 
@@ -129,16 +128,16 @@ pub(super) struct Plan {
 pub(super) struct Request<'a> {
     pub argv: &'a [String],
     pub ghcrts: Option<&'a str>,
-    /// What is known of the program (of the one inside, for a wrapper).
+    /// What is known about the program (for a wrapper, about the one inside).
     pub inspected: &'a Inspected,
-    /// The command starts something else, which may be a GHC program.
+    /// The command starts another program, which may be a GHC program.
     pub wrapper: bool,
     pub detail: Detail,
-    /// Path for the log, free of anything that GHCRTS cannot carry.
+    /// Path for the log, free of anything that GHCRTS cannot contain.
     pub log_path: &'a str,
 }
 
-/// Merges what the user asked for with what the recorder needs.
+/// Merges the user's request with what the recorder needs.
 pub(super) fn plan(request: &Request<'_>) -> Plan {
     let mut plan = Plan { argv: request.argv.to_vec(), ..Plan::default() };
     if let Some(note) = refusal(request.inspected, request.wrapper) {
@@ -176,7 +175,7 @@ pub(super) fn plan(request: &Request<'_>) -> Plan {
     plan
 }
 
-/// A `-l` on the command line beats GHCRTS, so it is rewritten where it stands.
+/// A `-l` on the command line overrides GHCRTS, so it is rewritten in place.
 fn rewrite_command_line(plan: &mut Plan, places: &[usize]) {
     for place in places {
         let Some(option) = plan.argv.get_mut(*place) else { continue };
@@ -187,7 +186,7 @@ fn rewrite_command_line(plan: &mut Plan, places: &[usize]) {
     }
 }
 
-/// Why the environment must be left alone, if it must.
+/// Why the environment must not be changed, if so.
 fn refusal(inspected: &Inspected, wrapper: bool) -> Option<String> {
     let binary = &inspected.binary;
     let sentence = || binary.note.clone().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! What follows of a program whose heap or threads cannot be read. Owns the advice; refuses to find out why.
+//! What to do about a program whose heap or threads cannot be read. Owns the advice; refuses to find out why.
 
 use super::heap::{Failed, Refusal};
 use crate::runtimes::recorded::{NoHeap, Then};
 
-/// What runs may become a GHC program yet, or be one that has just ended.
+/// A running process may become a GHC program later, or may be one that has just ended.
 pub(super) fn no_heap(failed: &Failed) -> NoHeap {
     let then = match failed {
         Failed::Refused(Refusal::Gone(_)) => Then::Gone,

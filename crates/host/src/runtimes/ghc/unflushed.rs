@@ -6,12 +6,12 @@
 //! Layout (GHC 9.0 to 9.10, checked live on 9.0.2, 9.6.6 and 9.10.3 where
 //! installed): `capEventBuf` points to an array of 40-byte entries, `eventBuf`
 //! is one: begin u64, pos u64, marker u64, size u64, capno u16. `[begin, pos)`
-//! starts with the block's open marker. A copy counts only when the entry and
-//! the marker's time are the same before and after it: a flush in between
+//! starts with the block's open marker. A copy counts only if the entry and
+//! the marker's time are equal before and after it: a flush in between
 //! resets both. The runtime writes events byte by byte and moves `pos` *before*
 //! each byte, so a copy may end inside an event and its last byte may be stale
 //! (the machine code of 9.0.2: a thread preempted between the two stores). The
-//! next copy takes the end of the last one again and goes on from there.
+//! next copy takes the end of the last one again and continues from there.
 //!
 //! Two slot files per buffer alternate between blocks, so that a kill at any
 //! moment leaves at least the previous block, and disk use is bounded.
@@ -37,12 +37,11 @@ const CAPABILITIES_MAX: u32 = 4096;
 const GLOBAL_CAPABILITY: u16 = u16::MAX;
 /// Between the runtime's two clock reads.
 const ORIGIN_ERROR_NS: u64 = 1_000;
-/// Copied again the next time: what `pos` was moved over, but perhaps not written.
+/// Bytes copied again the next time: `pos` has passed them, but they may not be written yet.
 const UNSETTLED_BYTES: u64 = 8;
 
-/// Finds the runtime's variables in a live process: in its executable, else in
-/// a mapped `libHSrts` library, as run-time addresses. `None` where symbols are gone or it is no GHC
-/// program.
+/// Finds the runtime's variables in a live process: in its executable, else in a mapped `libHSrts`
+/// library, as run-time addresses. `None` if symbols are gone or it is not a GHC program.
 pub fn locate(process: &Process) -> Option<RuntimeSymbols> {
     let mut symbols = Modules::of(process)?.symbols();
     symbols.find_map(|(_, symbols)| {
@@ -50,7 +49,7 @@ pub fn locate(process: &Process) -> Option<RuntimeSymbols> {
     })
 }
 
-/// The files in a live process that can hold the runtime or a part of rtscope: its
+/// The files in a live process that can contain the runtime or a part of rtscope: its
 /// executable first.
 pub(crate) struct Modules {
     process: Process,
@@ -64,11 +63,11 @@ impl Modules {
         Some(Modules { process: process.clone(), executable, mappings })
     }
 
-    /// What each file says, and its symbols as run-time addresses; `None` where it is not mapped.
+    /// The facts of each file, and its symbols as run-time addresses; `None` if it is not mapped.
     pub(crate) fn symbols(self) -> impl Iterator<Item = (Inspected, Option<RuntimeSymbols>)> {
-        // `maps` was read as text, so what is no text was replaced there, too.
+        // `maps` was read as text, so bytes that are not text were replaced there too.
         let mut names = vec![self.executable.to_string_lossy().into_owned()];
-        // `libHSrtscope-stm` begins so, too.
+        // Also matches `libHSrtscope-stm`.
         for mapping in self.mappings.iter().filter(|mapping| mapping.name.contains("/libHSrts")) {
             if !names.contains(&mapping.name) {
                 names.push(mapping.name.clone());
@@ -94,8 +93,8 @@ fn lowest<'m>(mappings: &'m [Mapping], name: &str) -> Option<&'m Mapping> {
     mappings.iter().filter(|mapping| mapping.name == name).min_by_key(|mapping| mapping.range.start)
 }
 
-/// Reads the origin of the log's clock on `CLOCK_MONOTONIC`, but for the error of the runtime's two clock reads.
-/// It is set before the runtime opens its log; 0 is what `forkProcess` leaves
+/// Reads the origin of the log's clock on `CLOCK_MONOTONIC`, accurate to the runtime's
+/// two clock reads. It is set before the runtime opens its log; `forkProcess` leaves 0
 /// in the child, whose stamps are `CLOCK_MONOTONIC` itself (seen on 9.0.2).
 pub fn clock(memory: &impl Memory, located: &RuntimeSymbols) -> Option<ClockMap> {
     let origin = memory.read_u64(located.start_init_elapsed?).ok()?;
@@ -106,8 +105,8 @@ pub fn clock(memory: &impl Memory, located: &RuntimeSymbols) -> Option<ClockMap>
     })
 }
 
-/// Whether the runtime logs, wherever to. It has buffers in any case, and from 9.4 on begins a
-/// block in each; only once it logs anything stands behind the block's marker.
+/// Whether the runtime logs, to any destination. It has buffers in any case, and from 9.4 on begins a
+/// block in each; only if it logs does anything follow the block's marker.
 pub fn is_logging<M: Memory>(memory: M, located: RuntimeSymbols) -> bool {
     #[derive(Default)]
     struct Events(bool);
@@ -134,7 +133,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Parses an entry; `None` when it is no buffer in use.
+    /// Parses an entry; `None` if it is not a buffer in use.
     fn parse(bytes: &[u8; ENTRY_BYTES as usize]) -> Option<Entry> {
         let word = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let (begin, pos, marker, size) = (word(0)?, word(8)?, word(16)?, word(24)?);
@@ -145,24 +144,24 @@ impl Entry {
     }
 }
 
-/// A block that a buffer holds: another one lies elsewhere or was opened at another time.
+/// A block in a buffer: another block has another place or opening time.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Block {
     /// Capability; 65535 for the global buffer.
     pub capability: u16,
-    /// Where it lies in memory.
+    /// Its address in memory.
     pub begin: u64,
     /// The time of its marker, on the log's clock.
     pub opened: u64,
 }
 
-/// Who takes what is copied.
+/// The consumer of copies.
 pub trait Take {
     /// How many bytes of this block it has.
     fn had(&self, block: Block) -> u64;
 
-    /// Takes bytes of a block, the first of which belongs at `from`: some that it has are
-    /// among them, and may have changed. Errors: it cannot keep them.
+    /// Takes bytes of a block; the first belongs at `from`. They overlap bytes that it already has,
+    /// which may have changed. Errors: it cannot store them.
     fn take(&mut self, block: Block, from: u64, bytes: &[u8]) -> io::Result<()>;
 }
 
@@ -202,7 +201,7 @@ impl<M: Memory> Buffers<M> {
         Buffers { memory, located, scratch: Vec::new() }
     }
 
-    /// Hands what is new in every buffer to `taker`; returns how many bytes are new. A
+    /// Passes what is new in every buffer to `taker`; returns how many bytes are new. A
     /// buffer that cannot be read is left for the next time. Errors: those of `taker`.
     pub fn copy(&mut self, taker: &mut dyn Take) -> io::Result<u64> {
         let mut new = 0;
@@ -231,7 +230,7 @@ impl<M: Memory> Buffers<M> {
         Entry::parse(&bytes).filter(|entry| entry.capability == capability)
     }
 
-    /// The time in the open marker at the start of a buffer; `None` when it is
+    /// The time in the open marker at the start of a buffer; `None` if there is
     /// no open marker (never used, or just being written out).
     fn open_marker(&self, begin: u64) -> Option<u64> {
         let mut bytes = [0; MARKER_BYTES as usize];
@@ -266,7 +265,7 @@ impl<M: Memory> Buffers<M> {
     }
 }
 
-/// What is known of the block that a slot file holds.
+/// The block in a slot file.
 #[derive(Debug)]
 struct Slot {
     block: Block,
@@ -341,7 +340,7 @@ mod tests {
             regions.push((address, bytes));
         }
 
-        /// One capability whose open block started at `time` and holds `events`.
+        /// One capability whose open block started at `time` and contains `events`.
         fn buffer(&self, time: u64, size: u32, events: &[u8]) {
             let mut data = vec![0, 18];
             data.extend(time.to_be_bytes());
@@ -400,7 +399,7 @@ mod tests {
         fake.buffer(100, 0, b"event of long ago");
         copier.copy().unwrap();
         assert!(written().ends_with(b"event of long ago"));
-        // Also where nothing came after it.
+        // Also if nothing came after it.
         fake.buffer(100, 0, b"event of long ago\xaa");
         copier.copy().unwrap();
         fake.buffer(100, 0, b"event of long ago.");

@@ -1,5 +1,5 @@
-//! Who writes which log. Owns the search: one pass over processes serves all logs that are sought, passes over the
-//! whole machine are few for each log and rare, and what was read of a program's file is remembered. Refuses to know
+//! Which process writes which log. Owns the search: one pass over processes serves all logs in the search, passes over
+//! the whole machine are few for each log and rare, and facts read from a program's file are cached. Refuses to know
 //! what is done with a writer.
 
 use super::logs::LiveLog;
@@ -12,14 +12,14 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::PathBuf;
 
-/// Passes over all processes cost milliseconds: after these the writer of a log is taken for gone.
+/// Passes over all processes cost milliseconds: after this many the writer of a log is considered gone.
 const WIDE_LOOKS: u64 = 5;
-/// What a pass took of the CPU, so many times, is the time until the next one.
+/// The next pass waits this many times the CPU time of the last one.
 const WIDE_REST: u64 = 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Sought {
-    /// By the name of their file, which stays whatever the path to it is: only files of such names are looked at, so
+    /// By file name, which stays whatever the path to it is: only files with such names are examined, so
     /// that the recorder never waits for a file on a dead server.
     names: HashMap<OsString, Vec<Log>>,
     wide_looks: u64,
@@ -30,15 +30,15 @@ pub(super) struct Sought {
 struct Log {
     number: usize,
     path: PathBuf,
-    /// Its file is known, whatever has its name.
+    /// Its file is known, whatever its name leads to.
     held: bool,
     identity: Option<(u64, u64)>,
-    /// After which pass over all processes it is given up; `None`: never, it may not have been opened yet.
+    /// The pass over all processes after which it is given up; `None`: never, it may not have been opened yet.
     until: Option<u64>,
 }
 
 impl Sought {
-    /// Log `number`. `opened`: a program has opened it already.
+    /// Adds log `number`. `opened`: a program has already opened it.
     pub(super) fn add(&mut self, number: usize, log: &LiveLog, opened: bool) {
         let path = &log.path;
         let Some(name) = path.file_name() else { return };
@@ -51,13 +51,13 @@ impl Sought {
         self.names.is_empty()
     }
 
-    /// Logs that somebody has opened.
+    /// Logs that some process has opened.
     pub(super) fn numbers(&self) -> impl Iterator<Item = usize> {
         self.names.values().flatten().filter(|log| log.until.is_some()).map(|log| log.number)
     }
 
-    /// Looks among the family, then (`everywhere`, and where it is time) among all processes. Gives the logs whose
-    /// writers were found, which are not sought any more, in the order of their numbers, with the descriptor.
+    /// Searches the family, then (`everywhere`, and if it is time) all processes. Returns the logs whose writers were
+    /// found, in the order of their numbers, with the descriptor; they leave the search.
     pub(super) fn look(
         &mut self,
         host: &Host,
@@ -93,7 +93,7 @@ impl Sought {
         for log in self.names.values_mut().flatten().filter(|log| log.until.is_none() && !log.held) {
             log.identity = fs::metadata(&log.path).ok().map(|file| identity(&file));
         }
-        // Children inherit the open file: the oldest one is the writer.
+        // Children inherit the open file: the oldest process is the writer.
         let age = |process: &Process| (process.start_ticks(), process.pid());
         let mut writers = HashMap::<usize, (Process, u32)>::new();
         for pid in pids {
@@ -109,8 +109,8 @@ impl Sought {
         writers.into_iter().map(|(number, (process, fd))| (number, process, fd)).collect()
     }
 
-    /// The sought log that descriptor `fd` of a process writes. Told by device and inode: in another root or mount
-    /// namespace the same file has another path.
+    /// The log in the search that descriptor `fd` of a process writes. Identified by device and inode: in another root
+    /// or mount namespace the file has another path.
     fn number(&self, process: &Process, fd: u32, name: &OsStr) -> Option<usize> {
         let logs = self.names.get(name)?;
         let open = process.descriptor_identity(fd)?;

@@ -1,5 +1,5 @@
-//! Which thread a domain is, seen from outside: who has a domain for which others wait, and whose end `Domain.join` awaits.
-//! Both are read from stacks of C's. Owns what the runtime and the C library keep there; refuses to know what threads do.
+//! Which thread has a domain that others wait for, and which one's end `Domain.join` awaits, seen from outside. Both
+//! come from C stacks. Owns what the runtime and the C library store there; refuses to know what threads do.
 
 use crate::runtimes::c_stack::{HEAD_WITHIN, Stacks};
 use crate::target::mappings::Mapping;
@@ -7,7 +7,7 @@ use crate::target::memory::Memory;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// Words that are tried as the state of a domain, in one look at a thread.
+/// Words tried as a domain's state, in one sample of a thread.
 const TRIES_MAX: usize = 48;
 /// No minor heap is larger.
 const MINOR_MAX: u64 = 1 << 40;
@@ -22,16 +22,16 @@ const C_STACK: usize = 8;
 const SIZE_SHIFT: u32 = 10;
 const CUSTOM: u64 = 0xff;
 const RUNNING: u64 = 1;
-/// So many bytes below what the C library keeps of a thread, its stack has the thread's first frames.
+/// A thread's first frames lie at most this many bytes below the C library's data of the thread.
 const FIRST_FRAMES: u64 = 8 << 10;
-/// Bytes of a condition of the C library's (`pthread_cond_t`).
+/// Bytes of a condition variable of the C library (`pthread_cond_t`).
 const CONDITION: u64 = 48;
-/// The stack of a thread where the limit of stacks is none, and the page in front of each.
+/// Size of a thread's stack if stacks are unlimited, and of the guard page in front of each.
 const STACK: u64 = 2 << 20;
 const GUARD: u64 = 4096;
-/// Ends of stacks that are tried in one look.
+/// Possible stack ends tried in one sample.
 const ENDS_MAX: usize = 1024;
-/// Looks after which threads that were no domain's are searched again: one may just have started.
+/// Samples after which threads without a domain are searched again: one may just have started.
 const SEARCH_EVERY: u32 = 16;
 
 /// The thread on whose stack a place lies. The kernel may show the stacks of many threads as one mapping.
@@ -44,8 +44,8 @@ fn whose(memory: &impl Memory, stacks: &Stacks, pid: u32, place: u64) -> Option<
     stacks.head(memory, place..end).map(|(_, tid)| tid)
 }
 
-/// The thread that has the domain of the one whose stack has these words: OCaml code of that domain was entered from its
-/// stack last. C code keeps the address of the domain's state on the stack while it uses the register of that.
+/// The thread that has the domain of the thread whose stack has these words: that domain's OCaml code was last entered
+/// from its stack. C code keeps the address of the domain's state on the stack while it uses that register otherwise.
 pub fn holder(memory: &impl Memory, stacks: &Stacks, words: &[u64], pid: u32) -> Option<u32> {
     let writable = |word: u64| stacks.mapping(word).is_some_and(|mapping| mapping.writable);
     let tried = words.iter().copied().filter(|word| word.is_multiple_of(8) && writable(*word)).take(TRIES_MAX);
@@ -53,8 +53,8 @@ pub fn holder(memory: &impl Memory, stacks: &Stacks, words: &[u64], pid: u32) ->
     entered.find_map(|c_stack| whose(memory, stacks, pid, c_stack))
 }
 
-/// The place on a stack of C's from which OCaml code was entered last, of the domain whose state lies at `address`, if
-/// what lies there can be one.
+/// The place on a C stack from which OCaml code was last entered, for the domain whose state is at `address`, if
+/// the words there can be a state.
 fn entered(memory: &impl Memory, address: u64) -> Option<u64> {
     let mut words = [0; C_STACK + 1];
     let range = address..address.checked_add(8 * words.len() as u64)?;
@@ -65,20 +65,20 @@ fn entered(memory: &impl Memory, address: u64) -> Option<u64> {
     (is_heap && current_stack != 0 && c_stack != 0).then_some(c_stack)
 }
 
-/// Domains' threads by the condition that says that the domain has ended. `Domain.join` sleeps on it; the thread of the domain
-/// has the record that names it (`term_sync`) among the first frames of its stack, for as long as it lives.
+/// Domains' threads by the condition that signals the domain's end. `Domain.join` sleeps on it; while the domain's
+/// thread lives, the first frames of its stack contain the record with that condition (`term_sync`).
 #[derive(Debug)]
 pub struct Ends {
-    /// From the end of one thread's stack to the next one's, where the kernel shows many as one mapping.
+    /// Distance between the ends of two threads' stacks, if the kernel shows many as one mapping.
     stack: u64,
     looks: u32,
     conditions: HashMap<u32, u64>,
-    /// Threads that need not be searched.
+    /// Threads that need not be searched again.
     searched: HashSet<u32>,
 }
 
 impl Ends {
-    /// Of a process with these limits (`/proc/PID/limits`).
+    /// For a process with these limits (`/proc/PID/limits`).
     pub fn of(limits: &str) -> Ends {
         let line = limits.lines().find_map(|line| line.strip_prefix("Max stack size"));
         let limit = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
@@ -86,7 +86,7 @@ impl Ends {
         Ends { stack, looks: 0, conditions: HashMap::new(), searched: HashSet::new() }
     }
 
-    /// Searches the stacks of these threads where some thread waits at a place that says nothing yet.
+    /// Searches the stacks of these threads if some thread waits at a place that is not known yet.
     pub fn look(
         &mut self,
         memory: &impl Memory,
@@ -122,8 +122,8 @@ impl Ends {
     }
 }
 
-/// Where stacks of threads can end: with a mapping of no file, and so many bytes below such an end. First of mappings that are
-/// as long as some stacks, with their guard pages or one stack without: a large heap has many mappings, too.
+/// Where stacks of threads can end: at the end of an anonymous mapping, and at multiples of `stack` below such an end.
+/// First in mappings of the length of some stacks, with guard pages or one without: a large heap has many mappings too.
 fn ends(mappings: &[Mapping], stack: u64) -> impl Iterator<Item = u64> {
     let anonymous = mappings.iter().filter(|mapping| mapping.writable && mapping.name.is_empty());
     let mut anonymous: Vec<Range<u64>> = anonymous.map(|mapping| mapping.range.clone()).collect();
@@ -136,14 +136,14 @@ fn ends(mappings: &[Mapping], stack: u64) -> impl Iterator<Item = u64> {
     anonymous.into_iter().flat_map(of).take(ENDS_MAX)
 }
 
-/// The condition on which `Domain.join` of a thread's domain sleeps; `None`: it is not the thread of a domain. Below `head` lies
+/// The condition on which `Domain.join` of a thread's domain sleeps; `None`: the thread has no domain. Below `head` is
 /// the address of two values (`struct domain_ml_values`); the second is a record of a state, a mutex and the condition.
 fn condition(memory: &impl Memory, stacks: &Stacks, head: u64) -> Option<u64> {
     let words = stacks.readable(memory, head.saturating_sub(FIRST_FRAMES)..head);
     words.iter().rev().find_map(|values| ended(memory, *values))
 }
 
-/// The condition of the record, of a domain that has not ended.
+/// The condition in the record of a domain that has not ended.
 fn ended(memory: &impl Memory, values: u64) -> Option<u64> {
     let block = |address: u64| Some(address).filter(|address| *address != 0 && address.is_multiple_of(8));
     let record = block(memory.read_u64(block(values)?.checked_add(8)?).ok()?)?;

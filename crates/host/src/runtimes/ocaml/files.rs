@@ -1,10 +1,10 @@
-//! What OCaml leaves in the files of its programs, above all which release made one, exactly:
-//! nothing in its rings says so, and read by the tables of another release they mean other things.
+//! What OCaml leaves in the files of its programs, above all the exact release that made one:
+//! its rings do not contain it, and read with another release's tables they mean other things.
 //!
-//! A native program that uses `Sys` holds `Sys.ocaml_version`, a string, and
+//! A native program that uses `Sys` contains `Sys.ocaml_version`, a string, and
 //! `Sys.ocaml_release`, a record of the same numbers; both survive `strip`. A bytecode
-//! runtime holds the text of its `-version`. A string that merely looks like a version
-//! is none, and where two releases show the answer is that it is not known.
+//! runtime contains the text of its `-version`. A string that merely looks like a version
+//! is ignored, and if two releases appear the answer is that it is not known.
 
 use crate::binary::{Bounded, FileSays, Inspected};
 use crate::programs::spawn::find_program;
@@ -21,16 +21,16 @@ use std::path::{Path, PathBuf};
 
 /// Header of a static block of four fields with tag 0, as `ocamlopt` writes it.
 const RECORD: u64 = 4 << 10 | 3 << 8;
-/// Without the number of its words: header of a static string.
+/// Header of a static string, without its size in words.
 const STRING: u64 = 3 << 8 | 252;
-/// A version has a few words.
+/// A version has only a few words.
 const STRING_WORDS_MAX: u64 = 8;
-/// How a bytecode runtime says its version.
+/// How a bytecode runtime states its version.
 const SAYS: &[u8] = b"The OCaml runtime, version ";
 const VERSION_MAX: usize = 64;
 /// Larger sections are not searched.
 const DATA_MAX: u64 = 256 << 20;
-/// Bytecode ends so, and three digits.
+/// Bytecode ends with this and three digits.
 const BYTECODE: &[u8] = b"Caml1999X";
 
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl RuntimeFiles for Ocaml {
 
     fn detect(&self, file: &FileSays<'_, '_>, found: &mut Inspected) -> bool {
         let named = self.wanted().split(' ').any(|name| file.address(name).is_some());
-        // A runtime shows by its names, or in a file that was stripped of all of them.
+        // A runtime is recognised by its names, or in a file without any symbols.
         if named || !found.binary.symbols {
             found.binary.version = version(|name, most| file.section(name, most), file.little_endian);
         }
@@ -68,7 +68,7 @@ impl RuntimeFiles for Ocaml {
 }
 
 impl Inspected {
-    /// Whether this is an OCaml program, as far as the file tells.
+    /// Whether this is an OCaml program, as far as the file shows.
     pub fn is_ocaml(&self) -> bool {
         self.binary.family.as_deref() == Some(OCAML.id)
     }
@@ -90,7 +90,7 @@ fn version<'d>(section: impl Fn(&str, u64) -> Option<&'d [u8]>, little_endian: b
     if let [only] = &found[..] { Some(only.clone()) } else { None }
 }
 
-/// What the text of a bytecode runtime's `-version` says.
+/// The versions in a bytecode runtime's `-version` text.
 fn said(bytes: &[u8]) -> Vec<String> {
     let texts = memmem::find_iter(bytes, SAYS).filter_map(|at| bytes.get(at + SAYS.len()..));
     let texts = texts.map(|text| text.get(..VERSION_MAX).unwrap_or(text));
@@ -101,8 +101,8 @@ fn said(bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Versions of which both the string and the record are there. Where there are several,
-/// those count of which the string follows the record at once, as in `Sys`.
+/// Versions found both as the string and as the record. If there are several, only those whose
+/// string directly follows the record count, as in `Sys`.
 fn linked(data: &[u8], little: bool) -> Vec<String> {
     let words = Words { data, little };
     let mut beside: BTreeSet<String> = BTreeSet::new();
@@ -134,7 +134,7 @@ impl<'d> Words<'d> {
         if self.little { word.to_le_bytes() } else { word.to_be_bytes() }
     }
 
-    /// Places of blocks that can be `ocaml_release`, with what they say.
+    /// Places of blocks that can be `ocaml_release`, with their numbers.
     fn records(&self) -> impl Iterator<Item = (usize, Numbers)> + '_ {
         let needle = self.bytes_of(RECORD);
         let data = self.data;
@@ -160,7 +160,7 @@ impl<'d> Words<'d> {
         std::str::from_utf8(text).ok()
     }
 
-    /// Strings that are a version of one of these numbers.
+    /// Strings that are a version with one of these numbers.
     fn strings_of(&self, wanted: &BTreeSet<Numbers>) -> BTreeSet<String> {
         if wanted.is_empty() {
             return BTreeSet::new();
@@ -176,7 +176,7 @@ fn untagged(word: u64) -> Option<u32> {
     (word & 1 == 1).then(|| u32::try_from(word >> 1).ok()).flatten()
 }
 
-/// `5.4.1`, `5.3.0+flambda`, `5.5.0~beta1`: its numbers.
+/// The numbers of `5.4.1`, `5.3.0+flambda`, `5.5.0~beta1`.
 fn numbers(version: &str) -> Option<Numbers> {
     let end = version.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(version.len());
     let (plain, extra) = version.split_at(end);
@@ -188,7 +188,7 @@ fn numbers(version: &str) -> Option<Numbers> {
     parts.next().is_none().then_some(numbers)
 }
 
-/// The runtime that a bytecode program names in its first lines.
+/// The runtime named in the first lines of a bytecode program.
 pub(super) fn bytecode_runtime(mut file: &File) -> Option<PathBuf> {
     let size = file.metadata().ok()?.len();
     let mut end = [0; 12];
@@ -199,7 +199,7 @@ pub(super) fn bytecode_runtime(mut file: &File) -> Option<PathBuf> {
     if runtime.is_absolute() { Some(runtime.to_owned()) } else { find_program(runtime.as_os_str()) }
 }
 
-/// The runtime that a program names which begins and ends so.
+/// The runtime named in a program with this beginning and end.
 pub(crate) fn runtime_named<'t>(text: &'t [u8], end: &[u8]) -> Option<&'t Path> {
     if !end.starts_with(BYTECODE) || !text.starts_with(b"#!") {
         return None;
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn what_a_program_says_of_another_release_is_not_believed() {
-        // A tuple and a string of the program's own; the release stands beside its record.
+        // A tuple and a string of the program's own; the release stands next to its record.
         let parts = [string("5.2.0"), record(5, 2, 0), string("y"), record(5, 4, 1), string("5.4.1")];
         assert_eq!(found(&parts), ["5.4.1"]);
         let equal = [record(5, 2, 0), string("5.2.0"), record(5, 4, 1), string("5.4.1")];

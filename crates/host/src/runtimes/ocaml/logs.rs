@@ -1,5 +1,5 @@
-//! The runtime events of OCaml programs in a recording: written by their runtimes into
-//! rings, copied from there while they run.
+//! The runtime events of OCaml programs in a recording: their runtimes write them into
+//! rings, from which they are copied while the programs run.
 
 use super::files;
 use crate::binary;
@@ -24,15 +24,15 @@ pub(super) struct Rings {
     place: Option<Place>,
     reader: Option<Reader>,
     logs: Vec<Log>,
-    /// So many of them were given out by [`RuntimeLogs::changed`].
+    /// How many of them [`RuntimeLogs::changed`] has reported.
     reported: usize,
     program: Option<Binary>,
     written_bytes: u64,
 }
 
 impl Rings {
-    /// Makes a command write its rings where they can be copied into a capture; `None`:
-    /// it cannot, and `launch` says why. Errors: the folder for it.
+    /// Makes a command write its rings where they can be copied into a capture; `None`: it
+    /// cannot, and `launch` says why. Errors: the folder for it.
     pub(super) fn prepare(command: &Command<'_>, launch: &mut Launch) -> io::Result<Option<Rings>> {
         if let Some(why) = refusal(command) {
             launch.notes.push(why);
@@ -80,10 +80,10 @@ impl Rings {
         Ok(Some(Rings { place: Some(place), ..Rings::default() }))
     }
 
-    /// Begins to copy the rings of a process that runs already, if it has some.
+    /// Begins to copy the rings of a running process, if it has any.
     pub(super) fn attach(around: &Around<'_>, notices: &mut Notices) -> Option<Rings> {
         let mapped = mapped_by(around.host, around.pid);
-        // As its process has it: by its path it could be another one in another root.
+        // As its process has it: its path could be another folder in another root.
         let folder = mapped.first()?.folder();
         for mapped in &mapped {
             if mapped.open().is_none() {
@@ -135,7 +135,7 @@ fn unwritable(folder: &Path) -> String {
     )
 }
 
-/// What the user has set.
+/// The user's settings.
 struct User {
     ocamlrunparam: Option<String>,
     camlrunparam: Option<String>,
@@ -156,7 +156,7 @@ impl User {
         }
     }
 
-    /// Where the user wants the files to be, if that was said.
+    /// The folder in which the user wants the files, if set.
     fn folder(&self, notes: &mut Vec<String>) -> Option<PathBuf> {
         let folder = match &self.directory {
             Some(folder) => folder.clone(),
@@ -172,7 +172,7 @@ impl User {
     }
 }
 
-/// Chooses the size of rings that there is room for, and takes the room.
+/// Chooses a ring size that fits, and reserves the room.
 fn reserve(
     place: &mut Place,
     user: &User,
@@ -187,8 +187,8 @@ fn reserve(
         if place.reserve(choice.length).is_ok() {
             return Some(choice);
         }
-        // A size of the user's own is what it is; whoever switches the rings on himself
-        // gets them without room of their own.
+        // The user's own size is used as it is; users that enable the rings themselves
+        // get them without reserved room.
         if choice.length > room {
             return user.start.then_some(choice);
         }
@@ -196,7 +196,7 @@ fn reserve(
     }
 }
 
-/// Why the environment is left alone, if it is.
+/// Why the environment is not changed, if so.
 fn refusal(command: &Command<'_>) -> Option<String> {
     const WITHOUT: &str = "so only the kernel's side is recorded";
     if command.inspected.is_ocaml() {

@@ -1,4 +1,4 @@
-//! Names that OCaml's compiler gives to code: whose they are, and how people write them.
+//! Names that OCaml's compiler gives to code: whose code it is, and its name as people write it.
 //! Owns the encoding and the list of the runtime's own functions; refuses to guess at a
 //! name that follows no rule.
 
@@ -8,11 +8,11 @@ use rtscope_model::Role;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The heads of both files say what they hold, and how that was made.
+/// The headers of both files say what they contain and how they were made.
 static RUNTIME_PURPOSES: LazyLock<Purposes<'_>> = LazyLock::new(|| Purposes::read(include_str!("purposes.txt")));
 static RUNTIME_NAMES: LazyLock<HashMap<&str, Owner>> = LazyLock::new(|| table(include_str!("ocaml_names.txt")));
 
-/// Functions that the compiler makes with each program for calls of many arguments.
+/// Functions that the compiler generates in each program for calls with many arguments.
 const MADE: [&str; 4] = ["apply", "curry", "tuplify", "send"];
 
 impl Names for Ocaml {
@@ -28,18 +28,18 @@ impl Names for Ocaml {
         match RUNTIME_NAMES.get(base(name)) {
             Some(owner) => *owner,
             None if made(name) => Owner::Runtime,
-            // Of another version of the runtime, or a library's that is called so.
+            // From another version of the runtime, or a library's with such a name.
             None if name.starts_with("caml_") => Owner::PerhapsRuntime,
             None => Owner::Other,
         }
     }
 
     /// `Stdlib.List.map` for `camlStdlib__List.map_312`, which compilers before 5.2 write
-    /// `camlStdlib__List__map_312`. The number that tells functions of one name apart goes, but for
-    /// those that have no name of their own (`fun_464`).
+    /// `camlStdlib__List__map_312`. The number that distinguishes functions of one name is dropped,
+    /// except for functions without a name of their own (`fun_464`).
     fn readable(&self, name: &str) -> String {
         let Some((unit, item)) = split(name) else { return name.to_owned() };
-        // Dune's wrapper of a program's modules says nothing to people.
+        // Dune's wrapper of a program's modules means nothing to people.
         let unit = unit.strip_prefix("Dune__exe__").unwrap_or(unit);
         let item = match item.rsplit_once('_') {
             Some((item, stamp)) if is_number(stamp) && item != "fun" && !item.is_empty() => item,
@@ -48,7 +48,7 @@ impl Names for Ocaml {
         format!("{}.{}", decode(&unit.replace("__", ".")), decode(item))
     }
 
-    /// A program's C lies right before the runtime, and its local functions before those that
+    /// A program's C lies directly before the runtime, and its local functions before those that
     /// call them.
     fn is_runtimes(&self, neighbours: &[Owner]) -> bool {
         !neighbours.contains(&Owner::Other)
@@ -62,7 +62,7 @@ impl Names for Ocaml {
         RUNTIME_PURPOSES.of(name)
     }
 
-    /// Where a unit's code begins or ends.
+    /// Whether a name marks where a unit's code begins or ends.
     fn is_label(&self, name: &str) -> bool {
         name.ends_with("code_begin") || name.ends_with("code_end")
     }
@@ -88,7 +88,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Undoes `$` and two hexadecimal digits for a byte; what is no encoding stays.
+/// Decodes `$` and two hexadecimal digits to a byte; text that is not encoded stays.
 fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -1,6 +1,6 @@
-//! Threads of an OCaml program that sleep: what the kernel says of each, and the code on its stacks. A thread that
-//! has left OCaml for C code sleeps on a stack of C's, which says where on another one it left OCaml; its domain's
-//! state says who has that. Owns how that is found and what names of places tell of a wait. Refuses to unwind.
+//! Sleeping threads of an OCaml program: what the kernel reports of each, and the code on its stacks. A thread in C
+//! code sleeps on a C stack, which shows where on another stack it left OCaml; its domain's state shows which thread
+//! has the domain. Owns how that is found and what names of places say about a wait. Refuses to unwind.
 
 use super::domains::{self, Ends};
 use crate::kernel::asleep::{self, Asleep};
@@ -14,9 +14,9 @@ use rtscope_model::{Doing, WaitKind};
 use std::collections::HashSet;
 use std::io;
 
-/// Bytes that functions which read and write have on their stack, before whatever called them (`UNIX_BUFFER_SIZE`).
+/// Size of the stack buffer of functions that read and write, below their callers (`UNIX_BUFFER_SIZE`).
 const BUFFER: u64 = 64 << 10;
-/// A mutex of the C library's that is taken and awaited.
+/// Word of a C library mutex that is taken and awaited.
 const TAKEN: u32 = 2;
 #[derive(Debug)]
 struct Watched {
@@ -25,14 +25,14 @@ struct Watched {
     ends: Ends,
 }
 
-/// Finds out how the threads of a process are looked at. What is not permitted is said by the first look.
+/// Prepares sampling the threads of a process. The first sample reports what is not permitted.
 pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
     let memory = LiveProcess::from(process.clone());
     let ends = Ends::of(process.text("limits").unwrap_or_default().as_str());
     Ok(Box::new(Watched { memory, stacks: Stacks::default(), ends }))
 }
 
-/// Threads whose kernel says these lines, of a process with these mappings; for fuzzers.
+/// Threads from these kernel lines and mappings of a process; for fuzzers.
 pub fn by_bytes(memory: &impl Memory, maps: &str, lines: &str) -> Vec<Thread> {
     let asleep: Vec<(u32, Asleep)> = (1..).zip(lines.lines().filter_map(Asleep::parse)).collect();
     let mut stacks = Stacks::of(mappings::parse(maps));
@@ -50,7 +50,7 @@ impl Looks for Watched {
     }
 }
 
-/// What all threads of a process do, of which the kernel says this.
+/// What all threads of a process do, given the kernel's reports.
 fn threads(
     memory: &impl Memory,
     stacks: &mut Stacks,
@@ -104,7 +104,7 @@ fn frames(memory: &impl Memory, stacks: &mut Stacks, stack: u64, counter: u64, m
     }
     // What lies after that was called before OCaml code was entered.
     words.truncate(left.map_or(words.len(), |(at, _)| at));
-    // Where the program's own code makes the call, no library stands out.
+    // If the program's own code makes the call, no library frame is marked.
     let library =
         file(stacks, counter).filter(|name| left.is_none_or(|(_, place)| file(stacks, place).as_ref() != Some(name)));
     let mut frames = vec![counter];
@@ -120,9 +120,9 @@ fn file(stacks: &Stacks, address: u64) -> Option<String> {
     stacks.mapping(address).map(|mapping| mapping.name.clone())
 }
 
-/// Where OCaml code was left for the C code of this stack: the place among `words`, and that in the code. On its way to C
-/// a thread notes on C's stack which stack of OCaml's it leaves, and how far that is used (`struct c_stack_link`, 5.0
-/// to 5.4); that stack notes the same in its first word. It goes on after the call.
+/// Where OCaml code was left for the C code of this stack: the index in `words`, and the place in the code. On its way
+/// to C a thread notes on the C stack which OCaml stack it leaves, and how far that is used (`struct c_stack_link`, 5.0
+/// to 5.4); the OCaml stack notes that place in its first word. It continues after the call.
 fn left(memory: &impl Memory, stacks: &mut Stacks, words: &[u64]) -> Option<(usize, u64)> {
     let pairs = words.iter().zip(words.iter().skip(1)).enumerate();
     let is_link = |link: &(usize, (&u64, &u64))| {
@@ -134,15 +134,15 @@ fn left(memory: &impl Memory, stacks: &mut Stacks, words: &[u64]) -> Option<(usi
     links.find(|(_, place)| stacks.comes_after_a_call(memory, *place))
 }
 
-/// The thread that has the mutex at `lock`: it stands in it. Of a word that a thread awaits to change from `awaited` it is
-/// one if that means a lock for which others wait.
+/// The thread that has the mutex at `lock`, which is stored in it. A word that a thread waits on while it is `awaited`
+/// is a mutex only if that value means a lock that others wait for.
 fn owner(memory: &impl Memory, lock: u64, awaited: u64) -> Option<u64> {
     let is_lock = awaited as u32 == TAKEN && memory.read_u32(lock).ok()? == TAKEN;
     let owner = memory.read_u32(lock.checked_add(8)?).ok()?;
     (is_lock && owner != 0).then_some(u64::from(owner))
 }
 
-/// What a function of the runtime's or of its libraries waits for.
+/// What a function of the runtime or of its libraries waits for.
 fn kind(name: &str) -> Option<WaitKind> {
     Some(match name {
         "caml_ml_mutex_lock" => WaitKind::Lock,
@@ -161,7 +161,7 @@ fn kind(name: &str) -> Option<WaitKind> {
     })
 }
 
-/// The C function that OCaml code called, if it is none of the runtime's: those are what OCaml's own functions are made of.
+/// The C function that OCaml code called, unless it is the runtime's: OCaml's own functions are made of those.
 fn callee(frames: &[Option<Frame<'_>>]) -> Option<usize> {
     let own = |frame: &Frame<'_>| frame.name.starts_with(|first: char| first.is_ascii_uppercase());
     let left = frames.iter().position(|frame| frame.is_some_and(|frame| own(&frame)))?;
@@ -169,7 +169,7 @@ fn callee(frames: &[Option<Frame<'_>>]) -> Option<usize> {
     frames.iter().take(left).rposition(|frame| frame.is_some_and(|frame| foreign(&frame)))
 }
 
-/// What `frames` say of a thread that waits for `found` as far as its system call says.
+/// What `frames` say about a thread that waits for `found` according to its system call.
 pub fn interpret(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Interpreted {
     let own = |frame: &&Frame<'_>| frame.name.starts_with(|first: char| first.is_ascii_uppercase());
     let by_name = frames.iter().flatten().find_map(|frame| kind(frame.name));
@@ -184,13 +184,13 @@ pub fn interpret(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Interpreted {
             WaitKind::Child
         }
         (WaitKind::Unknown, Some(kind)) => kind,
-        // C code of the program's, or of a library's, waits for what only that knows.
+        // Other C code, of the program or of a library, waits for something only it knows.
         (WaitKind::Unknown, None) if callee.is_some() => WaitKind::ForeignCall,
         _ => found,
     };
     let at =
         |wanted: &dyn Fn(&Frame<'_>) -> bool| frames.iter().position(|frame| frame.is_some_and(|frame| wanted(&frame)));
-    // Without OCaml's place, the function that it called: not how that gave its domain up.
+    // Without a place in OCaml, the function that it called: not the code that released the domain.
     let passes = |name: &str| name.contains("blocking_section") || name.ends_with("domain_lock");
     let place =
         at(&|frame| own(&frame)).or_else(|| at(&|frame| frame.name.starts_with("caml_") && !passes(frame.name)));

@@ -1,4 +1,4 @@
-//! GHC's runtime as data.
+//! The description of GHC's runtime.
 
 pub mod options;
 
@@ -31,7 +31,7 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
     spelling: options::SPELLING,
     own_count: "+RTS -s says",
     posts: Posts { runs: true, idle: true, writes: true, leadership: false },
-    // A safe foreign call gives the capability up, and another thread takes it.
+    // A safe foreign call releases the capability, and another thread takes it.
     lane_threads: LaneThreads::PerPause,
     knobs: Knobs {
         lanes: Some("-N"),

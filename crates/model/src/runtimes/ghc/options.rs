@@ -1,11 +1,11 @@
-//! Options of GHC's runtime: which set one thing, which there are from when on, and what a program's link lets through.
-//! The parsers of 9.0, 9.6 and 9.10 were read for it, and their programs started with each.
+//! Options of GHC's runtime: which set the same thing, in which version they were added, and what a program's link
+//! allows. Based on the parsers of 9.0, 9.6 and 9.10, and on starting their programs with each option.
 
 use crate::manifest::Binary;
 use crate::options::{AtLink, Spelling, matches};
 use crate::program::{Link, Refusal, Rtsopts, Version};
 
-/// How a program of GHC is given options.
+/// How a GHC program gets its options.
 pub(super) const SPELLING: Spelling = Spelling {
     variables: &["GHCRTS"],
     between: " ",
@@ -25,41 +25,41 @@ pub(super) const SPELLING: Spelling = Spelling {
     }),
 };
 
-/// How many capabilities.
+/// Number of capabilities.
 pub const WORKERS: &[&str] = &["-N#", "-maxN#", "-N"];
-/// How many threads collect.
+/// Number of threads that collect.
 pub const COLLECTORS: &[&str] = &["-qn#", "-qg*"];
 /// The allocation area of each capability.
 pub const NURSERY: &[&str] = &["-A#"];
-/// Pieces of allocation areas.
+/// Chunks of allocation areas.
 pub const CHUNK: &[&str] = &["-n#"];
-/// A heap to start with.
+/// Suggested heap size.
 pub const HEAP: &[&str] = &["-H#", "-H"];
-/// The old generation's collector.
+/// Collector of the old generation.
 pub const OLD_GENERATION: &[&str] = &["--nonmoving-gc", "--copying-gc", "-xn", "-xns"];
-/// The old generation compacted.
+/// Compaction of the old generation.
 pub const COMPACTION: &[&str] = &["-c"];
-/// Generations.
+/// Number of generations.
 pub const GENERATIONS: &[&str] = &["-G#"];
-/// How far the old generation grows.
+/// Growth factor of the old generation.
 pub const FACTOR: &[&str] = &["-F#"];
-/// The collection of an idle program.
+/// Collection of an idle program.
 pub const IDLE: &[&str] = &["-I#"];
-/// How long a thread of the program's runs at once.
+/// Time slice of the program's threads.
 pub const SWITCHING: &[&str] = &["-C#", "-C"];
-/// The heap's limit.
+/// Limit of the heap size.
 pub const HEAP_LIMIT: &[&str] = &["-M#"];
-/// NUMA.
+/// Use of NUMA nodes.
 pub const NUMA: &[&str] = &["--numa*"];
 
-/// Collectors of the old generation: a program with two of them does not start.
+/// Collectors of the old generation: a program with two of these options does not start.
 const EXCLUSIVE: &[&str] = &["-c", "-G1", "--nonmoving-gc", "--copying-gc", "-xn", "-xns"];
 
-/// Options of which the last counts, and those.
+/// Groups of options of which the last one counts, including the exclusive ones.
 static KINDS: [&[&str]; 12] =
     [EXCLUSIVE, WORKERS, COLLECTORS, NURSERY, CHUNK, HEAP, GENERATIONS, FACTOR, IDLE, SWITCHING, HEAP_LIMIT, NUMA];
 
-/// What `-rtsopts=some` lets through.
+/// Options that `-rtsopts=some` allows.
 const HARMLESS: [&str; 15] = [
     "-N",
     "-N#",
@@ -77,9 +77,9 @@ const HARMLESS: [&str; 15] = [
     "--long-gc-sync*",
     "--internal-counters",
 ];
-/// What only the threaded runtime has.
+/// Options of the threaded runtime only.
 const THREADED: [&str; 5] = ["-N", "-N#", "-maxN*", "-q*", "--numa*"];
-/// What came later than GHC 8.0.
+/// Options added after GHC 8.0.
 const SINCE: [(&str, Version); 5] = [
     ("-qn*", (8, 2, 0)),
     ("--numa*", (8, 2, 0)),
@@ -88,8 +88,8 @@ const SINCE: [(&str, Version); 5] = [
     ("-Iw*", (9, 0, 0)),
 ];
 
-/// Why a program of that link does not take `word` from outside; `None`: it does. What is not known is not taken: an
-/// option that a program does not take keeps it from starting.
+/// Why a program with that link does not accept `word` from outside; `None`: it does. Unknown counts as refused: an
+/// option that a program does not accept keeps it from starting.
 pub fn refusal(link: &Link, word: &str) -> Option<Refusal> {
     let is = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern, word));
     let since = SINCE.iter().find(|(pattern, _)| matches(pattern, word)).map(|(_, since)| *since);
@@ -109,15 +109,15 @@ pub fn refusal(link: &Link, word: &str) -> Option<Refusal> {
     }
 }
 
-/// What a binary says of its link.
+/// The link of a binary.
 fn of(binary: &Binary) -> Link {
     let threaded = binary.way.as_ref().map(|way| way.split('_').any(|part| part == "thr"));
     let named = |name: &String| Rtsopts::ALL.into_iter().find(|rtsopts| rtsopts.name() == name);
     Link { version: None, threaded, rtsopts: binary.rtsopts.as_ref().and_then(named) }
 }
 
-/// One of these is refused by `-rtsopts=some` in every version. An option that is not known proves nothing: later versions
-/// let more through.
+/// Whether one of these options is refused by `-rtsopts=some` in every version. An unknown option proves nothing:
+/// later versions allow more.
 fn proven(words: &[&str]) -> bool {
     let refused = [COLLECTORS, NURSERY, CHUNK, HEAP, COMPACTION, GENERATIONS, FACTOR, IDLE, SWITCHING, HEAP_LIMIT];
     words.iter().any(|word| refused.iter().flat_map(|kind| *kind).any(|pattern| matches(pattern, word)))

@@ -1,6 +1,6 @@
-//! The experiment: first every configuration once, dropped; then whole blocks, each
-//! configuration once in each, in an order that follows from the seed. Owns that order
-//! and what becomes of the runs; asks [`Runs`] to run something.
+//! The experiment: every configuration once, discarded; then whole blocks, each with every configuration
+//! once, in an order that follows from the seed. Owns that order and what becomes of the runs; asks [`Runs`]
+//! to run something.
 
 use super::super::template::Template;
 use super::results::{Line, Point, Run, SCHEMA, Scaling};
@@ -9,12 +9,12 @@ use rtscope_host::taken::Ticks;
 use rtscope_tune::{stats, trials};
 use std::ffi::OsString;
 
-/// What stands where the number of workers goes.
+/// The placeholder for the number of workers.
 pub(super) const PLACE: &str = "{workers}";
 
 pub struct Plan {
     pub series: Vec<Template>,
-    /// Numbers of workers, rising.
+    /// Numbers of workers, ascending.
     pub workers: Vec<u32>,
     pub repeats: u32,
     pub seed: u64,
@@ -24,7 +24,7 @@ pub struct Plan {
 pub struct Ran {
     pub work: u64,
     pub wall_ns: u64,
-    /// What the CPUs did meanwhile; `None`: this kernel does not say.
+    /// What the CPUs did during the run; `None`: this kernel does not report it.
     pub taken: Option<Ticks>,
 }
 
@@ -32,7 +32,7 @@ pub trait Runs {
     fn run(&mut self, command: &[OsString]) -> Result<Ran, UserError>;
 }
 
-/// Measures; `progress` hears what is run, as so many of so many.
+/// Measures; `progress` gets the number of finished runs, that of all runs, and what runs now.
 pub fn measure(
     plan: &Plan,
     runs: &mut dyn Runs,
@@ -49,7 +49,7 @@ pub fn measure(
         runs.run(&series.filled(PLACE, *workers))
     };
     for configuration in &configurations {
-        // Its files are read and its pages are there from now on.
+        // From now on its files are in the page cache.
         one(configuration)?;
     }
     for number in trials::blocks(configurations.len(), plan.repeats as usize, plan.seed).into_iter().flatten() {
@@ -87,14 +87,14 @@ fn point(workers: u32, ran: &[Ran], first: Option<&[Ran]>, seed: u64) -> Option<
     let runs: Vec<Run> = ran.iter().map(run).collect();
     let own: Vec<f64> = runs.iter().map(Run::rate).collect();
     let of_first = first.and_then(|first| {
-        // Run by run: both are of the same block.
+        // Run by run: both belong to the same block.
         let ratios: Vec<f64> = own.iter().zip(first).map(|(own, first)| own / run(first).rate()).collect();
         stats::bootstrap(&ratios, seed)
     });
     Some(Point { workers, rate: stats::bootstrap(&own, seed)?, of_first, others: others(ran), runs })
 }
 
-/// `None` where a run does not know.
+/// `None` if it is unknown for any run.
 fn others(ran: &[Ran]) -> Option<f64> {
     let ticks: Option<Vec<Ticks>> = ran.iter().map(|ran| ran.taken).collect();
     ticks?.into_iter().fold(Ticks::default(), |sum, ticks| sum + ticks).others()
@@ -104,7 +104,7 @@ fn others(ran: &[Ran]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Programs that take so many milliseconds per worker, slower from run to run.
+    /// Programs that take some milliseconds per worker, longer from run to run.
     #[derive(Default)]
     struct Fake {
         asked: Vec<String>,
@@ -139,7 +139,7 @@ mod tests {
             assert_eq!(block, ["fast 1", "fast 2", "fast 4", "slow 1", "slow 2", "slow 4"]);
         }
         assert!(found.points().all(|point| point.runs.len() == 6 && point.runs.iter().all(|run| run.work > 0)));
-        // The dropped runs were the quickest here.
+        // The discarded runs were the fastest here.
         assert!(found.points().flat_map(|point| &point.runs).all(|run| run.wall_ns > 1_000_000_006));
     }
 

@@ -1,6 +1,6 @@
-//! `rtscope bench scaling`: work per second against workers, one line for each way to
-//! run a program (processes, domains, …). Owns the options; `experiment` runs commands in
-//! their order, `program` runs one, `results` holds what came out, `text` and `svg` show it.
+//! `rtscope bench scaling`: work per second against workers, one line for each way to run a program (processes,
+//! domains, …). Owns the options; `experiment` runs commands in their order, `program` runs one, `results`
+//! holds the results, `text` and `svg` show them.
 
 mod experiment;
 mod program;
@@ -40,7 +40,7 @@ pub struct ScalingArgs {
     /// Numbers of workers
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [1, 2, 4], value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub workers: Vec<u32>,
-    /// Runs of each, besides one that is dropped
+    /// Runs of each, not counting one that is dropped
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeats: u32,
     /// The order's seed
@@ -55,7 +55,7 @@ pub struct ScalingArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
-    /// A single line of the plot: the command, behind `--`
+    /// A single line of the plot: the command, after `--`
     #[arg(last = true, value_name = "TEMPLATE", conflicts_with = "series")]
     pub template: Vec<String>,
 }
@@ -75,7 +75,7 @@ pub fn run(args: &ScalingArgs) -> Result<ExitCode, UserError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The lines of the plot: each with a name of its own and a place for the workers.
+/// The lines of the plot, each with a unique name and a placeholder for the workers.
 fn series(args: &ScalingArgs) -> Result<Vec<Template>, UserError> {
     let single = (!args.template.is_empty()).then(|| Template::unnamed(&args.template));
     let all: Vec<Template> = args.series.iter().cloned().chain(single).collect();

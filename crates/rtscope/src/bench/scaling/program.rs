@@ -1,6 +1,5 @@
-//! One run of a program: how long it took, how much it says it did, what others had
-//! of the CPUs meanwhile. Owns starting it and reading its output, of which it keeps
-//! a bounded end.
+//! One run of a program: how long it took, how much work it reports, and what other processes used of the CPUs
+//! meanwhile. Owns starting it and reading its output, of which it keeps a bounded tail.
 
 use super::experiment::{Ran, Runs};
 use crate::trouble::UserError;
@@ -11,11 +10,11 @@ use std::io::{self, Read};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Bytes at the end of the output in which `solves N` has to stand.
+/// Bytes at the end of the output in which `solves N` has to appear.
 const KEPT: usize = 16 * 1024;
 
 pub struct Programs {
-    /// How much each run does; `None`: the program prints it.
+    /// Work of each run; `None`: the program prints it.
     pub work: Option<u64>,
 }
 
@@ -48,7 +47,7 @@ impl Runs for Programs {
     }
 }
 
-/// The last `kept` bytes of `from`, all of which is read.
+/// Reads all of `from` and gives its last `kept` bytes.
 fn last(mut from: impl Read, kept: usize) -> io::Result<Vec<u8>> {
     let mut end = Vec::new();
     let mut buffer = [0; 4096];

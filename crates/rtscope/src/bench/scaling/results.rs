@@ -1,6 +1,5 @@
-//! What an experiment found: for each line of the plot and each number of workers the
-//! rates, their median and its interval. Owns the figures and the shape of the JSON
-//! document (`docs/guide/scaling.md`).
+//! What an experiment found: rates, their median and its interval, for each line of the plot and each number of
+//! workers. Owns the figures and the shape of the JSON document (`docs/guide/scaling.md`).
 
 use rtscope_tune::stats::Median;
 use serde::Serialize;
@@ -10,12 +9,12 @@ pub const SCHEMA: &str = "rtscope/scaling/1";
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scaling {
     pub schema: &'static str,
-    /// Of the order and of the resampling.
+    /// Seed of the order and of the resampling.
     pub seed: u64,
     pub repeats: u32,
     /// CPUs that the programs may use; `None`: not known.
     pub cpus: Option<usize>,
-    /// Share of all CPUs of this machine that others had, over all runs, 0 to 1.
+    /// Share of all CPUs of this machine that other processes used, over all runs, 0 to 1.
     pub others: Option<f64>,
     /// In the order given.
     pub series: Vec<Line>,
@@ -24,9 +23,9 @@ pub struct Scaling {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
     pub name: String,
-    /// Its command, with a place for the number of workers.
+    /// Its command, with a placeholder for the number of workers.
     pub template: String,
-    /// By number of workers, rising.
+    /// By number of workers, ascending.
     pub points: Vec<Point>,
 }
 
@@ -35,9 +34,9 @@ pub struct Point {
     pub workers: u32,
     /// Work per second.
     pub rate: Median,
-    /// Rate over that of the first line in the same block; `None` for the first line.
+    /// Rate divided by that of the first line in the same block; `None` for the first line.
     pub of_first: Option<Median>,
-    /// Share of all CPUs that others had beside its runs.
+    /// Share of all CPUs that other processes used during its runs.
     pub others: Option<f64>,
     pub runs: Vec<Run>,
 }
@@ -59,7 +58,7 @@ impl Scaling {
         self.series.iter().flat_map(|line| &line.points)
     }
 
-    /// The greatest rate that is drawn; 0 of nothing.
+    /// The greatest rate that is drawn; 0 if there is none.
     pub fn rate_max(&self) -> f64 {
         let top = |point: &Point| point.rate.interval.map_or(point.rate.median, |(_, high)| high);
         self.points().map(top).fold(0.0, f64::max)

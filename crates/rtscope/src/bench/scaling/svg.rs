@@ -1,5 +1,5 @@
-//! An experiment as a drawing: rates over workers, one line each, with intervals. One
-//! file that needs nothing else. Refuses to say more than the text does.
+//! An experiment as a drawing: rates over workers, one line each, with intervals. A self-contained file.
+//! Refuses to say more than the text does.
 
 use super::super::print::rising;
 use super::results::{Line, Scaling};
@@ -14,7 +14,7 @@ pub fn draw(found: &Scaling) -> String {
     let mut svg = plot::document(PLOT[1] + PLOT[3] + 64.0, "work per second against workers");
     let workers = rising(&found.points().map(|point| point.workers).collect::<Vec<_>>());
     let most = f64::from(workers.last().copied().unwrap_or(1)) * 1.04;
-    // Beyond as many workers as CPUs nothing can grow.
+    // With more workers than CPUs nothing can grow.
     let cpus = found.cpus.filter(|cpus| (*cpus as f64) < most);
     let plot = Plot {
         title: "Work per second against workers",

@@ -1,12 +1,11 @@
-//! An experiment as text: a table with bars, and what stood beside the measurement.
-//! Owns the columns.
+//! An experiment as text: a table with bars, and notes on the measurement. Owns the columns.
 
 use super::super::print::{facts, interval, sheet, table, too_few, width};
 use super::results::{Point, Scaling};
 use crate::style::{Style, Tone, clean, shorten};
 use rtscope_model::units;
 
-/// From this share of all CPUs on, what others had is told beside a point.
+/// Share of all CPUs from which the use by other processes is reported for a point.
 const OTHERS_THAT_MATTER: f64 = 0.02;
 /// Longest name that is shown.
 const NAME_MAX: usize = 24;
@@ -31,7 +30,7 @@ fn rows(found: &Scaling) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for line in &found.series {
         for (index, point) in line.points.iter().enumerate() {
-            // A line's name stands once.
+            // The name of a line is shown once.
             let name = if index == 0 { clean(&line.name) } else { "".into() };
             rows.push(vec![
                 shorten(&name, NAME_MAX).into_owned(),
@@ -70,7 +69,7 @@ fn notes(found: &Scaling) -> Vec<String> {
     too_few(found.repeats, "--repeats").into_iter().chain([others]).collect()
 }
 
-/// The point beside which others had most, where that matters.
+/// The point during which other processes used most of the CPUs, if that matters.
 fn worst(found: &Scaling) -> Option<(&str, &Point, f64)> {
     let points = found.series.iter().flat_map(|line| line.points.iter().map(|point| (line.name.as_str(), point)));
     let with = points.filter_map(|(name, point)| Some((name, point, point.others?)));

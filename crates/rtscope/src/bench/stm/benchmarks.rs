@@ -1,16 +1,16 @@
-//! What is run: the benchmarks of the repository's own program, or one command of the user's.
-//! Owns their names and how they become commands; what each does is the program's.
+//! What is run: the benchmarks of the repository's own program, or one command of the user. Owns their names
+//! and how they become commands; the program defines what each does.
 
 use super::super::template::Template;
 use std::ffi::OsString;
 use std::path::Path;
 use std::str::FromStr;
 
-/// What stands where the number of threads goes.
+/// The placeholder for the number of threads.
 pub const PLACE: &str = "{threads}";
 
-/// Name, what it is, the words that the program of `workloads/haskell/stm-bench` knows it by,
-/// and operations where the program's own number is not meant.
+/// Name, description, the words by which the program of `workloads/haskell/stm-bench` knows it, and the number
+/// of operations if it is not the program's own.
 const KNOWN: [(&str, &str, &[&str], Option<u64>); 10] = [
     ("si", "one shared integer that every thread raises", &["si"], None),
     ("ll", "a sorted linked list of 200 keys", &["ll"], None),
@@ -30,18 +30,18 @@ pub struct Benchmark {
     pub about: Option<&'static str>,
     /// Its command, with [`PLACE`].
     pub command: Template,
-    /// What has to be added for the program to count its attempts; `None`: it cannot.
+    /// What to add so that the program counts its attempts; `None`: it cannot.
     pub count: Option<&'static str>,
 }
 
 impl Benchmark {
-    /// A command of the user's.
+    /// A command of the user.
     pub fn own(words: &[String]) -> Benchmark {
         let command = Template::unnamed(words);
         Benchmark { name: command.name.clone(), about: None, command, count: None }
     }
 
-    /// The command for so many threads; `program` in the place of its own.
+    /// The command for that many threads; `program` replaces its own program.
     pub fn words(&self, threads: u32, program: Option<&Path>, counting: bool) -> Vec<OsString> {
         let mut words = self.command.filled(PLACE, threads);
         if let (Some(first), Some(program)) = (words.first_mut(), program) {
@@ -56,10 +56,10 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.into_iter().map(|(name, ..)| name)
 }
 
-/// Those of these names, or all, of the repository's own program, in the order of the list.
+/// The benchmarks of the repository's own program with these names, or all, in the order of the list.
 ///
 /// # Errors
-/// A name that is none.
+/// A name is unknown.
 pub fn of(program: &str, only: &[String], operations: &[Operations]) -> Result<Vec<Benchmark>, String> {
     let mut strangers = only.iter().map(String::as_str).chain(operations.iter().filter_map(|some| some.of.as_deref()));
     if let Some(name) = strangers.find(|name| !names().any(|known| known == *name)) {
@@ -79,10 +79,10 @@ pub fn of(program: &str, only: &[String], operations: &[Operations]) -> Result<V
     Ok(KNOWN.into_iter().filter(|(name, ..)| wanted(name)).filter_map(made).collect())
 }
 
-/// How many operations a run does in the place of the program's own: `N`, or `NAME=N`.
+/// Number of operations of a run, instead of the program's own: `N`, or `NAME=N`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operations {
-    /// Of this benchmark; `None`: of all others.
+    /// The benchmark that it applies to; `None`: all others.
     pub of: Option<String>,
     pub count: u64,
 }

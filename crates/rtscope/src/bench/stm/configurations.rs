@@ -1,11 +1,10 @@
-//! The ways in which a program is run. Owns what the article's words mean for GHC: it has no
-//! switch that turns its scheduler off, so both ends of its timer are tried; and a limit of
-//! cores is one of capabilities.
+//! The ways in which a program is run. Owns what the article's terms mean for GHC: it has no switch that turns
+//! its scheduler off, so both ends of its timer are tried; and a limit of cores is one of capabilities.
 
 use clap::ValueEnum;
 use serde::Serialize;
 
-/// Longer than any run: threads keep their capability until they wait.
+/// Longer than any run: threads keep their capability until they block.
 const NEVER: &str = "-C3600";
 
 rtscope_model::listed! {
@@ -36,7 +35,7 @@ rtscope_model::listed! {
 }
 
 impl Way {
-    /// Whether it takes the program that is linked with the scheduler.
+    /// Whether it uses the program that is linked with the scheduler.
     pub fn is_linked(self) -> bool {
         matches!(self, Way::Scheduler | Way::Counting | Way::Backoff)
     }
@@ -45,45 +44,45 @@ impl Way {
         matches!(self, Way::Few | Way::FewOften | Way::FewNever)
     }
 
-    /// Those of the article, and the scheduler where there is one.
+    /// The ways of the article, and the scheduler if the program is linked with it.
     pub fn usual(linked: bool) -> Vec<Way> {
         let article = [Way::Default, Way::Often, Way::Never, Way::Few, Way::FewOften, Way::FewNever];
         article.into_iter().chain(linked.then_some(Way::Scheduler)).collect()
     }
 }
 
-/// A way with all that it takes.
+/// A way to run a program, with its flags and variables.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Configuration {
-    /// What it is called.
+    /// Its name in tables and in the JSON document.
     pub name: &'static str,
     /// Flags of GHC's runtime.
     pub flags: Vec<String>,
-    /// Variables.
+    /// Environment variables, each with its value.
     pub environment: Vec<(&'static str, &'static str)>,
-    /// It takes the program that is linked with the scheduler.
+    /// Whether it uses the program that is linked with the scheduler.
     pub linked: bool,
 }
 
 impl Configuration {
-    /// Its flags and variables as they would be typed.
+    /// Its flags and variables as typed in a shell.
     pub fn shown(&self) -> String {
         let variables = self.environment.iter().map(|(name, value)| format!("{name}={value}"));
         variables.chain(self.flags.iter().cloned()).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Capabilities of programs.
+/// Numbers of capabilities that programs run with.
 #[derive(Copy, Clone, Debug)]
 pub struct Cores {
-    /// Where they are not limited.
+    /// Without a limit.
     pub all: u32,
-    /// Where they are.
+    /// In configurations on few cores.
     pub few: u32,
 }
 
-/// The configurations, the default always the first. On a machine that has no more cores than
-/// few, what is limited is left out: it would be the same again.
+/// The configurations, the default always first. On a machine that has no more cores than `few`, limited ones
+/// are left out: they would repeat the others.
 pub fn of(ways: &[Way], cores: Cores) -> Vec<Configuration> {
     let mut wanted = vec![Way::Default];
     for way in ways {

@@ -1,7 +1,7 @@
-//! The experiment: each configuration once, dropped; then blocks, in each of which every
-//! benchmark runs with every number of threads, in random order, and there in all
-//! configurations one behind the other, in random order again: what is compared stands near
-//! each other in time. Owns that order and what becomes of the runs; asks [`Programs`] for one.
+//! The experiment: each configuration once, discarded; then blocks. In each block every benchmark runs with
+//! every number of threads, in random order, and each of these in all configurations in succession, again in
+//! random order: runs that are compared are close in time. Owns that order and what becomes of the runs; asks
+//! [`Programs`] for one.
 
 use super::benchmarks::Benchmark;
 use super::configurations::Configuration;
@@ -11,15 +11,14 @@ use rtscope_tune::trials;
 pub struct Plan {
     /// In the order of the list.
     pub benchmarks: Vec<Benchmark>,
-    /// The default first.
+    /// The default is the first.
     pub configurations: Vec<Configuration>,
-    /// Rising.
+    /// Numbers of threads, ascending.
     pub threads: Vec<u32>,
     pub runs: u32,
-    /// In so many of them, from the first on, each runs once more to count, where its timed run
-    /// did not say aborts.
+    /// First blocks in which each runs once more to count aborts, if its timed run did not report them.
     pub counted: u32,
-    /// Of the order, and of the resampling.
+    /// Seed of the order and of the resampling.
     pub seed: u64,
 }
 
@@ -28,13 +27,13 @@ pub struct Ask<'a> {
     pub benchmark: &'a Benchmark,
     pub configuration: &'a Configuration,
     pub threads: u32,
-    /// The program counts: its time is of no use.
+    /// Whether the program counts: its time is then of no use.
     pub counting: bool,
 }
 
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Ran {
-    /// What its work took, by its own clock.
+    /// Time of its work, by its own clock.
     pub ns: f64,
     /// Attempts whose work was lost.
     pub aborts: Option<f64>,
@@ -69,8 +68,8 @@ pub trait Programs {
     fn run(&mut self, ask: &Ask<'_>) -> Result<Ran, End>;
 }
 
-/// Measures; `progress` hears what is run, as so many of so many, and in which block. With what
-/// was measured by then where it ends before its time.
+/// Measures; `progress` gets what runs now, the numbers of finished and of all runs, and the block. If it ends
+/// early, gives what was measured by then.
 pub fn measure(
     plan: &Plan,
     programs: &mut dyn Programs,
@@ -91,9 +90,9 @@ pub fn measure(
 
 #[derive(Copy, Clone, Debug)]
 pub struct Progress<'a> {
-    /// Blocks that are done; `None`: those runs that are dropped.
+    /// Finished blocks; `None`: the discarded runs.
     pub block: Option<usize>,
-    /// Timed runs that are done, and how many there will be.
+    /// Timed runs that are done, and their total.
     pub done: usize,
     pub all: usize,
     pub ask: Ask<'a>,
@@ -110,7 +109,7 @@ fn all(
     let (width, blocks) = (plan.configurations.len(), plan.runs as usize);
     let all = cells.len() * width * blocks;
     if let Some((benchmark, threads)) = cells.first() {
-        // Files are in memory from now on, and what does not run at all is an error before any measurement.
+        // From now on its files are in memory, and what does not run at all fails before any measurement.
         for configuration in &plan.configurations {
             let ask = Ask { benchmark, configuration, threads: *threads, counting: false };
             progress(Progress { block: None, done: 0, all, ask });
@@ -118,7 +117,7 @@ fn all(
         }
     }
     let mut done = 0;
-    // Another stream of chance than that of the cells.
+    // Another random stream than that of the cells.
     let mut orders = trials::blocks(width, cells.len() * blocks, plan.seed.wrapping_add(1)).into_iter();
     for (block, order) in trials::blocks(cells.len(), blocks, plan.seed).into_iter().enumerate() {
         for cell in order {
@@ -136,7 +135,7 @@ fn all(
     Ok(())
 }
 
-/// A timed run, and the one that counts for it.
+/// A timed run, and the counting run that belongs to it.
 fn one(plan: &Plan, programs: &mut dyn Programs, ask: &Ask<'_>, block: usize, runs: &mut Runs) -> Result<(), End> {
     let ran = programs.run(ask)?;
     runs.times.push(Timed { block, ns: ran.ns });
@@ -149,7 +148,7 @@ fn one(plan: &Plan, programs: &mut dyn Programs, ask: &Ask<'_>, block: usize, ru
     Ok(())
 }
 
-/// Of a benchmark: for each number of threads its configurations.
+/// The points of a benchmark: for each number of threads its configurations.
 fn points(plan: &Plan, runs: &[Runs]) -> Vec<Point> {
     let width = plan.configurations.len().max(1);
     let times = |at: usize| runs.get(at).map(|runs| runs.times.as_slice());
@@ -169,8 +168,8 @@ mod tests {
     use super::super::configurations::{self, Cores, Way};
     use super::*;
 
-    /// Programs that take so many nanoseconds a thread, twice as many with `often`, more from
-    /// run to run; `again` says aborts by itself.
+    /// Programs that take some nanoseconds per thread, twice as many with `often`, more from run to run;
+    /// `again` reports aborts itself.
     #[derive(Default)]
     struct Fake {
         asked: Vec<(String, u32, &'static str, bool)>,
@@ -211,7 +210,7 @@ mod tests {
             (end, told[0], told[3], told.last().copied()),
             (None, (None, 0, 72), (Some(0), 0, 72), Some((Some(5), 71, 72)))
         );
-        // Three are dropped. Two blocks count twice, but for the configuration that says aborts itself.
+        // Three are discarded. Two blocks count as well, except where the run itself reports aborts.
         let timed: Vec<_> = fake.asked.iter().skip(3).filter(|run| !run.3).collect();
         assert_eq!((timed.len(), fake.asked.iter().filter(|run| run.3).count()), (72, 16));
         for cell in timed.chunks(3) {

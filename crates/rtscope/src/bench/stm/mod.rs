@@ -1,8 +1,7 @@
-//! `rtscope bench stm`: what the scheduler and the number of cores do to transactions (the
-//! experiment of article 003, with intervals). Owns the options and where results go;
-//! `benchmarks` says what is run, `configurations` in which ways, `experiment` in which order,
-//! `program` runs one, `results` holds what came out, `text`, `svg`
-//! and the page show it.
+//! `rtscope bench stm`: how the scheduler and the number of cores affect transactions (the experiment of
+//! article 003, with intervals). Owns the options and where results go; `benchmarks` says what is run,
+//! `configurations` in which ways, `experiment` in which order, `program` runs one, `results` holds the
+//! results, `text`, `svg` and the page show them.
 
 mod benchmarks;
 pub mod configurations;
@@ -54,13 +53,13 @@ pub struct StmArgs {
     /// The benchmark program
     #[arg(long, value_name = "PATH", required_unless_present = "template", conflicts_with = "template")]
     pub program: Option<String>,
-    /// The same program linked with rtscope-stm: adds the transaction scheduler
+    /// The program linked with rtscope-stm: adds the transaction scheduler
     #[arg(long, value_name = "PATH")]
     pub scheduled: Option<PathBuf>,
     /// Only these benchmarks of the program: si, ll, ll-24, hash, rbtree, queue, bank, readers, retry, orelse
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', conflicts_with = "template")]
     pub only: Vec<String>,
-    /// Ways to run it, beside the default [default: those of the article, and the scheduler with --scheduled]
+    /// Ways to run it, in addition to the default [default: those of the article, and the scheduler with --scheduled]
     #[arg(long, value_enum, value_name = "NAME,NAME", value_delimiter = ',')]
     pub configurations: Vec<Way>,
     /// Numbers of threads
@@ -102,7 +101,7 @@ pub struct StmArgs {
     /// Say nothing while programs run
     #[arg(short, long)]
     pub quiet: bool,
-    /// A command of your own, behind `--`
+    /// A command of your own, after `--`
     #[arg(last = true, value_name = "TEMPLATE")]
     pub template: Vec<String>,
 }
@@ -147,7 +146,7 @@ fn plan(args: &StmArgs, cores: Cores) -> Result<Plan, UserError> {
     Ok(Plan { benchmarks, configurations, threads, runs: args.runs, counted: args.counted, seed: args.seed })
 }
 
-/// What was measured, and why it ended before its time.
+/// What was measured, and why it ended early.
 fn measured(
     args: &StmArgs,
     plan: Plan,
@@ -181,7 +180,7 @@ fn measured(
     (found, end)
 }
 
-/// Says what runs now: on a terminal in one line that changes, else for each block, for it can take hours.
+/// Reports what runs now: on a terminal in one changing line, otherwise once per block, as it can take hours.
 fn begins(told: &mut Progress<Option<usize>>, blocks: u32, now: &experiment::Progress<'_>) {
     let Ask { benchmark, configuration, threads, .. } = now.ask;
     let what = format!("{} with {threads} as {}", clean(&benchmark.name), configuration.name);
@@ -192,7 +191,7 @@ fn begins(told: &mut Progress<Option<usize>>, blocks: u32, now: &experiment::Pro
     told.goes_on(now.block, &format!("{} of {}: {what}", now.done, now.all), &first);
 }
 
-/// Trials of programs that say their own time.
+/// Trials of programs that report their own time.
 fn live<'a>(args: &StmArgs, signals: &'a Signals) -> Live<'a> {
     let way = Trial::Batch { timeout: args.timeout.unwrap_or(TIMEOUT) };
     let live = Live::new(way, None, std::env::temp_dir(), Some(signals)).with_noise(args.noisy, args.patience);
@@ -209,7 +208,7 @@ fn show(args: &StmArgs, found: &Found) -> Result<(), UserError> {
     super::print::show((args.output.as_deref(), args.json), "stm", found, |style| text::draw(found, style), drawn)
 }
 
-/// The file of a benchmark's drawing. The name of a user's program may have anything in it.
+/// The file of a benchmark's drawing. The name of a user's program may contain anything.
 fn drawing(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     format!("stm-{}.svg", name.chars().take(60).map(plain).collect::<String>())

@@ -1,5 +1,5 @@
-//! One run of a program as a trial: on a quiet machine, again where others disturb it. Owns
-//! the line that a program prints of itself, and how a configuration becomes variables.
+//! One run of a program as a trial: on a quiet machine, repeated if others disturb it. Owns the line that a
+//! program prints about itself, and how a configuration becomes variables.
 
 use super::experiment::{Ask, End, Programs, Ran};
 use crate::tune::live::{Live, Tried};
@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 const LINE: &str = "stm ";
-/// The time in it, and what a trial calls it.
+/// Name of the time in that line, and its name in a trial.
 const TIME: (&str, &str) = ("ns", "time_ns");
 
 pub struct Real<'a> {
@@ -17,11 +17,11 @@ pub struct Real<'a> {
     /// The program that is linked with the scheduler.
     pub linked: Option<PathBuf>,
     pub ghcrts: Option<OsString>,
-    /// Runs that counted for nothing.
+    /// Runs that did not count.
     pub disturbed: u64,
-    /// What others had of the CPUs beside each run that counts.
+    /// What other processes used of the CPUs during each run that counts.
     pub foreign: Vec<f64>,
-    /// What there is to say about a run at once.
+    /// Prints what there is to say about a run at once.
     pub say: &'a dyn Fn(&str),
 }
 
@@ -53,7 +53,7 @@ impl Programs for Real<'_> {
     }
 }
 
-/// Ours stand behind what is there: where both speak, the later counts.
+/// Appends our flags to existing ones: if both set something, the last one wins.
 fn flags(there: Option<&OsString>, ours: &[String]) -> OsString {
     let mut all = there.cloned().unwrap_or_default();
     for flag in ours {
@@ -68,7 +68,7 @@ fn flags(there: Option<&OsString>, ours: &[String]) -> OsString {
 /// The figures in the last line `stm KEY=NUMBER …`; `ns` is among them.
 ///
 /// # Errors
-/// There is no such line: what to do, in words.
+/// There is no such line; says what to do.
 pub fn says(output: &str) -> Result<Figures, String> {
     let line = output.lines().rev().find_map(|line| line.trim().strip_prefix(LINE));
     let words = line.unwrap_or_default().split_ascii_whitespace();
@@ -84,8 +84,8 @@ pub fn says(output: &str) -> Result<Figures, String> {
     }
 }
 
-/// Attempts whose work was lost: as the program or its runtime counted them, else attempts less
-/// those that were of use.
+/// Attempts whose work was lost: as the program or its runtime counted them, otherwise all attempts minus the
+/// useful ones.
 fn aborts(figures: &Figures) -> Option<f64> {
     let figure = |name: &str| figures.get(name).copied();
     let lost = || {

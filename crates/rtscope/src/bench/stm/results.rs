@@ -1,6 +1,6 @@
-//! What an experiment found: for each benchmark, number of threads and configuration the time,
-//! its ratio to the default and the aborts, each with its interval. Owns the arithmetic and the
-//! shape of the JSON document (`docs/guide/transactions-bench.md`).
+//! What an experiment found: time, ratio to the default and aborts for each benchmark, number of
+//! threads and configuration, each with its interval. Owns the arithmetic and the shape of the JSON
+//! document (`docs/guide/transactions-bench.md`).
 
 use super::configurations::Configuration;
 use rtscope_tune::stats::{self, Median};
@@ -14,21 +14,21 @@ pub const SCHEMA: &str = "rtscope/stm-bench/1";
 pub struct Found {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// Of the order and of the resampling.
+    /// Seed of the order and of the resampling.
     pub seed: u64,
-    /// Runs that were asked for, of each point.
+    /// Requested runs of each point.
     pub runs: u32,
     /// CPUs that the programs may use; `None`: not known.
     pub cpus: Option<usize>,
     /// Capabilities of programs that are not limited.
     pub capabilities: u32,
-    /// Why there is not all that was asked for; `None`: there is.
+    /// Why it is not all that was asked for; `None`: it is.
     pub ended: Option<String>,
-    /// Runs count whatever others did meanwhile.
+    /// Whether runs count whatever other processes did meanwhile.
     pub noisy: bool,
-    /// Runs that counted for nothing, because others had the CPUs, and were made again.
+    /// Runs that did not count because other processes used the CPUs, and were repeated.
     pub disturbed: u64,
-    /// Share of the CPUs that others had beside the runs that count, mean, 0 to 1.
+    /// Mean share of the CPUs that other processes used during the runs that count, 0 to 1.
     pub foreign: Option<f64>,
     /// The default first.
     pub configurations: Vec<Configuration>,
@@ -39,50 +39,50 @@ pub struct Found {
 /// A benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// What it is called.
+    /// Name of the benchmark, or of the user's program.
     pub name: String,
-    /// What it is; `None`: a command of the user's.
+    /// What it does; `None`: a command of the user.
     pub about: Option<&'static str>,
-    /// Its command, with a place for the number of threads.
+    /// Its command, with a placeholder for the number of threads.
     pub command: String,
-    /// By number of threads, rising, and in each in the order of the configurations.
+    /// By number of threads, ascending, and for each in the order of the configurations.
     pub points: Vec<Point>,
 }
 
 /// A benchmark with a number of threads in a configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// So many threads.
+    /// Number of threads.
     pub threads: u32,
     /// The configuration's name.
     pub configuration: &'static str,
-    /// The median of its times, nanoseconds.
+    /// Median of its times, nanoseconds.
     pub time_ns: Median,
-    /// Its time over that of the default in the same block; `None` of the default itself, and
-    /// of fewer than two blocks.
+    /// Its time divided by that of the default in the same block; `None` for the default itself, and for fewer
+    /// than two blocks.
     pub of_default: Option<Ratio>,
-    /// Its time over that of the same configuration with the fewest threads in the same block;
-    /// `None` of those, and of fewer than two blocks.
+    /// Its time divided by that of the same configuration with the fewest threads in the same block; `None` for
+    /// those, and for fewer than two blocks.
     pub of_fewest: Option<Ratio>,
-    /// The median of its aborts; `None`: nobody counted.
+    /// Median of its aborts; `None`: they were not counted.
     pub aborts: Option<Median>,
-    /// Those of each run in which they were counted.
+    /// Aborts of each run in which they were counted.
     pub aborts_of_runs: Vec<f64>,
     /// Each run that was timed, by block.
     pub times: Vec<Timed>,
 }
 
-/// One run.
+/// One timed run.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Timed {
-    /// In which block, from 0.
+    /// Its block, from 0.
     pub block: usize,
-    /// What the program says that it took.
+    /// Time that the program reports, nanoseconds.
     pub ns: f64,
 }
 
 impl Point {
-    /// From its runs and those that it is compared with; `None` without runs. `seed` is of the
+    /// Computes it from its runs and those that it is compared with; `None` without runs. `seed` is for the
     /// intervals of medians.
     pub fn of(threads: u32, configuration: &'static str, own: Runs, beside: Beside<'_>, seed: u64) -> Option<Point> {
         let times: Vec<f64> = own.times.iter().map(|run| run.ns).collect();
@@ -100,32 +100,32 @@ impl Point {
     }
 }
 
-/// What a point is compared with, where there is something.
+/// Runs that a point is compared with, if there are any.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Beside<'a> {
     /// The default with as many threads.
     pub default: Option<&'a [Timed]>,
-    /// The same configuration with the fewest.
+    /// This configuration with the fewest threads.
     pub fewest: Option<&'a [Timed]>,
 }
 
-/// What was measured of a point.
+/// Measurements of a point.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
-    /// Times.
+    /// Timed runs.
     pub times: Vec<Timed>,
-    /// Aborts of runs in which they were counted.
+    /// Aborts of the runs in which they were counted.
     pub aborts: Vec<f64>,
 }
 
-/// How much longer one takes than another, with its 95 % interval.
+/// Ratio of two times, with its 95 % interval.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Ratio {
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
     /// The estimate.
     pub ratio: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
@@ -137,20 +137,20 @@ fn ratio(own: &[Timed], others: &[Timed]) -> Option<Ratio> {
     Some(Ratio { low: low.exp(), ratio: ratio.exp(), high: high.exp() })
 }
 
-/// How a configuration stands beside the default, over all points.
+/// How a configuration compares with the default, over all points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing<'a> {
-    /// Its name.
+    /// Name of the configuration.
     pub configuration: &'a str,
     /// Points whose whole interval is below 1.
     pub faster: usize,
-    /// Above 1.
+    /// Points whose whole interval is above 1.
     pub slower: usize,
-    /// Neither.
+    /// Points whose interval includes 1.
     pub same: usize,
-    /// The lowest mean, with its benchmark and threads.
+    /// The lowest mean ratio, with its benchmark and threads.
     pub best: (&'a str, u32, Ratio),
-    /// The highest upper end.
+    /// The ratio with the highest upper end, with its benchmark and threads.
     pub worst: (&'a str, u32, Ratio),
 }
 
@@ -160,7 +160,7 @@ impl Found {
         self.benchmarks.iter().flat_map(|benchmark| benchmark.points.iter().map(move |point| (benchmark, point)))
     }
 
-    /// Of each configuration that has a ratio anywhere.
+    /// The standing of each configuration that has a ratio anywhere.
     pub fn standings(&self) -> Vec<Standing<'_>> {
         self.configurations.iter().filter_map(|configuration| self.standing(configuration.name)).collect()
     }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn ratios_are_of_the_same_block() {
         let default = timed(&[(0, 100.0), (1, 1000.0), (3, 50.0), (4, 1.0), (5, 1.0), (6, 1.0), (7, 3.0)]);
-        // A slow spell falls on both; block 2 has no default, block 3 nothing to compare.
+        // A slow spell affects both; block 2 has no default, block 3 nothing to compare.
         let own = timed(&[(1, 2000.0), (0, 200.0), (2, 7.0), (4, 2.0), (5, 2.0), (6, 2.0), (7, 6.0)]);
         let found = ratio(&own, &default).unwrap();
         assert!([found.low, found.ratio, found.high].iter().all(|end| (end - 2.0).abs() < 1e-9), "{found:?}");

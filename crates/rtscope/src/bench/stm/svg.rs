@@ -12,12 +12,12 @@ const LEFT: f64 = 84.0;
 const TIME: [f64; 4] = [LEFT, ABOVE, WIDTH - LEFT - RIGHT, 300.0];
 const ABORTS: [f64; 4] = [LEFT, TIME[1] + TIME[3] + BELOW + ABOVE, TIME[2], 220.0];
 
-/// The drawing as a file by itself.
+/// The drawing as a file of its own.
 pub fn document(found: &Found, benchmark: &Measured) -> String {
     both(plot::document(height(benchmark), &label(benchmark)), found, benchmark)
 }
 
-/// The same for a page that has [`plot::LINES`].
+/// The drawing for a page that has [`plot::LINES`].
 pub fn in_page(found: &Found, benchmark: &Measured) -> String {
     both(Svg::new(height(benchmark), &label(benchmark)), found, benchmark)
 }
@@ -47,7 +47,7 @@ fn both(mut svg: Svg, found: &Found, benchmark: &Measured) -> String {
     svg.finish()
 }
 
-/// The lines of a figure of each point.
+/// The lines of one figure over all points.
 fn lines<'a>(
     found: &Found,
     benchmark: &Measured,
@@ -58,7 +58,7 @@ fn lines<'a>(
 ) -> Plot<'a> {
     let mut threads: Vec<u32> = benchmark.points.iter().map(|point| point.threads).collect();
     threads.dedup();
-    // Steps of the same width: the numbers are mostly powers of two.
+    // Steps of equal width: the numbers are mostly powers of two.
     let at = |index: usize| (index as f64 + 0.5) / threads.len().max(1) as f64;
     let place = |of: u32| threads.iter().position(|some| *some == of).map(at);
     let spot = |point: &Point| {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use clap::ValueEnum;
 
-    /// A text of a drawing: where it begins and ends across, its baseline, what it says.
+    /// A text in a drawing: its horizontal extent, its baseline, its content.
     #[derive(Debug)]
     struct Text {
         across: (f64, f64),
@@ -121,7 +121,7 @@ mod tests {
         svg.split("<text").skip(1).map(text).collect()
     }
 
-    /// No two texts lie on each other, and all lie on the paper.
+    /// Asserts that no two texts overlap, and that all are within the drawing.
     fn is_legible(svg: &str) {
         const HEIGHT: f64 = 11.0;
         let size: f64 = attribute(svg, "viewBox").split(' ').nth(3).unwrap().parse().unwrap();

@@ -1,5 +1,5 @@
-//! An experiment as text: how configurations stand beside the default, then a table for each
-//! benchmark. Owns the columns and the words of what stood beside the measurement.
+//! An experiment as text: how configurations compare with the default, then a table for each benchmark. Owns
+//! the columns and the wording of notes on the measurement.
 
 use super::super::print::{interval, sheet, table, too_few};
 use super::results::{Found, Measured, Point, Ratio, Standing};
@@ -24,12 +24,12 @@ pub fn draw(found: &Found, style: &Style) -> String {
 
 pub const TITLE: &str = "Transactions against threads";
 
-/// What is true of all of it, each in a few words.
+/// Facts about all of it, a few words each.
 pub fn facts(found: &Found) -> Vec<String> {
     super::super::print::facts(found.runs, found.seed, found.cpus)
 }
 
-/// A configuration beside the default; the words of its cells.
+/// A configuration compared with the default: the words of its cells.
 pub fn standing(standing: &Standing<'_>) -> [String; 6] {
     let at = |(benchmark, threads, _): &(&str, u32, Ratio)| format!("{} with {threads}", name(benchmark));
     [
@@ -56,7 +56,7 @@ fn measured(benchmark: &Measured, style: &Style) -> String {
 
 fn row(point: &Point, last: Option<u32>) -> Vec<String> {
     vec![
-        // A number of threads stands once.
+        // A number of threads is shown once.
         if last == Some(point.threads) { String::new() } else { point.threads.to_string() },
         point.configuration.to_owned(),
         time(point.time_ns.median),
@@ -75,7 +75,7 @@ pub fn count(value: f64) -> String {
     units::count(value.max(0.0).round() as u64)
 }
 
-/// A ratio to the default: three digits behind the point tell 1.00 from 1.03.
+/// A ratio to the default: three decimals distinguish 1.00 from 1.03.
 pub fn ratio(ratio: f64) -> String {
     if ratio >= 99.95 { format!("{ratio:.0}") } else { format!("{ratio:.3}") }
 }
@@ -84,7 +84,7 @@ pub fn name(name: &str) -> String {
     short(name, NAME_MAX)
 }
 
-/// What stood beside the measurement, and what the words mean.
+/// Notes on the measurement, and what the words mean.
 pub fn notes(found: &Found) -> Vec<String> {
     let mut notes: Vec<String> = found.ended.iter().map(|why| format!("It is not all: {why}.")).collect();
     if !found.configurations.is_empty() {
@@ -121,8 +121,8 @@ pub(super) mod tests {
     use super::super::results::{Beside, Runs, SCHEMA, Timed};
     use super::*;
 
-    /// Two benchmarks with names that could act, three configurations; few runs have no intervals
-    /// and nobody counted.
+    /// Two benchmarks with hostile names, three configurations; few runs have no intervals, and no aborts
+    /// were counted.
     pub(in super::super) fn example(runs: usize) -> Found {
         let configurations = configurations::of(&[Way::Often, Way::Few], Cores { all: 2, few: 1 });
         let timed = |base: f64| -> Vec<Timed> {

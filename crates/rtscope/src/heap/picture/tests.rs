@@ -1,4 +1,4 @@
-//! What a picture says of good and of absurd documents.
+//! Pictures of valid and of absurd documents.
 
 use super::*;
 use rtscope_model::heap::Megablock;
@@ -45,7 +45,7 @@ fn absurd_documents_are_sorted_filled_and_bounded() {
 
 #[test]
 fn squares_of_several_blocks_are_as_frequent_as_their_blocks() {
-    // One block in four, and one in sixteen, is pinned: no square has most of them.
+    // One block in four, and one in sixteen, is pinned: they are the majority of no square.
     for (pattern, share) in [("o.9.", 4), ("...............1", 16)] {
         let picture = Picture::of(&heap(&[(1, pattern), (2, pattern), (3, pattern), (4, pattern)]));
         for per in [2, 4, 8, 16] {

@@ -1,6 +1,6 @@
-//! Two recordings beside each other, each drawn as on a page of its own, both on the same scales: pauses over
-//! time, what any window left, memory, lanes and why they were waited for, the longest pauses. Refuses to
-//! compute figures and to judge differences.
+//! Two recordings side by side, each drawn as on its own page, but on common scales: pauses over time, mutator
+//! utilisation, memory, lanes and why pauses waited, the longest pauses. Refuses to compute figures and to
+//! judge differences.
 
 use super::frame::{drawn, joined, optional, section};
 use super::page::{lanes_over_time, legend, pause};
@@ -10,10 +10,10 @@ use crate::draw::escape::escape;
 use rtscope_analyze::results::{Mmu, Results, WorstPause};
 use rtscope_model::units;
 
-/// Longest pauses of each that are drawn.
+/// Number of longest pauses drawn of each recording.
 const WORST_MAX: usize = 3;
 
-/// What there was over time.
+/// Pauses, utilisation and memory over time.
 pub(super) fn over_time(body: &mut String, compared: &Compared) {
     let all = [&compared.a.results, &compared.b.results];
     let draw = |draw: fn(&Results, &[&Results]) -> Option<String>| all.map(|one| drawn(draw(one, &all)));
@@ -25,7 +25,7 @@ pub(super) fn over_time(body: &mut String, compared: &Compared) {
     optional(body, "memory", "Memory", sides(memory, "The recordings do not say how much memory the program held."));
 }
 
-/// What each lane did and why it was waited for; then the longest pauses, those of one rank on one scale.
+/// What lanes did and why pauses waited; then the longest pauses, both of the same rank on one scale.
 pub(super) fn lanes(body: &mut String, compared: &Compared) {
     let all = [&compared.a, &compared.b];
     let tables = all.map(|one| {
@@ -48,7 +48,7 @@ pub(super) fn lanes(body: &mut String, compared: &Compared) {
     }
 }
 
-/// A beside B; `None` where there is nothing of either.
+/// A and B side by side; `None` if both are missing.
 fn sides(of: [Option<String>; 2], nothing: &str) -> Option<String> {
     if of.iter().all(Option::is_none) {
         return None;
@@ -60,7 +60,7 @@ fn sides(of: [Option<String>; 2], nothing: &str) -> Option<String> {
     Some(format!("<div class=\"beside\">{sides}</div>"))
 }
 
-/// Share of any window that each had at least.
+/// The minimum mutator utilisation of both, by window.
 fn windows(a: &Results, b: &Results) -> String {
     let of = |results: &Results, window_ns: u64| {
         let found = results.mmu.iter().find(|mmu| mmu.window_ns == window_ns).filter(|_| results.pauses.count > 0);

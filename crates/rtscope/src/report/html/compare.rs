@@ -1,7 +1,6 @@
-//! The page of a comparison: the answer, what differs between the recordings, both
-//! bars, both distributions on one axis, every figure with its interval, findings
-//! that came and went, what there was over time and in lanes side by side. Refuses to
-//! compute figures.
+//! The page of a comparison: the answer, what differs between the recordings, both bars, both distributions on one
+//! axis, every figure with its interval, findings that came and went, both runs over time and by lane, side by side.
+//! Refuses to compute figures.
 
 use super::frame::{facts, figure, finish, head, list, list_or, more, optional, section};
 use super::{beside, svg_bar, svg_mirror, table};
@@ -13,7 +12,7 @@ use rtscope_analyze::compare::judge::Compared as Figure;
 use rtscope_analyze::results::Results;
 use std::collections::BTreeMap;
 
-/// Items of any list at most.
+/// Maximum items of any list.
 const ITEMS_MAX: usize = 50;
 
 /// The page; `rtscope-data` holds the document of `report --compare --json`.
@@ -77,7 +76,7 @@ fn figures(compared: &Compared) -> String {
     format!("{table}{about}{not_judged}")
 }
 
-/// Which figures were not judged, together where the reason is one.
+/// The figures that were not judged, grouped by reason.
 fn not_judged<'f>(known: impl Iterator<Item = &'f Figure>) -> String {
     let mut whys: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for figure in known {
@@ -88,7 +87,7 @@ fn not_judged<'f>(known: impl Iterator<Item = &'f Figure>) -> String {
     titled("Not judged", whys.iter().map(|(why, names)| format!("{}: {why}", names.join("; "))).collect())
 }
 
-/// An interval beside no change, on a scale of its own.
+/// A small drawing of an interval relative to no change, on a scale of its own.
 fn interval(figure: &Figure) -> String {
     let (Some(low), Some(high)) = (figure.low, figure.high) else { return String::new() };
     let (from, to) = (low.min(0.0), high.max(0.0));
@@ -106,7 +105,7 @@ fn interval(figure: &Figure) -> String {
     )
 }
 
-/// A list with its heading, where it has items.
+/// A list with its heading; empty without items.
 fn titled(title: &str, items: Vec<String>) -> String {
     if items.is_empty() { String::new() } else { format!("<h4>{title}</h4>{}", list(&cut(items))) }
 }

@@ -1,6 +1,5 @@
-//! The page's figures as JSON, so that a browser bundle can draw from the same
-//! page without asking anybody. Lists are cut to what fits; what was left out
-//! is counted.
+//! The page's figures as JSON, so that a browser bundle can draw from the page itself without further requests. Lists
+//! are cut to what fits; what was left out is counted.
 
 use crate::draw::escape::json_in_script;
 use crate::report::pauses_json::PauseLine;
@@ -10,14 +9,13 @@ use serde_json::{Value, json};
 
 /// Schema of the embedded document.
 const SCHEMA: &str = "rtscope/page/1";
-/// Elements of any list at most.
+/// Maximum elements of any list.
 const LIST_MAX: usize = 200;
-/// Slices, and points of a line at most.
+/// Maximum slices, and points of a line.
 const POINTS_MAX: usize = 1000;
 
-/// The document, ready to stand in a script element; without the drawing where
-/// it would be longer than `room`, and an empty object where even that is. `left_out` counts elements
-/// that were left out of lists.
+/// The document for a script element, in at most `room` bytes: without the drawing if it would be longer, and an
+/// empty object if even that does not fit. `left_out` counts elements that were left out of lists.
 pub(super) fn embedded(results: &Results, names: &Names, room: usize) -> String {
     let mut left_out = 0;
     let mut cut = clipped(results, &mut left_out);
@@ -63,7 +61,7 @@ fn clipped(results: &Results, left_out: &mut u64) -> Results {
 
 fn drawing(results: &Results, names: &Names) -> Value {
     let drawing = &results.drawing;
-    // Points are nanoseconds and bytes.
+    // Points are pairs of nanoseconds and bytes.
     let line = |line: &MemoryLine| {
         let every = line.points.len().div_ceil(POINTS_MAX).max(1);
         json!({ "name": line.name, "points": line.points.iter().step_by(every).collect::<Vec<_>>() })

@@ -7,22 +7,21 @@ use rtscope_model::units;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// The colours of the viewer, and the look of a page.
+/// The style sheet of pages, with the viewer's colours.
 pub(crate) const STYLE: &str = concat!(include_str!("../../../../../web/app/palette.css"), include_str!("style.css"));
 
-/// The hash of both; a test computes it anew.
+/// The hash of [`STYLE`]; a test recomputes it.
 const STYLE_HASH: &str = "sha256-Zvbo5EObLlnn3azLasUNDJuVv9jLZRU3ej22vuRHRag=";
 
-/// What some pages have beside the style sheet of all. Hashes are for the policy; tests compute
-/// them anew.
+/// Additional style and script of some pages. Hashes are for the policy; tests recompute them.
 pub(super) struct More {
     pub style: &'static str,
     pub style_hash: &'static str,
     pub script_hash: Option<&'static str>,
 }
 
-/// What the browser may load: nothing but the style sheet and what the page has besides; `pictures` stand
-/// in the page itself.
+/// What the browser may load: only the style sheet and what `more` has; with `pictures`, also images embedded in
+/// the page.
 fn policy(more: Option<&More>, pictures: bool) -> String {
     let (mut style, mut script) = (format!("'{STYLE_HASH}'"), String::new());
     if let Some(more) = more {
@@ -33,7 +32,7 @@ fn policy(more: Option<&More>, pictures: bool) -> String {
     format!("default-src 'none'; style-src {style};{script}{pictures} base-uri 'none'; form-action 'none'")
 }
 
-/// How a page begins.
+/// The start of a page.
 pub(super) fn head(title: &str, more: Option<&More>, pictures: bool) -> String {
     let title = escape(title);
     let policy = policy(more, pictures);
@@ -54,7 +53,7 @@ pub(super) fn finish(head: &str, body: &str, data: &str) -> String {
     )
 }
 
-/// A page with a `document` as its data, which is left out where it is too long.
+/// A page with a `document` as its data, which is left out if it is too long.
 pub(super) fn shell_of(title: &str, body: &str, document: &impl Serialize, more: Option<&More>) -> String {
     let data = json_in_script(&serde_json::to_string(document).unwrap_or_default());
     let fits = body.len() + data.len() + SIZE_MAX / 20 <= SIZE_MAX;
@@ -65,14 +64,14 @@ pub(super) fn section(body: &mut String, id: &str, title: &str, content: &str) {
     let _ = writeln!(body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>");
 }
 
-/// A section that is left out where there is nothing to show.
+/// A section, unless there is nothing to show.
 pub(super) fn optional(body: &mut String, id: &str, title: &str, content: Option<String>) {
     if let Some(content) = content {
         section(body, id, title, &content);
     }
 }
 
-/// What is said above all, side by side.
+/// Facts in one line.
 pub(super) fn facts(facts: &[String]) -> String {
     facts.iter().map(|fact| escape(fact)).collect::<Vec<_>>().join(" &middot; ")
 }
@@ -81,17 +80,17 @@ pub(super) fn list(items: &[String]) -> String {
     format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect::<String>())
 }
 
-/// A list; `nothing` where it is empty.
+/// A list, or `nothing` if it is empty.
 pub(super) fn list_or(nothing: &str, items: &[String]) -> String {
     if items.is_empty() { format!("<p>{nothing}</p>") } else { list(items) }
 }
 
-/// Of a list that was cut.
+/// The end of a list that was cut.
 pub(super) fn more(more: usize) -> String {
     format!("and {} more", units::count(more as u64))
 }
 
-/// A sentence with what it is about.
+/// A sentence with its topic in front.
 pub(super) fn headed(head: &str, sentence: &str) -> String {
     format!("<p><strong>{head}:</strong> {}.</p>", escape(sentence))
 }
@@ -106,12 +105,12 @@ pub(super) fn paragraphs(texts: impl IntoIterator<Item = String>) -> String {
     texts.into_iter().map(|text| format!("<p>{}</p>", escape(&text))).collect()
 }
 
-/// A drawing without a caption, where there is one.
+/// A drawing without a caption, if there is one.
 pub(super) fn drawn(svg: Option<String>) -> Option<String> {
     svg.map(|svg| figure(&svg, ""))
 }
 
-/// All that there is of these, one below the other; `None` where that is nothing.
+/// The parts that exist, one below the other; `None` without any.
 pub(super) fn joined<const N: usize>(parts: [Option<String>; N]) -> Option<String> {
     parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().collect())
 }

@@ -1,6 +1,6 @@
-//! The page's map of the heap: snapshots to look through, with totals and ledger of the one
-//! that is shown. Owns which snapshots are kept and how they are written for the script;
-//! without scripts the last one is drawn. The squares are `heap::picture`'s.
+//! The page's map of the heap: snapshots to browse, with totals and ledger of the selected one. Owns which
+//! snapshots are kept and how they are encoded for the script; without scripts the last one is drawn. The squares
+//! come from `heap::picture`.
 
 use super::frame::{More, figure};
 use super::table::begin;
@@ -18,25 +18,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 const SCRIPT: &str = include_str!("heap_map.js");
-/// What only pages with a map have.
+/// Style and script that only pages with a map have.
 pub(super) const MORE: More = More {
     style: concat!(include_str!("../../heap/map.css"), include_str!("heap_map.css")),
     style_hash: "sha256-nThGwvbVaX255nKEsjeIIv3TmsJnYPS+m6dyuFESas4=",
     script_hash: Some("sha256-wSDfGXQV27aJeoyxDLQQ4lVkFQ4Fdarfhlrthl4O7Wk="),
 };
 
-/// Snapshots in a page at most.
+/// Maximum snapshots in a page.
 const SHOTS_MAX: usize = 60;
-/// Megablocks that are held at a time, about.
+/// Approximate maximum of megablocks held at a time.
 const MEGABLOCKS_MAX: usize = 240_000;
-/// Bytes of all maps, and of the drawing for pages without scripts.
+/// Maximum bytes of all maps, and of the drawing for pages without scripts.
 const MAPS_MAX: usize = 360_000;
 const DRAWING_MAX: usize = 120_000;
 /// Width of the picture, in pixels.
 const WIDTH: f64 = 640.0;
-/// Places of megablocks on the picture at most; beyond, no map is drawn.
+/// Maximum places of megablocks in the picture; beyond that no map is drawn.
 const PLACES_MAX: u64 = 200_000;
-/// How much is given up, first what is missed least: snapshots, and blocks in a square.
+/// Steps of reduction, the least missed first: snapshots, and blocks per square.
 const THINNER: [(usize, u64); 11] =
     [(60, 1), (60, 2), (60, 4), (30, 4), (30, 8), (16, 8), (16, 16), (8, 32), (4, 64), (3, 128), (2, 256)];
 
@@ -45,13 +45,13 @@ struct Shot {
     at: Option<String>,
     heap: String,
     rss: Option<String>,
-    /// Bytes, in words, and their share, by class; the ledger by part.
+    /// By class: bytes, bytes in words, and share. The ledger: the same by part.
     kinds: BTreeMap<&'static str, (u64, String, String)>,
     ledger: BTreeMap<&'static str, (u64, String, String)>,
     map: String,
 }
 
-/// The section; `None` without a map and a ledger. `left_out`: snapshots that there are beside these.
+/// The section; `None` without a map and a ledger. `left_out`: number of further snapshots.
 pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<String> {
     heaps.iter().find(|heap| !heap.megablocks.is_empty() || !heap.ledger.is_empty())?;
     let all = spread(heaps, shots_max(heaps));
@@ -70,7 +70,7 @@ pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<St
         kept.iter().zip(maps.iter()).map(|((heap, picture), (_, map))| shot(heap, picture, started, map)).collect();
     let shown = |kind: &Kind| shots.iter().any(|shot| shot.kinds.contains_key(kind.class()));
     let rows: Vec<Kind> = Kind::ALL.into_iter().filter(shown).collect();
-    // The script counts in units, of so many pixels each.
+    // The script counts in units, each `unit` pixels long.
     let data = json!({
         "first": slots.first().copied().unwrap_or(0),
         "per": per,
@@ -117,25 +117,25 @@ pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<St
     Some(out)
 }
 
-/// Moments of the snapshots that the page shows, and what they are.
+/// Times of the snapshots on the page, with labels.
 pub(super) fn marks(heaps: &[Heap]) -> Vec<(Time, String)> {
     let mark = |heap: &&Heap| Some((heap.time?, format!("look at the heap: {}", units::bytes(heap.heap_bytes))));
     spread(heaps, SHOTS_MAX).iter().filter_map(mark).collect()
 }
 
-/// Snapshots that are looked at: fewer, where they are very large.
+/// Number of snapshots to look at: fewer if they are very large.
 fn shots_max(heaps: &[Heap]) -> usize {
     let megablocks = heaps.iter().map(|heap| heap.megablocks.len()).max().unwrap_or(0);
     (MEGABLOCKS_MAX / megablocks.max(1)).clamp(3, SHOTS_MAX)
 }
 
-/// At most `most` of the snapshots: the first, the last, the largest, others evenly.
+/// At most `most` snapshots: the first, the last, the largest, and others at even distances.
 fn spread(heaps: &[Heap], most: usize) -> Vec<&Heap> {
     let kept = spread_of(heaps.len(), most, |index| heaps.get(index).map_or(0, |heap| heap.heap_bytes));
     kept.into_iter().filter_map(|index| heaps.get(index)).collect()
 }
 
-/// The same by number; `size` tells how large one is.
+/// Like [`spread`], but by index; `size` gives the size of each snapshot.
 fn spread_of(count: usize, most: usize, size: impl Fn(usize) -> u64) -> BTreeSet<usize> {
     let last = count.saturating_sub(1);
     let mut kept: BTreeSet<usize> = [0, last].into();
@@ -146,8 +146,8 @@ fn spread_of(count: usize, most: usize, size: impl Fn(usize) -> u64) -> BTreeSet
     kept
 }
 
-/// The maps of the snapshots that are kept, and blocks in a square: as many and as few as
-/// there is room for.
+/// Blocks per square, and the maps of the snapshots that are kept: as few blocks and as many snapshots as there is
+/// room for.
 fn maps(pictures: &[(&Heap, Picture)]) -> (u64, Vec<(usize, String)>) {
     let size = |index: usize| pictures.get(index).map_or(0, |(heap, _)| heap.heap_bytes);
     let first =
@@ -166,13 +166,13 @@ fn maps(pictures: &[(&Heap, Picture)]) -> (u64, Vec<(usize, String)>) {
             return (per, written);
         }
     }
-    // Beyond all measure: figures without a map.
+    // Too large in any case: figures without a map.
     (256, vec![(pictures.len() - 1, String::new())])
 }
 
-/// A map as text: megablocks split by `;`, each as how many places behind the one before it
-/// is (nothing: the next), runs of a letter and how many (nothing: one), and `*` how many
-/// megablocks like it follow one another. `None`: longer than `room`.
+/// A map as text: megablocks separated by `;`. Each has its distance in places from the previous one (empty: 1), runs
+/// of a letter with their lengths (empty: 1), and `*` with the number of identical megablocks in a row. `None` if it
+/// is longer than `room`.
 fn written_map(picture: &Picture, first: u64, per: u64, room: usize) -> Option<String> {
     let [across, down] = shape(per);
     let mut squares = picture.squares(per);
@@ -205,12 +205,12 @@ fn written_map(picture: &Picture, first: u64, per: u64, room: usize) -> Option<S
     Some(out)
 }
 
-/// The letter of a square; pinned ones from `A` on by grade.
+/// The letter of a square; for pinned ones `A` and following, by grade.
 fn letter(square: Square) -> char {
     if square.kind == Kind::Pinned { char::from(b'A' + square.grade.min(9)) } else { square.kind.code() }
 }
 
-/// A kind as the script knows it; its colour is the style sheet's.
+/// A kind for the script; its colour comes from the style sheet.
 fn told(kind: &Kind) -> Value {
     let colour = if *kind == Kind::FreeMegablock { "free" } else { kind.class().trim_start_matches("h-") };
     json!({ "code": kind.code(), "colour": colour, "words": kind.words() })
@@ -235,7 +235,7 @@ fn shot(heap: &Heap, picture: &Picture, started: Time, map: &str) -> Shot {
     }
 }
 
-/// What is shown, so many of so many looks, and what was left out.
+/// What is shown, how many of how many looks, and what was left out.
 fn introduction([shown, looks]: [u64; 2], per: u64, last: &Heap, layout: &Layout) -> String {
     let mut out = match looks {
         1 => "One look at the heap".to_owned(),
@@ -268,7 +268,7 @@ fn controls(count: usize) -> String {
     )
 }
 
-/// The small picture of a kind before its words.
+/// The sample of a kind, to precede its name.
 fn mark(kind: Kind) -> String {
     let mut svg = Svg::mark([33.0, 12.0], "h-mark");
     swatch(&mut svg, [0.0, 0.0], kind);
@@ -310,7 +310,7 @@ mod tests {
         Heap { heap_bytes: megablocks.len() as u64 * MEGABLOCK, megablocks, ..Heap::default() }
     }
 
-    /// Marks that no two megablocks and no two snapshots share.
+    /// Marks that differ between megablocks and between snapshots.
     fn noise(seed: u64) -> String {
         let mut state = seed;
         let mut next = || {
@@ -320,7 +320,7 @@ mod tests {
         (0..BLOCKS).map(|_| char::from(b"..1o9"[next() % 5])).collect()
     }
 
-    /// What the script reads back, by place.
+    /// Reads a map as the script does, by place.
     fn read(map: &str, first: u64) -> HashMap<u64, String> {
         let (mut found, mut slot) = (HashMap::new(), first);
         for part in map.split(';').filter(|part| !part.is_empty()) {

@@ -1,5 +1,5 @@
-//! The page of a load: what came of it in words, its figures, latency and rate over time,
-//! the curve of its latencies. Refuses to compute figures.
+//! The page of a load: the outcome in words, figures, latency and rate over time, the curve of its latencies. Refuses
+//! to compute figures.
 
 use super::frame::{drawn, figure, list, optional, section, shell_of};
 use super::svg_load;
@@ -10,7 +10,7 @@ use rtscope_load::document::Document;
 use rtscope_load::spread::Figures;
 use rtscope_model::units;
 
-/// The page; `rtscope-data` holds the document of `load --json`, where it fits.
+/// The page; `rtscope-data` holds the document of `load --json`, if it fits.
 pub fn load(load: &Document) -> String {
     let how = escape(&format!("{} over {}", load.method, load.protocol)).into_owned();
     let mut body = format!("<header><h1>{}</h1><p>{how}</p></header>\n", escape(&load.url));

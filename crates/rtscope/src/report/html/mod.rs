@@ -1,5 +1,5 @@
-//! `report --html`: one self-contained page, which loads nothing and needs no script, but to look through snapshots of
-//! a heap. `page` puts sections together, `table` and `verdict` write them, `svg_*` draw, `data` embeds the same
+//! `report --html`: one self-contained page, which loads nothing and needs a script only to browse snapshots of a
+//! heap. `page` puts sections together, `table` and `verdict` write them, `svg_*` draw, `data` embeds the same
 //! figures as JSON. Refuses to compute figures.
 
 mod beside;

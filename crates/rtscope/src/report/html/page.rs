@@ -1,5 +1,4 @@
-//! The page: sections in the order in which they are read, one style sheet,
-//! a policy that forbids everything else.
+//! The report page: sections in reading order, one style sheet, a policy that forbids everything else.
 
 use super::frame::{
     drawn, facts, faint, figure, finish, head, headed, joined, list_or, more, optional, paragraphs, section,
@@ -16,12 +15,12 @@ use indexmap::IndexMap;
 use rtscope_analyze::results::{Results, ThreadState, WorstPause};
 use rtscope_model::{Cause, Names, PauseQuality};
 
-/// Losses told one by one.
+/// Maximum losses listed.
 const LOSSES_MAX: usize = 50;
-/// Causes told under one pause.
+/// Maximum causes listed under one pause.
 const CAUSES_MAX: usize = 6;
 
-/// The page, below [`SIZE_MAX`] bytes. `names` resolves who took CPUs in
+/// The page, below [`SIZE_MAX`] bytes. `names` resolves which processes took CPUs in
 /// [`rtscope_analyze::results::Drawing::worst`]; `plots` are drawings of other commands.
 pub fn page(results: &Results, names: &Names, plots: &[Plot]) -> String {
     let mut body = String::with_capacity(1 << 17);
@@ -56,7 +55,7 @@ pub fn page(results: &Results, names: &Names, plots: &[Plot]) -> String {
     finish(&head, &body, &data::embedded(results, names, room))
 }
 
-/// A section of what a recording usually has: the end lists what is left out.
+/// A section that a page usually has; if it is missing, the end of the page says so.
 fn wanted(body: &mut String, absent: &mut Vec<&'static str>, id: &str, title: &'static str, content: Option<String>) {
     if content.is_none() {
         absent.push(title);
@@ -64,7 +63,7 @@ fn wanted(body: &mut String, absent: &mut Vec<&'static str>, id: &str, title: &'
     optional(body, id, title, content);
 }
 
-/// What the page has no section of, and why: "Memory is not on this page: ...".
+/// The sections that the page lacks, and why: "Memory is not on this page: ...".
 fn not_shown(results: &Results, absent: &[&str]) -> Vec<String> {
     let (memory, pauses): (Vec<&str>, Vec<&str>) = absent.iter().partition(|title| **title == "Memory");
     let why = if !words::has_runtime(results) {
@@ -127,7 +126,7 @@ fn rates(results: &Results) -> Option<String> {
     Some(drawn + &paragraphs(results.promotion.map(|promotion| further::promotion(&promotion) + ".")))
 }
 
-/// What a waterfall has of the viewer's kinds.
+/// The kinds of the viewer that a waterfall uses.
 const KINDS: [SpanKind; 6] = [
     SpanKind::WaitingToStop,
     SpanKind::Request,
@@ -136,7 +135,7 @@ const KINDS: [SpanKind; 6] = [
     SpanKind::Throttled,
     SpanKind::Queued,
 ];
-/// What the kernel did with a thread.
+/// The kernel states of threads.
 const KERNEL: [ThreadState; 5] =
     [ThreadState::Running, ThreadState::Runnable, ThreadState::Sleeping, ThreadState::Blocked, ThreadState::Unknown];
 
@@ -148,7 +147,7 @@ fn worst(results: &Results, names: &Names) -> Option<String> {
     (!pauses.is_empty()).then(|| legend() + &pauses)
 }
 
-/// What the colours of pauses mean, and the patterns among them.
+/// What the colours and patterns of pauses mean.
 pub(super) fn legend() -> String {
     let mut out = format!("{}<p class=\"legend\">", svg_waterfall::PATTERNS);
     out.extend(KINDS.map(|kind| table::entry(&table::fill(kind), kind.words())));
@@ -157,8 +156,8 @@ pub(super) fn legend() -> String {
     out
 }
 
-/// One of the longest pauses, its place among them first: what it was, its drawing, why. The drawing's
-/// width stands for `span_ns`; the heading has the tag `head`.
+/// One of the longest pauses and its rank: heading, drawing and causes. The drawing's width stands for `span_ns`;
+/// `head` is the tag of the heading.
 pub(super) fn pause(
     results: &Results,
     names: &Names,
@@ -172,7 +171,7 @@ pub(super) fn pause(
     format!("<article class=\"pause waterfall\"><{head}>{heading}</{head}>{drawn}</article>")
 }
 
-/// "1. 89.2 ms at 1.20 s, generation 0, held up by capability 1 for 40 ms".
+/// The heading of a pause: "1. 89.2 ms at 1.20 s, generation 0, held up by capability 1 for 40 ms".
 fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
     let pause = &worst.blamed.pause;
     let length = units::duration(svg_waterfall::length_ns(worst));
@@ -189,8 +188,8 @@ fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
     escape(&parts.into_iter().flatten().collect::<Vec<_>>().join(", ")).into_owned()
 }
 
-/// What the waits of a pause were, longest first; one entry for each cause and
-/// who was behind it, however often they took turns.
+/// The waits of a pause, longest first, with one entry for each cause and process or thread involved, however often
+/// they alternated.
 fn caption(results: &Results, worst: &WorstPause, names: &Names) -> String {
     let (symbols, (noun, nouns)) = (&results.drawing.symbols, results.runtime.info().lane);
     let mut sums: IndexMap<(Cause, &str), (Option<u32>, u64)> = IndexMap::new();

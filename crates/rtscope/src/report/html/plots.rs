@@ -1,6 +1,6 @@
-//! Drawings of other commands on a page: of a tuning, of an experiment, of a machine. Owns what is taken for
-//! one and how it stands there: as a picture, in which no script runs and which loads nothing. Refuses to
-//! read what it shows, except for its name.
+//! Drawings of other commands on a page: of a tuning, an experiment, a machine. Owns what is accepted as a drawing
+//! and how it is embedded: as an image, in which no script runs and which loads nothing. Refuses to read its content,
+//! except for its name.
 
 use super::frame::figure;
 use crate::draw::escape::{escape, unescape};
@@ -11,17 +11,17 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes of all drawings of a page at most.
+/// Maximum bytes of all drawings of a page.
 pub const PLOTS_MAX: usize = 256 << 10;
 
-/// A drawing.
+/// An SVG drawing that a page embeds.
 pub struct Plot {
     svg: String,
     name: String,
 }
 
 impl Plot {
-    /// A drawing of `svg`, called `name` where it does not say what it shows.
+    /// Checks `svg`; the drawing is called `name` unless it has a label.
     fn new(svg: String, name: &str) -> Result<Plot, UserError> {
         let Some(at) = svg.find("<svg").filter(|at| *at < 1000 && svg.contains("</svg>")) else {
             let trouble = UserError::new(format!("cannot put {name} on the page")).because("it is no SVG drawing");
@@ -34,10 +34,10 @@ impl Plot {
     }
 }
 
-/// Reads drawings.
+/// Reads SVG drawings from files.
 ///
 /// # Errors
-/// A file cannot be read, is no SVG, or together they are more than [`PLOTS_MAX`].
+/// A file cannot be read, is no SVG, or all together exceed [`PLOTS_MAX`].
 pub fn read(paths: &[impl AsRef<Path>]) -> Result<Vec<Plot>, UserError> {
     let mut room = PLOTS_MAX as u64;
     let mut plots = Vec::new();

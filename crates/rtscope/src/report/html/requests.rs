@@ -7,10 +7,10 @@ use crate::draw::escape::escape;
 use crate::report::{requests as words, tables};
 use rtscope_analyze::results::Results;
 
-/// Slow requests told one by one.
+/// Maximum slow requests listed.
 const ROWS_MAX: usize = 10;
 
-/// The section; `None` where no requests were given.
+/// The section; `None` if no requests were given.
 pub(super) fn section(results: &Results) -> Option<String> {
     let joined = results.requests.as_ref()?;
     let figures = words::figures(joined, &format!("<code>{}</code>", escape(&joined.url)));

@@ -1,4 +1,4 @@
-//! Transactions (STM) on the page: what became of attempts, drawn over time, by lane and by name.
+//! Transactions (STM) on the page: outcomes of attempts over time, by lane and by name.
 
 use super::frame::{drawn, paragraphs};
 use super::table::shared;
@@ -12,7 +12,7 @@ use rtscope_model::Time;
 const LEFT: f64 = 78.0;
 const PLOT: [f64; 4] = [LEFT, 26.0, WIDTH - LEFT - 20.0, 150.0];
 
-/// The section; `None` where the program began no transaction.
+/// The section; `None` if the program began no transaction.
 pub(super) fn section(results: &Results) -> Option<String> {
     let found = results.transactions.as_ref().filter(|found| words::any(found))?;
     let mut out = format!("<p>{}</p>", escape(&words::figures(found)));
@@ -23,19 +23,19 @@ pub(super) fn section(results: &Results) -> Option<String> {
     Some(out)
 }
 
-/// A part of the attempts, its colour and its name.
+/// A part of the attempts: its number in a slice, its class and its name.
 type Part = (fn(&StmSlice) -> u64, &'static str, &'static str);
 
-/// What is stacked, from the bottom up.
+/// The stacked parts, from the bottom up.
 const OUTCOMES: [Part; 3] = [
     (|slice| slice.commits, "collect", "took effect"),
     (|slice| slice.lost, "stop", "run again"),
     (|slice| slice.waits, "unsplit", "waited"),
 ];
-/// Where what became of them was not counted.
+/// The only part if outcomes were not counted.
 const ATTEMPTS: [Part; 1] = [(|slice| slice.attempts, "unsplit", "attempts")];
 
-/// Attempts a second in each slice, by what became of them.
+/// Attempts per second in each slice, by outcome.
 fn draw(results: &Results, found: &Transactions) -> Option<String> {
     let parts = if found.outcomes { &OUTCOMES[..] } else { &ATTEMPTS };
     let per_second = |slice: &StmSlice, count: u64| count as f64 * 1e9 / slice.to.since(slice.from).max(1) as f64;

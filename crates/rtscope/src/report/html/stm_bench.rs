@@ -1,5 +1,5 @@
-//! The page of an experiment with transactions: how configurations stand beside the default,
-//! then for each benchmark both plots and their figures. Refuses to compute figures.
+//! The page of an experiment with transactions: how configurations compare with the default, then both plots and the
+//! figures of each benchmark. Refuses to compute figures.
 
 use super::frame::{More, facts, figure, list, section, shell_of};
 use super::table::{optional, table};
@@ -8,11 +8,11 @@ use crate::bench::stm::{svg, text};
 use crate::draw::escape::escape;
 use crate::draw::plot::LINES;
 
-/// The lines of the plots.
+/// The style of the plots' lines.
 const MORE: More =
     More { style: LINES, style_hash: "sha256-PgI+AXb79nzF+sZwkWFyd1souseSJKx6FbPfJ81JPgI=", script_hash: None };
 
-/// The page; `rtscope-data` holds the document of `bench stm --json`, where it fits.
+/// The page; `rtscope-data` holds the document of `bench stm --json`, if it fits.
 pub fn stm_bench(found: &Found) -> String {
     let mut body = format!("<header><h1>{}</h1><p>{}</p></header>\n", text::TITLE, facts(&text::facts(found)));
     section(&mut body, "verdict", "Beside the default", &verdict(found));
@@ -52,7 +52,7 @@ fn interval(ratio: Ratio) -> String {
     format!("{middle} [{low}, {high}]")
 }
 
-/// A figure of each point: threads downwards, configurations across.
+/// A table of one figure: a row for each number of threads, a column for each configuration.
 fn across(found: &Found, benchmark: &Measured, what: &str, cell: impl Fn(&Point) -> Option<String>) -> String {
     let heads: Vec<&str> = found.configurations.iter().map(|configuration| configuration.name).collect();
     let row = |points: &[Point]| {

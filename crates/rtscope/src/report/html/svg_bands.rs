@@ -1,6 +1,5 @@
-//! The heap profile behind the memory lines: bands that are stacked, the largest at the
-//! bottom, and their legend. A sample holds until the next. Owns how many bands a picture
-//! has; what is left over is one band.
+//! The heap profile under the memory lines: stacked bands, the largest at the bottom, and their legend. A sample
+//! holds until the next. Owns how many bands a picture has; the rest becomes one band.
 
 use super::table::swatch;
 use crate::draw::escape::escape;
@@ -10,7 +9,7 @@ use rtscope_analyze::results::Results;
 use rtscope_analyze::results::heap_profile::Band;
 use rtscope_model::Time;
 
-/// Labels with a colour of their own. More could not be told apart.
+/// Labels with a colour of their own. More colours could not be distinguished.
 const SHOWN: usize = 8;
 /// Characters of a label in the legend.
 const LABEL_MAX: usize = 60;
@@ -26,14 +25,14 @@ pub(super) fn bands(results: &Results) -> Vec<Classed> {
     shown.chain(rest.map(|rest| ("band b-rest".into(), rest))).collect()
 }
 
-/// Bytes of all of them in the largest sample.
+/// Total bytes of the largest sample.
 pub(super) fn max(bands: &[Classed]) -> Option<u64> {
     let samples = 0..bands.first()?.1.points.len();
     let bytes = |sample: usize| bands.iter().filter_map(move |(_, band)| Some(band.points.get(sample)?.1));
     samples.map(|sample| bytes(sample).fold(0, u64::saturating_add)).max()
 }
 
-/// Draws them; the last sample holds until `end`.
+/// Draws the bands; the last sample holds until `end`.
 pub(super) fn draw(svg: &mut Svg, bands: &[Classed], x: impl Fn(Time) -> f64, y: impl Fn(u64) -> f64, end: f64) {
     let mut below: Vec<u64> = Vec::new();
     for (class, band) in bands {
@@ -53,7 +52,7 @@ fn title(band: &Band) -> String {
     format!("{}: {} at most, {} in the last sample", band.label, bytes(band.max_bytes), bytes(band.last_bytes))
 }
 
-/// Which colour is what, from the top of the stack down.
+/// The legend, from the top of the stack down.
 pub(super) fn legend(results: &Results) -> Option<String> {
     let profile = results.heap_profile.as_ref()?;
     let entry = |(class, band): &Classed| {

@@ -6,7 +6,7 @@ use rtscope_analyze::results::Results;
 use rtscope_model::text::word;
 use rtscope_model::units;
 
-/// The bar; `None` where no pause could be seen.
+/// The bar; `None` if pauses could not be seen.
 pub(super) fn draw(results: &Results) -> Option<String> {
     const HEIGHT: f64 = 34.0;
     let parts = wall_clock(results);

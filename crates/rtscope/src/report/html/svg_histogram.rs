@@ -1,6 +1,6 @@
-//! How long pauses were: above how many of each length, with both axes
-//! logarithmic, because the few long ones are what hurts and the many short ones
-//! must not hide them; below the time that pauses of each length took.
+//! The distribution of pause durations. Above: how many there were of each length, with both axes logarithmic,
+//! so that the many short ones do not hide the few long ones, which hurt. Below: the time that pauses of each
+//! length took.
 
 use crate::draw::svg::{Anchor, Svg, WIDTH, text_width, tick_label};
 use rtscope_analyze::results::{Column, Distribution, Results};
@@ -8,9 +8,9 @@ use rtscope_model::units;
 
 const COUNTS: [f64; 4] = [56.0, 46.0, WIDTH - 76.0, 150.0];
 const TIMES: [f64; 4] = [56.0, 234.0, WIDTH - 76.0, 80.0];
-/// Rows for the names of marks, lowest first: one for each of three close together.
+/// Rows for the labels of marks, lowest first: one for each of three close together.
 const MARK_ROWS: [f64; 3] = [34.0, 22.0, 10.0];
-/// Columns drawn at most: two to each doubling of any duration are fewer.
+/// Maximum columns drawn: two for each doubling are fewer, whatever the durations.
 const COLUMNS_MAX: usize = 200;
 
 /// The drawing; `None` without pauses.
@@ -38,7 +38,7 @@ fn counts(svg: &mut Svg, columns: &[Column], axis: &Axis) {
     let [left, top, _, height] = COUNTS;
     let most = columns.iter().map(|column| column.count).max().unwrap_or(1).max(1) as f64;
     let decades = most.log10().ceil().max(1.0);
-    // A single pause must be seen: the axis starts below one.
+    // A single pause must be visible: the axis starts below one.
     let y = |count: f64| top + height * (1.0 - (count.log10() + 0.3) / (decades + 0.3));
     for decade in 0..=(decades as i32) {
         let count = 10f64.powi(decade);
@@ -57,7 +57,7 @@ fn times(svg: &mut Svg, columns: &[Column], axis: &Axis) {
     svg.text(left, top + height + 33.0, Anchor::Start, "tick", "time in all");
 }
 
-/// Median, 99 in 100 and longest, as lines with their names above.
+/// Median, 99 in 100 and longest, as lines labelled above the plot.
 fn marks(svg: &mut Svg, pauses: &Distribution, axis: &Axis) {
     let [left, top, width, _] = COUNTS;
     let bottom = TIMES[1] + TIMES[3];
@@ -75,7 +75,7 @@ fn marks(svg: &mut Svg, pauses: &Distribution, axis: &Axis) {
     }
 }
 
-/// The scale of lengths that plots share: decimal logarithms.
+/// The scale of lengths that plots share, in decimal logarithms.
 pub(super) struct Axis {
     from: f64,
     to: f64,
@@ -111,13 +111,13 @@ impl Axis {
         }
     }
 
-    /// Where a column stands.
+    /// The box of a column.
     pub(super) fn place(&self, column: &Column, top: f64, height: f64) -> [f64; 4] {
         let (from, to) = (self.x(lower(column)), self.x(column.to_ns as f64));
         [from + 0.5, top, to - from - 1.0, height]
     }
 
-    /// A bar from the floor of a plot up to `y` for each column that has one.
+    /// Draws a bar from the bottom of a plot up to `y` for each column that has one.
     fn bars(&self, svg: &mut Svg, plot: [f64; 4], columns: &[Column], y: impl Fn(&Column) -> Option<f64>) {
         let [left, top, width, height] = plot;
         self.grid(svg, top, height);
@@ -135,8 +135,7 @@ impl Axis {
     }
 }
 
-/// Where a column begins on the axis; the one that begins at nothing is drawn
-/// as wide as any other.
+/// Where a column begins on the axis; one that begins at 0 is drawn as wide as any other.
 fn lower(column: &Column) -> f64 {
     let from = if column.from_ns == 0 { column.to_ns as f64 / std::f64::consts::SQRT_2 } else { column.from_ns as f64 };
     from.max(1.0)

@@ -1,5 +1,5 @@
-//! What each lane did over the run: one strip for each, in every column of which the states are stacked by
-//! their share of it. Words and colours are the viewer's.
+//! What each lane did over the run: one strip for each lane, in which every column stacks the lane's states by share.
+//! Words and colours are the viewer's.
 
 use super::frame::faint;
 use super::svg_time::longest_span;
@@ -20,7 +20,7 @@ const TOP: f64 = 6.0;
 const STRIP: f64 = 26.0;
 const ROW: f64 = 32.0;
 
-/// The drawing, its time axis as long as the longest of `all`; `None` where nobody looked.
+/// The drawing, with a time axis as long as the longest of `all`; `None` if lane states are not known.
 pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     let found = results.drawing.lanes.as_ref().filter(|found| found.column_ns > 0 && !found.lanes.is_empty())?;
     let height = ROW * found.lanes.len() as f64;
@@ -37,7 +37,7 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
         svg.text(LEFT - 8.0, top + 17.0, Anchor::End, "tick", &short(&lane_name(results, *lane), 15));
         for (index, doing) in LaneState::SUMMED.into_iter().enumerate() {
             let kind = SpanKind::of_lane(doing);
-            // Without a figure: the table of lanes has those of the report.
+            // No figure: the table of lanes has those of the report.
             svg.shape(&outline(columns, index, top, found.column_ns, &x), &fill(kind), kind.words());
         }
     }
@@ -51,7 +51,7 @@ fn outline(columns: &[Column], index: usize, top: f64, column_ns: u64, x: &dyn F
         let height = |ns: u64| STRIP * (ns as f64 / column_ns as f64).min(1.0);
         let below: u64 = column.iter().take(index).sum();
         let own = height(column.get(index).copied().unwrap_or(0));
-        // What is seen must be half a pixel high: the rest is left to the text.
+        // Boxes lower than half a pixel would not be visible: the text has their figures.
         if own < 0.25 {
             continue;
         }
@@ -63,7 +63,7 @@ fn outline(columns: &[Column], index: usize, top: f64, column_ns: u64, x: &dyn F
     d
 }
 
-/// What the colours mean, and which lanes are not drawn.
+/// The legend, and how many lanes are not drawn.
 pub(super) fn caption(found: &LanesOverTime) -> String {
     let used = |index: usize| {
         found.lanes.iter().any(|(_, columns)| columns.iter().any(|column| column.get(index).is_some_and(|ns| *ns > 0)))

@@ -12,36 +12,36 @@ const RIGHT: f64 = 110.0;
 const LATENCY: [f64; 4] = [LEFT, 26.0, WIDTH - LEFT - RIGHT, 170.0];
 const RATE: [f64; 4] = [LEFT, 232.0, WIDTH - LEFT - RIGHT, 110.0];
 const CURVE: [f64; 4] = [LEFT, 26.0, WIDTH - LEFT - RIGHT, 190.0];
-/// Points of a line at most.
+/// Maximum points of a line.
 const POINTS_MAX: usize = 300;
-/// A second of which less was measured is drawn with the one before.
+/// A last second measured for less than this is drawn with the one before.
 const SHORT_NS: u64 = 500_000_000;
-/// Height of the drawing over time and of the one of the curve.
+/// Heights of the drawing over time and of the curve.
 const TIME_HEIGHT: f64 = 384.0;
 const CURVE_HEIGHT: f64 = 266.0;
 
 const LABEL: &str = "latency and rate of a load over time";
 
-/// Over time, as a file of its own; empty where no second was measured.
+/// The drawing over time as a file of its own; empty if no second was measured.
 pub fn document(load: &Document) -> String {
     over_time(Svg::document(TIME_HEIGHT, LABEL, FILE_STYLE), load)
 }
 
-/// Over time; `None` where no second was measured.
+/// The drawing over time; `None` if no second was measured.
 pub(super) fn time(load: &Document) -> Option<String> {
     (!load.seconds.is_empty()).then(|| over_time(Svg::new(TIME_HEIGHT, LABEL), load))
 }
 
-/// What of a second, or of the worst of some, is drawn.
+/// One second, or several seconds joined, of which the worst latencies are drawn.
 struct Point {
     from_ns: u64,
-    /// 50, 90, 99 in 100, and the longest.
+    /// 50, 90 and 99 in 100, and the longest, in nanoseconds.
     latency: [Option<u64>; 4],
     /// Due, answered, failed: per second.
     rates: [f64; 3],
 }
 
-/// What was measured, joined until there are few enough; and how many seconds are in each.
+/// The measured seconds, joined until there are few enough, and the number of seconds per point.
 fn points(load: &Document) -> (Vec<Point>, usize) {
     let measured = load.seconds.iter().filter(|second| second.from_ns >= load.warm_up_ns);
     let measured: Vec<&Second> = measured.collect();
@@ -55,7 +55,7 @@ fn points(load: &Document) -> (Vec<Point>, usize) {
         let rates: [fn(&Second) -> u64; 3] = [|second| second.due, |second| second.fine, |second| second.failed];
         Some(Point { from_ns: some.first()?.from_ns, latency: latency.map(worst), rates: rates.map(rate) })
     };
-    // What is left of a second at the end says little by itself: it goes to the one before.
+    // A short last second says little by itself: it joins the one before.
     let short = measured.last().is_some_and(|last| last.lasts_ns < SHORT_NS) && measured.len() > each;
     let (most, rest) = measured.split_at(if short { (measured.len() - 2) / each * each } else { measured.len() });
     (most.chunks(each).chain((!rest.is_empty()).then_some(rest)).filter_map(joined).collect(), each)
@@ -72,7 +72,7 @@ fn over_time(mut svg: Svg, load: &Document) -> String {
     let mut names = Vec::new();
     let lines = [("p50", "m-blocks"), ("p90", "m-heap"), ("p99", "m-rss"), ("longest", "m-live")];
     for (index, (name, class)) in lines.into_iter().enumerate() {
-        // Where nothing ended there is no line.
+        // No line where no request ended.
         let place = |point: &Point| (x(point.from_ns), point.latency[index].map(|ns| scale.y(ns)));
         let last = svg.known_steps(&points.iter().map(place).collect::<Vec<_>>(), x(span), class);
         names.extend(last.map(|y| (y, name.to_owned(), class.to_owned())));
@@ -86,7 +86,7 @@ fn over_time(mut svg: Svg, load: &Document) -> String {
     svg_rates::draw(&mut svg, RATE, &stretches.collect::<Vec<_>>());
     if load.warm_up_ns > 0 {
         let at = x(load.warm_up_ns);
-        // Not through the words between the plots.
+        // Not through the text between the plots.
         for [_, top, _, height] in [LATENCY, RATE] {
             svg.line([at, top, at, top + height], "mark");
         }
@@ -95,8 +95,8 @@ fn over_time(mut svg: Svg, load: &Document) -> String {
     svg.finish()
 }
 
-/// The curve of latencies: how many took at most how long, the last tenth, hundredth, …
-/// each as wide as all before; `None` without requests.
+/// The curve of latencies: the share of requests that took at most so long. The last tenth, hundredth, … each start
+/// one step further right; `None` without requests.
 pub(super) fn curve(load: &Document) -> Option<String> {
     let (last, _) = *load.curve.last()?;
     let nines = |share: f64| -(1.0 - share).max(1e-20).log10();

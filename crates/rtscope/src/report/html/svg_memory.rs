@@ -1,6 +1,5 @@
-//! Memory over time: what the kernel counts, what the runtime holds, what is
-//! in blocks, what is live, over bands of the heap profile; and how fast the program allocates and its data grows old.
-//! Each value holds until the next; where nothing is known there is no line.
+//! Memory over time: resident, held by the runtime, in blocks, and live, over bands of the heap profile; also the
+//! rates of allocation and promotion. Each value holds until the next; there is no line where nothing is known.
 
 use super::heap_map;
 use super::svg_bands::{self, Classed, bands};
@@ -14,10 +13,10 @@ const LEFT: f64 = 70.0;
 /// Room right of the plot for the names of the lines.
 const RIGHT: f64 = 130.0;
 const PLOT: [f64; 4] = [LEFT, 10.0, WIDTH - LEFT - RIGHT, 200.0];
-/// Points drawn per line at most.
+/// Maximum points drawn per line.
 const POINTS_MAX: usize = 700;
 
-/// What a line is called and how it is drawn.
+/// Label and class of a line.
 fn line(name: &str) -> (&'static str, &'static str) {
     match name {
         "rss" => ("RSS", "m-rss"),
@@ -68,8 +67,7 @@ pub(super) fn draw_rates(results: &Results) -> Option<String> {
     plot(results, title, &lines, (&[], &[]), scale, |bytes| units::bytes_per_second(bytes as f64))
 }
 
-/// Under the lines lie bands; `marks` are moments, and what to say of them. The axes cover `max` bytes and `span`
-/// nanoseconds.
+/// Draws lines over bands; `marks` are times with their tooltips. The axes cover `max` bytes and `span` nanoseconds.
 fn plot(
     results: &Results,
     title: &str,
@@ -100,7 +98,7 @@ fn plot(
     let mut labels = Vec::new();
     for line in lines {
         let every = line.points.len().div_ceil(POINTS_MAX).max(1);
-        // The highest of each group stays: peaks are what is looked for.
+        // Keep the highest of each group: peaks are of interest.
         let highest = |group: &[(Time, Option<u64>)]| group.iter().copied().max_by_key(|(_, bytes)| *bytes);
         let placed = |(at, bytes): (Time, Option<u64>)| (x(at), bytes.map(y));
         let points: Vec<_> = line.points.chunks(every).filter_map(highest).map(placed).collect();

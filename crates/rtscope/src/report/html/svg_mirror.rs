@@ -1,5 +1,5 @@
-//! Two distributions of pauses on one axis: A upwards, B downwards. Shares, not
-//! counts, so that runs of different lengths compare; logarithmic both ways.
+//! Two distributions of pauses on one axis: A upwards, B downwards. Shares, not counts, so that runs of different
+//! lengths compare; both axes are logarithmic.
 
 use super::svg_histogram::Axis;
 use crate::draw::svg::{Anchor, Svg, WIDTH};
@@ -12,7 +12,7 @@ const HALF: f64 = 110.0;
 /// Decades of shares that are drawn: down to one in ten thousand.
 const DECADES: f64 = 4.0;
 
-/// The drawing; `None` where neither has pauses.
+/// The drawing; `None` if neither has pauses.
 pub(super) fn draw(a: &Results, b: &Results) -> Option<String> {
     let axis = Axis::of(a.spectrum.iter().chain(&b.spectrum))?;
     let width = WIDTH - LEFT - 20.0;
@@ -41,7 +41,7 @@ pub(super) fn draw(a: &Results, b: &Results) -> Option<String> {
 }
 
 fn height(share: f64) -> f64 {
-    // What is rarer than the axis goes must still be seen.
+    // Shares below the end of the axis must still be visible.
     HALF * ((share.log10() + DECADES) / DECADES).clamp(0.02, 1.0)
 }
 

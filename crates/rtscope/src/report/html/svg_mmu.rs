@@ -1,5 +1,4 @@
-//! Minimum mutator utilisation: what any window of some length left for the
-//! program at least, over the length on a logarithmic scale.
+//! Minimum mutator utilisation by window length, on a logarithmic scale.
 
 use crate::draw::svg::{Anchor, Svg, WIDTH, levels, tick_label};
 use rtscope_analyze::results::{Mmu, Results};

@@ -1,5 +1,5 @@
-//! Requests per second over time: due and answered as lines, failed as bars. Owns their scale;
-//! where a stretch of time lies is the caller's matter.
+//! Requests per second over time: due and answered as lines, failed as bars. Owns their scale; the caller places the
+//! stretches of time.
 
 use crate::draw::svg::{Anchor, Svg, levels, names_at_right, round_step};
 use rtscope_model::units;
@@ -11,7 +11,7 @@ pub(super) struct Stretch {
     pub(super) rates: [f64; 3],
 }
 
-/// Draws them into `[left, top, width, height]`.
+/// Draws `stretches` into `[left, top, width, height]`.
 pub(super) fn draw(svg: &mut Svg, plot: [f64; 4], stretches: &[Stretch]) {
     let [left, top, width, height] = plot;
     svg.text(left, top - 12.0, Anchor::Start, "strong", "requests per second");

@@ -1,5 +1,5 @@
-//! A load beside the runtime that served it, on one time axis: latency, requests per
-//! second, and the share of the time that pauses took.
+//! A load and the runtime that served it on one time axis: latency, requests per second, and the share of the time
+//! that pauses took.
 
 use super::svg_rates::{self, Stretch};
 use super::svg_time;
@@ -18,12 +18,12 @@ const PAUSES: [f64; 4] = [LEFT, 346.0, PLOT_WIDTH, 80.0];
 const HEIGHT: f64 = PAUSES[1] + PAUSES[3] + 40.0;
 const LABEL: &str = "latency, requests per second and pauses over time";
 
-/// The drawing; `None` where no requests were given.
+/// The drawing; `None` if no requests were given.
 pub(super) fn draw(results: &Results) -> Option<String> {
     drawn(Svg::new(HEIGHT, LABEL), results)
 }
 
-/// The same as a file of its own.
+/// The drawing as a file of its own; `None` if no requests were given.
 pub fn document(results: &Results) -> Option<String> {
     drawn(Svg::document(HEIGHT, LABEL, FILE_STYLE), results)
 }
@@ -46,7 +46,7 @@ fn drawn(mut svg: Svg, results: &Results) -> Option<String> {
     Some(svg.finish())
 }
 
-/// The colour of a request by what it waited for.
+/// The class of a request by what it waited for.
 fn class(what: Option<What>) -> &'static str {
     match what {
         Some(What::Pause) => "collect",
@@ -93,7 +93,7 @@ fn legend(svg: &mut Svg, joined: &Joined) {
     }
 }
 
-/// Requests that became due, and that were answered or failed, per second.
+/// Requests of a slice that became due, were answered, and failed, per second.
 fn stretch(slice: &Slice, x: &dyn Fn(Time) -> f64) -> Stretch {
     let seconds = slice.to.since(slice.from).max(1) as f64 / 1e9;
     let rates = [slice.due, slice.fine, slice.failed].map(|count| count as f64 / seconds);

@@ -1,5 +1,5 @@
-//! Pauses over time: above the longest pause of each slice, below the share of
-//! each slice that went into stopping, collecting and releasing.
+//! Pauses over time. Above: the longest pause of each slice. Below: the share of each slice that went into stopping,
+//! collecting and releasing.
 
 use crate::draw::svg::{Anchor, Decades, Svg, WIDTH, levels, time_axis};
 use crate::kinds::SpanKind;
@@ -28,7 +28,7 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     Some(svg.finish())
 }
 
-/// What a time axis for all of them covers, nanoseconds.
+/// The length of a time axis for all of them, nanoseconds.
 pub(super) fn longest_span(all: &[&Results]) -> u64 {
     all.iter().map(|one| one.span_ns).max().unwrap_or(0).max(1)
 }
@@ -45,7 +45,7 @@ fn longest(svg: &mut Svg, slices: &[PauseSlice], scale: &Decades, x: &dyn Fn(Tim
     }
 }
 
-/// Share of each slice in each phase, stacked.
+/// The share of each phase in each slice, stacked.
 pub(super) fn shares(svg: &mut Svg, plot: [f64; 4], slices: &[PauseSlice], x: &dyn Fn(Time) -> f64) {
     let [left, top, _, height] = plot;
     svg.text(left, top - 10.0, Anchor::Start, "strong", "share of the time in pauses");
@@ -65,8 +65,8 @@ pub(super) fn shares(svg: &mut Svg, plot: [f64; 4], slices: &[PauseSlice], x: &d
     }
 }
 
-/// Nanoseconds of stop, collect and release in each slice. Sums are of the
-/// pauses that began in a slice; what a slice cannot hold went on in the next.
+/// Nanoseconds of stop, collect and release in each slice. A slice has the sums of pauses that began in it; what
+/// exceeds its length is carried over into the next.
 fn carried(slices: &[PauseSlice]) -> Vec<[f64; 3]> {
     let mut over = [0.0; 3];
     let parts = slices.iter().map(|slice| {
@@ -80,7 +80,7 @@ fn carried(slices: &[PauseSlice]) -> Vec<[f64; 3]> {
     parts.collect()
 }
 
-/// Neighbouring slices joined until there are few enough.
+/// Joins neighbouring slices until there are few enough.
 fn thinned(slices: &[PauseSlice]) -> Vec<PauseSlice> {
     let per_group = slices.len().div_ceil(SLICES_MAX).max(1);
     let join = |group: &[PauseSlice]| {

@@ -1,6 +1,6 @@
-//! One pause, lane by lane: request, arrival, work, release; under a lane that was waited for, why; under
-//! each lane what the kernel did with its thread, and who had the CPU instead. Parts, words and colours are
-//! those of the viewer (`web/app/waterfall.js`, `web/app/palette.css`); a test holds the two together.
+//! One pause, lane by lane: request, arrival, work, release; below a lane that others waited for, the causes; below
+//! each lane the kernel states of its thread, and which thread had the CPU instead. Parts, words and colours are
+//! those of the viewer (`web/app/waterfall.js`, `web/app/palette.css`); a test keeps the two consistent.
 
 use crate::draw::svg::{Anchor, Svg, WIDTH, round_step, tick_label, ticks};
 use crate::kinds::role;
@@ -16,18 +16,18 @@ const PLOT_WIDTH: f64 = WIDTH - LEFT - 10.0;
 const PHASES: [f64; 2] = [4.0, 18.0];
 const LANE_HEIGHT: f64 = 16.0;
 const STRIP_HEIGHT: f64 = 11.0;
-/// States of a lane that has causes above them: without words.
+/// Height of the states of a lane with causes: too low for words.
 const STRIP_LOW: f64 = 5.0;
-/// A lane with one strip, and with two.
+/// Heights of a lane with one strip, and with two.
 const ROWS: [f64; 2] = [40.0, 46.0];
-/// Pauses drawn lane by lane.
+/// Maximum pauses drawn lane by lane.
 pub(super) const WORST_MAX: usize = 10;
-/// Lanes drawn of one pause.
+/// Maximum lanes drawn per pause.
 pub(super) const LANES_MAX: usize = 8;
-/// Thread states, and causes, drawn under one lane.
+/// Maximum thread states, and causes, drawn under one lane.
 const SPANS_MAX: usize = 150;
 
-/// Stripes for what must not be told by colour alone: once on a page, before the first drawing.
+/// Stripes for what must be distinguishable without colour: once on a page, before the first drawing.
 pub(super) const PATTERNS: &str = concat!(
     r#"<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>"#,
     r#"<pattern id="p-throttled" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">"#,
@@ -37,7 +37,7 @@ pub(super) const PATTERNS: &str = concat!(
     "</defs></svg>"
 );
 
-/// The drawing of one pause; `span_ns` is what its width stands for.
+/// The drawing of one pause; its width stands for `span_ns`.
 pub(super) fn draw(results: &Results, names: &Names, worst: &WorstPause, span_ns: u64) -> String {
     let pause = &worst.blamed.pause;
     let rows: Vec<Row<'_>> =
@@ -65,7 +65,7 @@ pub(super) fn draw(results: &Results, names: &Names, worst: &WorstPause, span_ns
     svg.finish()
 }
 
-/// How long a pause was, from its first moment to its last.
+/// The length of a pause, from its first moment to its last.
 pub(super) fn length_ns(worst: &WorstPause) -> u64 {
     worst.blamed.pause.released.since(worst.blamed.pause.begin())
 }
@@ -79,23 +79,23 @@ struct Row<'w> {
 
 /// Pieces of a wait that are drawn as one.
 struct Why {
-    /// Of the longest piece.
+    /// Role of the longest piece, as are the words.
     role: &'static str,
     words: String,
     longest_ns: u64,
-    /// Others have other causes.
+    /// Whether other pieces have other causes.
     others: bool,
     from: Time,
     to: Time,
 }
 
 impl Why {
-    /// Whether both have one cause and the same.
+    /// Whether both have a single cause, and the same one.
     fn same(&self, next: &Why) -> bool {
         self.words == next.words && !self.others && !next.others
     }
 
-    /// Takes the next piece in.
+    /// Merges the next piece.
     fn join(&mut self, next: Why) {
         self.others |= next.others || self.words != next.words;
         if next.longest_ns > self.longest_ns {
@@ -109,7 +109,7 @@ impl Why {
     }
 }
 
-/// Pieces that touch joined: those of one cause, and those too short to be seen, until they are few enough.
+/// Joins adjacent pieces of one cause, and those too short to be seen, until there are few enough.
 fn thinned(mut pieces: Vec<Why>, span_ns: u64) -> Vec<Why> {
     let mut visible = span_ns / 1200;
     loop {
@@ -149,7 +149,7 @@ impl<'w> Row<'w> {
     }
 }
 
-/// Why something was waited for, and where its code was.
+/// The cause of a wait in words, and where its code was.
 fn why(results: &Results, names: &Names, (cause, who, code): (Cause, Option<NameId>, Option<SymbolId>)) -> String {
     let who = who.map(|who| names.get(who)).filter(|who| !who.is_empty());
     let words = words::cause(cause, who);
@@ -159,7 +159,7 @@ fn why(results: &Results, names: &Names, (cause, who, code): (Cause, Option<Name
     }
 }
 
-/// The drawing in a sentence, for those who do not see it.
+/// The drawing in a sentence, for screen readers.
 fn sentence(results: &Results, names: &Names, worst: &WorstPause) -> String {
     let pause = &worst.blamed.pause;
     let ns = |from: Time, to: Time| units::duration(to.since(from));
@@ -196,8 +196,7 @@ impl Scale {
     }
 }
 
-/// The lanes that tell the story: the straggler, the leader, who left last,
-/// then by arrival.
+/// The lanes that matter most: the straggler, the leader, the last to leave, then by arrival.
 fn chosen(pause: &Pause) -> Vec<&LanePause> {
     let last_left = pause.lanes.iter().max_by_key(|part| part.left).map(|part| part.lane);
     let mut lanes: Vec<_> = pause.lanes.iter().collect();
@@ -222,7 +221,7 @@ fn axis(svg: &mut Svg, scale: &Scale, height: f64) {
     }
 }
 
-/// The whole pause in its three phases, on top.
+/// The three phases of the whole pause, at the top.
 fn phases(svg: &mut Svg, scale: &Scale, pause: &Pause, bottom: f64) {
     let [top, height] = PHASES;
     svg.text(LEFT - 8.0, top + 13.0, Anchor::End, "strong", "pause");
@@ -252,13 +251,13 @@ fn label(svg: &mut Svg, results: &Results, pause: &Pause, part: &LanePause, top:
     svg.text(LEFT - 8.0, top + 26.0, Anchor::End, "faint", &notes.join(", "));
 }
 
-/// What a lane is called.
+/// The name of a lane.
 pub(super) fn lane_name(results: &Results, lane: LaneId) -> String {
     let known = results.lanes.iter().find(|known| known.id == lane.0);
     known.map_or_else(|| format!("{} {lane}", results.runtime.info().lane.0), |known| known.name.clone())
 }
 
-/// One lane: not yet stopped, waiting, working, going on.
+/// One lane: not yet stopped, waiting, working, resuming.
 fn lane(svg: &mut Svg, scale: &Scale, worst: &WorstPause, part: &LanePause, top: f64) {
     let pause = &worst.blamed.pause;
     let straggler = Some(part.lane) == pause.straggler;
@@ -285,7 +284,7 @@ fn lane(svg: &mut Svg, scale: &Scale, worst: &WorstPause, part: &LanePause, top:
     }
 }
 
-/// What a lane was waited for.
+/// Why others waited for a lane.
 fn causes(svg: &mut Svg, scale: &Scale, pieces: &[Why], top: f64) {
     for why in pieces {
         let (role, words) = (why.role, why.told());
@@ -298,7 +297,7 @@ fn causes(svg: &mut Svg, scale: &Scale, pieces: &[Why], top: f64) {
     }
 }
 
-/// The kernel's states of the lane's thread until the end; what was not kept of them is not known.
+/// The kernel's states of the lane's thread until `end`; what was not kept is shown as unknown.
 fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, end: Time, [top, height]: [f64; 2]) {
     let mut spans = joined(&states.spans, scale);
     if let Some(from) = spans.last().map(|last| last.to).filter(|to| *to < end) {
@@ -321,13 +320,13 @@ fn small(svg: &mut Svg, [left, top, width, height]: [f64; 4], class: &str, words
     svg.text_inside([left, top - 0.8, width, height], class, words);
 }
 
-/// What the kernel did with a thread, as the style sheet colours it.
+/// The class of a thread state in the style sheet.
 pub(super) fn class(state: ThreadState) -> String {
     format!("k-{}", word(&state))
 }
 
-/// Spans too short to be seen go into their left neighbour, so that a thread
-/// that switches often does not fill the page.
+/// Merges spans too short to be seen into their left neighbour, so that a thread that switches often does not fill
+/// the page.
 fn joined(spans: &[StateSpan], scale: &Scale) -> Vec<StateSpan> {
     let mut visible = scale.span / 1200;
     loop {

@@ -11,10 +11,10 @@ use rtscope_analyze::results::{
 use rtscope_model::text::word;
 use std::fmt::Write as _;
 
-/// Rows of any table at most; the rest is counted.
+/// Maximum rows of any table; the rest is counted.
 const ROWS_MAX: usize = 64;
 
-/// How a table begins. Whoever has no mouse scrolls a wide one with the arrow keys.
+/// The start of a table. It can have the focus, so that the arrow keys scroll a wide one.
 pub(super) fn begin(heads: &[&str]) -> String {
     let heads: String = heads.iter().map(|head| format!("<th scope=\"col\">{head}</th>")).collect();
     let around = "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><thead><tr>";
@@ -42,13 +42,13 @@ pub(super) fn table(heads: &[&str], rows: impl IntoIterator<Item: IntoIterator<I
     out
 }
 
-/// The same; `None` without rows.
+/// Like [`table`], but `None` without rows.
 pub(super) fn optional(heads: &[&str], rows: impl IntoIterator<Item: IntoIterator<Item = String>>) -> Option<String> {
     let mut rows = rows.into_iter().peekable();
     rows.peek().is_some().then(|| table(heads, rows))
 }
 
-/// A table that the text has too, where it has rows; what names them is HTML already.
+/// A table that the text has too; `None` without rows. The first cell of each row is HTML already.
 pub(super) fn shared(shared: tables::Table) -> Option<String> {
     let (heads, mut rows) = shared.page();
     let figures = rows.iter_mut().flat_map(|row| row.iter_mut().skip(1));
@@ -56,7 +56,7 @@ pub(super) fn shared(shared: tables::Table) -> Option<String> {
     optional(&heads, rows)
 }
 
-/// A share; small ones hold a sign that HTML must not see.
+/// A share, escaped: small ones contain a sign that HTML must not see.
 fn percent(share: f64) -> String {
     escape(&units::percent(share)).into_owned()
 }
@@ -69,12 +69,12 @@ pub(super) fn swatch(class: &str) -> String {
     )
 }
 
-/// The class of what is drawn as `kind`.
+/// The class of a drawing of `kind`.
 pub(super) fn fill(kind: SpanKind) -> String {
     format!("fill-{}", kind.look().1)
 }
 
-/// One of a legend; `words` are no recording's.
+/// An entry of a legend. `words` are not escaped: they must not come from a recording.
 pub(super) fn entry(class: &str, words: &str) -> String {
     format!("<span>{}{words}</span> ", swatch(class))
 }
@@ -95,7 +95,7 @@ pub(super) fn pauses(results: &Results) -> Option<String> {
     shared(tables::pauses(results, "whole pause", |part| format!("{}{}", swatch(&word(&part)), part.words())))
 }
 
-/// Why lanes were waited for.
+/// Why pauses waited.
 pub(super) fn causes(results: &Results) -> Option<String> {
     let row = |group: words::CauseGroup<'_>| {
         let (why, ns) = (escape(&group.words()).into_owned(), units::duration(group.sum_ns));
@@ -120,7 +120,7 @@ pub(super) fn generations(results: &Results) -> Option<String> {
     optional(&heads, results.pauses.by_generation.iter().map(row))
 }
 
-/// Share of any window that the program had at least.
+/// Minimum mutator utilisation by window.
 pub(super) fn mmu(results: &Results) -> Option<String> {
     let row = |mmu: &Mmu| {
         let window = units::tick_label(mmu.window_ns as f64);
@@ -130,7 +130,7 @@ pub(super) fn mmu(results: &Results) -> Option<String> {
     optional(&heads, results.mmu.iter().map(row)).filter(|_| results.pauses.count > 0)
 }
 
-/// What each lane allocates, and how much of its area it used.
+/// What each lane allocates, and how much of its allocation area it used.
 pub(super) fn allocation(results: &Results) -> Option<String> {
     let known = results.lanes.iter().filter(|lane| lane.allocated_bytes.is_some());
     shared(tables::allocation(results.runtime.info().lane.0, known, |name| escape(name).into_owned()))
@@ -146,7 +146,7 @@ pub(super) fn concurrent(results: &Results) -> Option<String> {
     Some(table(&["phase", "how many", "median", "99 in 100", "longest", "in all"], rows))
 }
 
-/// What became of sparks, one row per fate.
+/// The fates of sparks, one row each, and their numbers by lane.
 pub(super) fn sparks(results: &Results) -> Option<String> {
     let sparks = results.sparks.as_ref()?;
     let offered = further::offered(&sparks.all)?;
@@ -192,7 +192,7 @@ pub(super) fn code(results: &Results) -> Option<String> {
     Some(format!("{longest}{table}{}", faint(&(code::basis(sampled) + "."))))
 }
 
-/// What each memory line is, with its figures.
+/// The memory figures, with the meaning of each.
 pub(super) fn memory(results: &Results) -> Option<String> {
     let what = |name: &str| match name {
         "RSS" => "pages that the kernel counts as resident",
@@ -227,7 +227,7 @@ pub(super) fn heap_profile(results: &Results) -> Option<String> {
     Some(table(&heads, rows) + &faint(&format!("{}{note}.", words::heap_samples(profile))))
 }
 
-/// What the program said of itself: spans, then moments and values.
+/// User events: spans, then marks and values.
 pub(super) fn user(results: &Results) -> Option<String> {
     let name = |name: &str| format!("<code>{}</code>", escape(name));
     let row = |one: &UserEvents| {

@@ -1,5 +1,4 @@
-//! The verdict on the page: findings with evidence and remedy, or what
-//! "nothing found" stands on.
+//! The verdict on the page: findings with evidence and remedy, or what "nothing found" is based on.
 
 use crate::draw::escape::{escape, marked};
 use crate::report::{EVIDENCE_MAX, REMEDIES_MAX, no_findings, units, words};
@@ -41,7 +40,7 @@ fn article(results: &Results, finding: &Finding) -> String {
     out + "</article>"
 }
 
-/// A list with its heading; nothing where it has no items.
+/// A list with its heading; empty without items.
 fn titled(title: &str, items: impl Iterator<Item = String>) -> String {
     let items: String = items.map(|item| format!("<li>{item}</li>")).collect();
     if items.is_empty() { items } else { format!("<h4>{title}</h4><ul>{items}</ul>") }
@@ -59,7 +58,7 @@ fn item(remedy: &Remedy) -> String {
     out
 }
 
-/// Where in the recording it was seen.
+/// Where in the recording the evidence is.
 fn range(results: &Results, evidence: &Evidence) -> String {
     let at = |time: rtscope_model::Time| units::duration(time.since(results.started));
     let to = evidence.to.map_or(String::new(), |to| format!(" to {}", at(to)));

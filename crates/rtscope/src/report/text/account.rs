@@ -1,7 +1,7 @@
-//! The account as a tree: where the time of all lanes went, with bars that fill one line together.
+//! The account as a tree: where the time of all lanes went, with bars that together fill one line.
 //!
-//! Owns which parts of parts get a line: the longest, as far as there is room. Those of one part do not have to sum up to
-//! it; the tops of the tree do.
+//! Owns which parts of parts get a line: the longest, as far as there is room. The parts shown of a part need not sum
+//! up to it; the top-level parts sum up to the whole.
 
 use crate::draw::screen::Screen;
 use crate::report::units;
@@ -10,14 +10,14 @@ use rtscope_analyze::results::Results;
 use rtscope_model::account::Basis;
 use rtscope_model::{Account, Node, RuntimeInfo};
 
-/// Columns of a bar that is the whole.
+/// Width of a bar for the whole.
 const BAR: usize = 24;
-/// A part of a part gets a line from this share of the whole.
+/// A part of a part gets a line if it has at least this share of the whole.
 const PART_SHARE_SHOWN: f64 = 0.01;
-/// Parts of a part that get a line of their own.
+/// Maximum parts of a part, or of a top-level part, with a line of their own.
 const PARTS_SHOWN: usize = 3;
 
-/// Lines of the tree without parts of parts: a blank one, the head, the tops.
+/// Lines of the tree without parts of parts: a blank line, the head, the top-level parts.
 pub(super) fn least_lines(results: &Results) -> usize {
     known(results).map_or(0, |account| 2 + account.parts.len())
 }
@@ -26,7 +26,7 @@ fn known(results: &Results) -> Option<&Account> {
     results.account.as_ref().filter(|account| account.lanes_ns > 0)
 }
 
-/// The tree, with lines for so many parts of parts.
+/// The tree, with up to `room` lines for parts of parts.
 pub(super) fn write(screen: &mut Screen, results: &Results, room: usize) {
     if let Some(account) = known(results) {
         tree(screen, "Where the time went", account, results.runtime.info(), room);
@@ -63,7 +63,7 @@ fn tree(screen: &mut Screen, head: &str, account: &Account, runtime: &RuntimeInf
     }
 }
 
-/// How long a part of a part has to be for a line, where there are `room` of them.
+/// The minimum length of a part of a part to get one of `room` lines.
 fn least_ns(account: &Account, room: usize) -> u64 {
     let least = ((account.lanes_ns as f64 * PART_SHARE_SHOWN) as u64).max(1);
     let mut all: Vec<u64> = account.parts.iter().flat_map(|part| shown(part, least)).map(|(_, part)| part.ns).collect();
@@ -75,24 +75,24 @@ fn least_ns(account: &Account, room: usize) -> u64 {
     }
 }
 
-/// The longest parts of a top part, each with its own longest part, which says what most of it is.
+/// The longest parts of a top-level part, each with its own longest part, which says what most of it is.
 fn shown(top: &Node, least_ns: u64) -> Vec<(usize, &Node)> {
     let long = |part: &&Node| part.ns >= least_ns;
     let mut lines = Vec::new();
-    // A part that is all of it says less than what it is made of.
+    // An only part says less than its own parts.
     let top = match &top.parts[..] {
         [only] if !only.parts.is_empty() => only,
         _ => top,
     };
     for part in top.parts.iter().take_while(long).take(PARTS_SHOWN) {
         lines.push((1, part));
-        // That the others work says nothing new of a wait for their work.
+        // In a wait for the work of others, "they work" says nothing new.
         lines.extend(part.parts.first().filter(long).filter(|part| part.id != "at-work").map(|part| (2, part)));
     }
     lines
 }
 
-/// A top part: its bar begins where that of the one above it ends.
+/// A top-level part: its bar begins where the bar above it ends.
 fn top(screen: &mut Screen, part: &Node, percent: Option<u64>, (before, cells): (usize, usize)) {
     let style = screen.style();
     let sign = if style.unicode { "█" } else { "#" };
@@ -105,7 +105,7 @@ fn top(screen: &mut Screen, part: &Node, percent: Option<u64>, (before, cells): 
     screen.line(&format!("  {words}{bar}{share:>6}{:>13}", units::duration(part.ns)));
 }
 
-/// What a part's figure rests on, where that is not every moment.
+/// What a part's figure is based on, unless that is every moment.
 fn basis(part: &Node) -> String {
     match (part.basis, part.samples) {
         (Basis::Samples, Some(samples)) => format!(" ({})", units::counted(samples, "sample", "samples")),
@@ -119,7 +119,7 @@ fn line(screen: &mut Screen, part: &Node, whole_ns: u64, depth: usize) {
     let indent = " ".repeat(2 + 2 * depth);
     let room = (words_width(width) + BAR).saturating_sub(2 * depth);
     let basis = basis(part);
-    // Names of a program's are long; what the figure rests on is never cut.
+    // Names from a program may be long; the basis of the figure is never cut.
     let name = short(&part.name, room.saturating_sub(1 + basis.len()));
     let share = units::percent((part.ns as f64 / whole_ns as f64).min(1.0));
     let text = format!("{:room$}{share:>6}{:>13}", name + &basis, units::duration(part.ns));
@@ -140,7 +140,7 @@ fn tone(id: &str) -> Tone {
     }
 }
 
-/// Whole percents that sum to 100; `None` for less than a half.
+/// Whole percentages that sum up to 100; `None` for less than a half.
 fn percents(parts: &[Node], whole_ns: u64) -> Vec<Option<u64>> {
     let shares = divide(parts, whole_ns, 100);
     parts
@@ -150,7 +150,8 @@ fn percents(parts: &[Node], whole_ns: u64) -> Vec<Option<u64>> {
         .collect()
 }
 
-/// `cells` shared out by length: parts sum to all of them; what rounding leaves goes to whoever lost most by it.
+/// Divides `cells` by length, so that parts sum up to all of them; cells that rounding leaves go to the parts that
+/// lost most by it.
 fn divide(parts: &[Node], whole_ns: u64, cells: usize) -> Vec<usize> {
     let exact = |ns: u64| u128::from(ns) * cells as u128;
     let whole = u128::from(whole_ns.max(1));

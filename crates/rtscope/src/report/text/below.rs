@@ -1,19 +1,18 @@
-//! What stands below the first screen: how long pauses were, what any window of
-//! time left for the program, what each lane allocates, a concurrent collector's
-//! phases, sparks, what the program said of itself.
+//! The report below the first screen: pause lengths, minimum mutator utilisation, the allocation of each lane, the
+//! phases of a concurrent collector, sparks, user events.
 
 use crate::draw::screen::{LABEL, Screen};
 use crate::report::{further, tables, units, words};
 use crate::style::{Tone, short};
 use rtscope_analyze::results::{Column, Lane, Results};
 
-/// Lanes that get a line of their own.
+/// Maximum lanes with a line of their own.
 const LANES_SHOWN: usize = 4;
-/// Spans of the program that get a line of their own, and other events that are told.
+/// Maximum user spans with a line of their own, and maximum other user events.
 const USER_SHOWN: usize = 5;
-/// Characters of a span's name.
+/// Maximum characters of a span's name.
 const USER_NAME: usize = 32;
-/// Characters of a column in the table of windows, and of the words before them.
+/// Width of a column in the table of windows, and of the words before the columns.
 const WINDOW_WIDTH: usize = 9;
 const WINDOW_WORDS: usize = 30;
 
@@ -33,7 +32,7 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
     user(screen, results);
 }
 
-/// What the program said of itself.
+/// User spans and other user events.
 fn user(screen: &mut Screen, results: &Results) {
     let spans = tables::user_spans(results, |name| short(name, USER_NAME));
     spans.write(screen, "User spans", (USER_SHOWN, "names"));
@@ -45,8 +44,8 @@ fn user(screen: &mut Screen, results: &Results) {
     screen.entries("User events", further::user_events(results, USER_SHOWN));
 }
 
-/// Two rows of bars over one logarithmic scale: how many pauses, and how much
-/// time they took. The long ones are few, and often most of the time.
+/// Two rows of bars over one logarithmic scale: how many pauses, and how much time they took. Long pauses are few,
+/// but often take most of the time.
 fn spectrum(screen: &mut Screen, columns: &[Column]) {
     let Some((first, last)) = columns.first().zip(columns.last()) else { return };
     let room = screen.style().width.saturating_sub(LABEL + 8);
@@ -82,13 +81,13 @@ fn glyph(value: u64, most: u64, unicode: bool) -> char {
     if value == 0 {
         return ' ';
     }
-    // Eight doublings and more below the largest are all the lowest bar.
+    // Values eight or more doublings below the largest all get the lowest bar.
     let below = (most as f64 / value as f64).log2().max(0.0);
     let level = (7.0 - below).round().clamp(0.0, 7.0) as usize;
     levels.get(level).copied().unwrap_or(' ')
 }
 
-/// The powers of ten below the bars, each behind a tick, as far as they fit.
+/// The powers of ten below the bars, each after a tick, as far as they fit.
 fn scale(columns: &[Column], joined: usize, cell: usize, room: usize) -> String {
     let mut out = String::new();
     for decade in 2..12 {
@@ -105,11 +104,11 @@ fn scale(columns: &[Column], joined: usize, cell: usize, room: usize) -> String 
     out
 }
 
-/// What any window of time left for the program, for as many lengths as fit.
+/// Minimum mutator utilisation, for as many window lengths as fit.
 fn windows(screen: &mut Screen, results: &Results) {
     let all = &results.mmu;
     let room = (screen.style().width.saturating_sub(WINDOW_WORDS) / WINDOW_WIDTH).max(2);
-    // The last one always: it is the whole that a person knows.
+    // Always include the last: the longest window is closest to the whole run, which a person knows.
     let step = all.len().div_ceil(room).max(1);
     let mut shown: Vec<_> = all.iter().rev().step_by(step).collect();
     shown.reverse();
@@ -122,7 +121,7 @@ fn windows(screen: &mut Screen, results: &Results) {
     screen.table("In any window of", &heads, &[row]);
 }
 
-/// What each lane allocates and uses; one lane alone is told above.
+/// What each lane allocates and uses; a single lane is shown above already.
 fn allocation(screen: &mut Screen, results: &Results) {
     let known = |lane: &&Lane| lane.allocated_bytes.is_some();
     let mut lanes: Vec<&Lane> = results.lanes.iter().filter(known).collect();

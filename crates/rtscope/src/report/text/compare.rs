@@ -9,9 +9,9 @@ use rtscope_analyze::compare::Verdict;
 use rtscope_analyze::compare::setting::{Difference, Kind};
 use rtscope_analyze::results::Results;
 
-/// Losses told one by one.
+/// Maximum losses listed.
 const LOSSES_SHOWN: usize = 4;
-/// Findings told one by one.
+/// Maximum findings listed.
 const FINDINGS_SHOWN: usize = 6;
 
 /// The comparison for `style`. Ends with a line feed.
@@ -47,7 +47,7 @@ fn title(screen: &mut Screen, side: &str, results: &Results) {
     screen.spread(Tone::Strong, &format!("{side} {path}"), &facts.join(screen.style().dot()));
 }
 
-/// What differs before any figure does.
+/// What differs between the recordings apart from figures.
 fn settings(screen: &mut Screen, compared: &Compared) {
     let told = |difference: &Difference| {
         let text = words::setting(difference);

@@ -9,13 +9,13 @@ use rtscope_analyze::results::{Generation, Lane, Level, Place, Results};
 use rtscope_model::Cause;
 use rtscope_model::text::word;
 
-/// Lanes that get a line of their own.
+/// Maximum lanes with a line of their own.
 const LANES_SHOWN: usize = 6;
-/// Causes that get a line of their own.
+/// Maximum causes with a line of their own.
 const CAUSES_SHOWN: usize = 5;
-/// Labels of a heap profile that get a line of their own.
+/// Maximum labels of a heap profile with a line of their own.
 const LABELS_SHOWN: usize = 5;
-/// Smaller causes are told together.
+/// Smaller causes share one line.
 const CAUSE_SHARE_SHOWN: f64 = 0.01;
 
 pub(super) fn write(screen: &mut Screen, results: &Results) {
@@ -52,7 +52,7 @@ fn bar(screen: &mut Screen, results: &Results) {
     screen.line(&format!("{label}{drawn}"));
 }
 
-/// How a part is drawn: its colour, its sign, and that where there is no Unicode.
+/// How a part is drawn: colour, character, and character without Unicode.
 fn look(part: Part) -> (Tone, &'static str, &'static str) {
     match part {
         Part::Program => (Tone::Good, "░", "."),
@@ -68,8 +68,7 @@ fn glyph(part: Part, unicode: bool) -> &'static str {
     if unicode { sign } else { plain }
 }
 
-/// Cells of a bar of `width`: by share, at least one for every part, the
-/// largest part takes the rounding.
+/// Cells of a bar of `width`: by share, at least one for every part; the largest part takes the rounding.
 fn cells(parts: &[(Part, u64)], width: usize) -> Vec<(Part, usize)> {
     let total: u128 = parts.iter().map(|(_, ns)| u128::from(*ns)).sum();
     let share = |ns: u64| (u128::from(ns) * width as u128).checked_div(total).unwrap_or(0) as usize;
@@ -81,7 +80,7 @@ fn cells(parts: &[(Part, u64)], width: usize) -> Vec<(Part, usize)> {
     cells
 }
 
-/// One row per part of the wall clock, with its sign in the bar.
+/// One row per part of the wall clock, with its character in the bar.
 fn pauses(screen: &mut Screen, results: &Results) {
     let unicode = screen.style().unicode;
     let named = |part: Part| format!("{} {}", glyph(part, unicode), part.words());
@@ -104,8 +103,8 @@ fn generations(screen: &mut Screen, results: &Results) {
     screen.entries("Slices", words::slices(results));
 }
 
-/// Why the world waited. A recording that can only say "unknown" says so at its
-/// end, and waits of less than a thousandth of the run need no table.
+/// Why pauses waited. A recording with only unknown causes says so at the end of the report, and waits of less than a
+/// thousandth of the run need no table.
 fn causes(screen: &mut Screen, results: &Results) {
     let groups = words::cause_groups(&results.causes);
     let waited = groups.iter().fold(0u64, |sum, group| sum.saturating_add(group.sum_ns));
@@ -132,7 +131,7 @@ fn causes(screen: &mut Screen, results: &Results) {
     screen.table("Why pauses waited", &["in all", "of waits"], &rows);
 }
 
-/// Where the code was: the longest wait, and the places that took most CPU time.
+/// Where the code was: the longest wait, and the places that took the most CPU time.
 fn code(screen: &mut Screen, results: &Results) {
     let Some(sampled) = results.code.as_ref().filter(|sampled| sampled.samples > 0) else { return };
     screen.entries("Longest wait", code::longest_wait(results));
@@ -148,7 +147,7 @@ fn code(screen: &mut Screen, results: &Results) {
     }
 }
 
-/// One row per lane, the ones that made others wait first.
+/// One row per lane, those that delayed others most first.
 fn lanes(screen: &mut Screen, results: &Results) {
     let held = |id: u16| results.held_up.iter().find(|held| held.lane == id);
     let mut lanes: Vec<&Lane> = results.lanes.iter().collect();
@@ -164,7 +163,7 @@ fn lanes(screen: &mut Screen, results: &Results) {
     }
 }
 
-/// Memory: different things, never mixed; what was not recorded has no column.
+/// Memory figures: different quantities, never mixed; what was not recorded has no column.
 fn memory(screen: &mut Screen, results: &Results) {
     let lines = words::memory(&results.memory);
     if lines.is_empty() {

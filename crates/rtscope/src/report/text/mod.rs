@@ -1,5 +1,5 @@
 //! The report as text. The first screen is what a tired engineer understands at 3 a.m.: where the time went, what is
-//! wrong and what to change, what was not seen. With every figure it goes on below that.
+//! wrong and what to change, what was not seen. The full report continues with every figure.
 
 mod account;
 mod below;
@@ -16,9 +16,9 @@ use rtscope_analyze::results::Results;
 
 /// Lines of the first screen.
 const LINES: usize = 40;
-/// Lines of an account below everything else, for parts of parts.
+/// Lines for parts of parts in the account of the full report.
 const PARTS_OF_ALL: usize = 24;
-/// Such lines of that of the slowest pauses.
+/// Lines for parts of parts in the account of the slowest pauses.
 const PARTS_OF_SLOWEST: usize = 12;
 /// Losses that the first screen has room for.
 const LOSSES_FIRST: usize = 1;
@@ -51,7 +51,7 @@ pub fn first_screen(results: &Results, style: &Style) -> String {
     text
 }
 
-/// The commands that go on from here.
+/// The commands that show more.
 fn more(results: &Results) -> String {
     let path = clean(&results.source.path);
     let explain = results.findings.first().map(|finding| format!("rtscope explain {}: what that means; ", finding.id));
@@ -87,7 +87,7 @@ fn title(screen: &mut Screen, results: &Results) {
 /// Idle lanes are worth a line on the first screen from this share of lane time.
 const IDLE_FROM: f64 = 0.05;
 
-/// What threads waited for most, where lanes had nothing to run for long.
+/// What threads waited for most, if lanes had nothing to run for long.
 fn waited_most(screen: &mut Screen, results: &Results) {
     let Some((found, account)) = results.waits.as_ref().zip(results.account.as_ref()) else { return };
     let idle = account.part("idle").map_or(0, |part| part.ns);
@@ -99,12 +99,12 @@ fn waited_most(screen: &mut Screen, results: &Results) {
     }
 }
 
-/// Slowest requests that get a line of their own.
+/// Maximum slowest requests with a line of their own.
 const WORST_SHOWN: usize = 3;
-/// Characters of their URL.
+/// Maximum characters of the URL.
 const URL_SHOWN: usize = 60;
 
-/// The requests of a load, where they were given: what the slowest waited for.
+/// The requests of a load, if these were given: what the slowest waited for.
 fn requests(screen: &mut Screen, results: &Results) {
     let Some(joined) = &results.requests else { return };
     screen.blank();
@@ -128,15 +128,15 @@ fn waits(screen: &mut Screen, results: &Results) {
     screen.entries("Waited for", sentences.iter().map(|sentence| clean(sentence)));
 }
 
-/// A runtime as far as a line has room for it.
+/// The name of a runtime, cut to fit a line.
 fn runtime(name: &str) -> String {
     short(name, 40)
 }
 
-/// How many losses are told one by one.
+/// Maximum losses listed.
 const LOSSES_SHOWN: usize = 4;
 
-/// What was not seen, what more privilege would show, and what seeing cost.
+/// What was not seen, what more privileges would show, and what recording cost.
 fn unseen(screen: &mut Screen, results: &Results) {
     screen.blank();
     let mut unseen = words::cut(words::losses(results), LOSSES_SHOWN, |more| format!("and {more} more, see --json"));

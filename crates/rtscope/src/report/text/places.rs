@@ -1,5 +1,5 @@
-//! Where the memory is: the ledger of the first, the largest and the last snapshot of the
-//! heap, and who keeps dead pinned bytes; without snapshots what the runtime's counters tell.
+//! Where the memory is: the ledger of the first, the largest and the last snapshot of the heap, and the holders of
+//! dead pinned bytes; without snapshots, the runtime's counters.
 
 use crate::draw::screen::Screen;
 use crate::style::{clean, short};
@@ -10,7 +10,7 @@ use rtscope_model::heap::{Heap, Holder, Part};
 use rtscope_model::units;
 
 const LABEL: &str = "Where the memory is";
-/// Holders that are told, and characters of their names.
+/// Maximum holders listed, and characters of their names.
 const HOLDERS: usize = 3;
 const NAME: usize = 48;
 
@@ -26,7 +26,7 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
     }
 }
 
-/// A column for each that is a different one.
+/// A column for each distinct snapshot.
 fn snapshots(screen: &mut Screen, results: &Results, largest: &Heap) {
     let ends = results.heaps.first().into_iter().chain(results.heaps.last());
     let mut shown: Vec<&Heap> = ends.chain([largest]).collect();
@@ -54,7 +54,7 @@ fn signed(bytes: i64) -> String {
     format!("{}{}", if bytes < 0 { "-" } else { "" }, units::bytes(bytes.unsigned_abs()))
 }
 
-/// Who keeps most dead bytes between pinned objects.
+/// The holders that keep the most dead bytes between pinned objects.
 fn holders(screen: &mut Screen, heap: &Heap) {
     let mut most: Vec<&Holder> = heap.holders.iter().filter(|holder| holder.kept_dead_bytes > 0).collect();
     most.sort_by_key(|holder| std::cmp::Reverse(holder.kept_dead_bytes));
@@ -73,7 +73,7 @@ fn count(screen: &mut Screen, results: &Results) {
     screen.entry("Snapshots", &format!("{text}; `rtscope heap CAPTURE --at peak` shows who holds what, and the map"));
 }
 
-/// What the runtime counts, beside what the system does.
+/// The runtime's counters, next to the system's figure.
 fn counters(screen: &mut Screen, results: &Results, ledger: &MemoryLedger) {
     let all = ledger.rss_bytes.unwrap_or(0);
     let row = |line: &LedgerLine| {

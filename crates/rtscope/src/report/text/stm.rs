@@ -1,17 +1,17 @@
-//! Transactions (STM), where the program had any: what became of attempts, by lane and by name.
+//! Transactions (STM), if the program had any: outcomes of attempts, by lane and by name.
 
 use crate::draw::screen::Screen;
 use crate::report::stm as words;
 use crate::style::short;
 use rtscope_analyze::results::stm::Transactions;
 
-/// Rows of each table.
+/// Maximum rows of each table.
 const LANES_SHOWN: usize = 8;
 const NAMES_SHOWN: usize = 10;
-/// Characters of a name.
+/// Maximum characters of a name.
 const NAME_SHOWN: usize = 32;
 
-/// The section of a report: nothing where the program began no transaction.
+/// The section of a report; nothing if the program began no transaction.
 pub(super) fn write(screen: &mut Screen, found: Option<&Transactions>) {
     if let Some(found) = found.filter(|found| words::any(found)) {
         screen.blank();
@@ -19,7 +19,7 @@ pub(super) fn write(screen: &mut Screen, found: Option<&Transactions>) {
     }
 }
 
-/// What is known, whatever that is.
+/// Whatever is known of transactions.
 pub(crate) fn section(screen: &mut Screen, found: &Transactions) {
     screen.entry("Transactions", &words::figures(found));
     screen.entries("", words::told(found).into_iter().flatten());

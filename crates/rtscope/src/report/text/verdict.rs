@@ -1,5 +1,4 @@
-//! The verdict: the worst finding in full, the others in short, or what
-//! "nothing found" stands on.
+//! The verdict: the worst finding in full, the others in short, or what "nothing found" is based on.
 
 use crate::draw::screen::Screen;
 use crate::report::{no_findings, units, words};
@@ -12,7 +11,7 @@ use rtscope_model::{Finding, Severity};
 const SHORT_SHOWN: usize = 2;
 /// Evidence lines of the first finding.
 const EVIDENCE_SHOWN: usize = 3;
-/// Column of the words beside "seen", "change", "verify".
+/// Column of the text after "seen", "change", "verify".
 const INDENT: usize = 10;
 
 pub(super) fn write(screen: &mut Screen, results: &Results) {
@@ -30,7 +29,7 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
     }
 }
 
-/// What it comes to, in a line or two.
+/// The verdict in a line or two.
 pub(super) fn in_a_line(screen: &mut Screen, results: &Results) {
     screen.blank();
     let Some((first, others)) = results.findings.split_first() else {
@@ -45,7 +44,7 @@ pub(super) fn in_a_line(screen: &mut Screen, results: &Results) {
 
 fn say(screen: &mut Screen, (clear, verdict, text): (bool, &str, String)) {
     let tone = if clear { Tone::Good } else { Tone::Warn };
-    // The verdict counts as words of the paragraph, but its colour must not.
+    // The verdict counts as part of the paragraph, but its colour codes must not.
     for (index, line) in wrap(&format!("{verdict} {text}"), screen.style().width).iter().enumerate() {
         match line.strip_prefix(verdict).filter(|_| index == 0) {
             Some(rest) => screen.line(&format!("{}{rest}", screen.style().paint(tone, verdict))),

@@ -1,17 +1,17 @@
-//! Findings of two captures beside each other: what became of each. Owns which belong
-//! together; what a finding says is `analyze`'s.
+//! Findings of two captures side by side: what became of each. Owns which belong together; `analyze` defines
+//! what a finding says.
 
 use rtscope_model::finding::Finding;
 use serde::Serialize;
 
-/// One finding in both.
+/// One finding in both captures.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Pair {
     /// Stable name: `cpu-throttled`.
     pub id: String,
-    /// Of the default; null: not found there.
+    /// In the capture of the default; null: not found there.
     pub default: Option<Said>,
-    /// Of what is recommended; null: gone.
+    /// In the capture of the recommendation; null: gone.
     pub recommended: Option<Said>,
 }
 
@@ -22,7 +22,7 @@ pub struct Said {
     pub share: f64,
 }
 
-/// Pairs by name, several of one name in their order; what costs most first.
+/// Pairs findings by name, several of one name in order; the most expensive come first.
 pub fn beside(default: &[Finding], recommended: &[Finding]) -> Vec<Pair> {
     let said = |finding: &Finding| Said { claim: finding.claim.to_string(), share: finding.share };
     let first = |finding: &Finding| Pair { id: finding.id.clone(), default: Some(said(finding)), recommended: None };

@@ -1,6 +1,5 @@
-//! What a study came to, as it is printed: text, JSON, a drawing. Owns what stands beside the
-//! figures (lines to paste, findings of two captures); the figures are
-//! `rtscope_tune::result`'s.
+//! The result of a study, as printed: text, JSON, a drawing. Owns what accompanies the figures (lines to paste,
+//! findings of two captures); the figures are `rtscope_tune::result`'s.
 
 pub mod beside;
 pub mod svg;
@@ -11,14 +10,14 @@ use rtscope_tune::result::Document;
 use rtscope_tune::study::interval::Interval;
 use serde::Serialize;
 
-/// A study's document with what belongs beside it: also what `--json` prints.
+/// A study's document with what accompanies it: also what `--json` prints.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Shown {
     #[serde(flatten)]
     pub document: Document,
-    /// How what is recommended is given to the program; empty where nothing is.
+    /// How to give the recommendation to the program; empty if there is none.
     pub paste: Vec<Line>,
-    /// Why it helps: findings of both captures; null where there are no captures.
+    /// Why it helps: findings of both captures; null if there are no captures.
     pub findings: Option<Vec<Pair>>,
 }
 
@@ -27,7 +26,7 @@ pub struct Shown {
 pub struct Line {
     /// What it is for: `GHCRTS`, `link with`, `Kubernetes`.
     pub what: String,
-    /// It; several lines are kept as they are.
+    /// The text to paste; several lines are kept as they are.
     pub line: String,
 }
 
@@ -37,18 +36,18 @@ impl Shown {
     }
 }
 
-/// A configuration's words; in a study of a program those of what runs today are none.
+/// The words of a configuration; in a study of a program, what runs today has none.
 fn named(words: &str) -> &str {
     if words.is_empty() { "what runs today" } else { words }
 }
 
-/// Whether a gain is told as "times as fast"; else as what is left of the figure.
+/// Whether a gain is given as "times as fast"; otherwise as what is left of the figure.
 fn is_time(found: &Document) -> bool {
     let objective = found.objective.as_str();
     objective == "wall" || objective == "time" || objective.ends_with("seconds")
 }
 
-/// A gain as it is told.
+/// A gain as it is printed.
 fn told(found: &Document, gain: &Interval) -> Interval {
     match is_time(found) {
         true => *gain,

@@ -1,5 +1,5 @@
-//! Time against memory as a drawing: every configuration a point, the front a line of steps.
-//! One file that needs nothing else. Refuses to say more than the text does.
+//! Time against memory as a drawing: every configuration a point, the front a line of steps. A self-contained
+//! file. Refuses to say more than the text does.
 
 use super::Shown;
 use crate::draw::svg::{Anchor, Svg, WIDTH, round_step, text_width};
@@ -8,17 +8,17 @@ use rtscope_model::units;
 use rtscope_tune::result::Point;
 
 const LEFT: f64 = 70.0;
-/// Room right of the plot for the names of points.
+/// Space right of the plot for the names of points.
 const RIGHT: f64 = 270.0;
 const PLOT: [f64; 4] = [LEFT, 60.0, WIDTH - LEFT - RIGHT, 340.0];
 /// Longest name that is drawn, with what it is, and where it is bold, which is wider.
 const NAME_MAX: usize = 34;
 const BOLD_MAX: usize = 30;
-/// Names that have room.
+/// Number of names that fit.
 const NAMES: usize = 18;
 const APART: f64 = 18.0;
 
-/// Colours are told twice: for programs that know no variables.
+/// Colours are given twice, for programs that do not support variables.
 const STYLE: &str = "\
 svg{--paper:#fff;--ink:#1d2327;--rule:#d9dee2;--faint:#5c6770;--best:#0067a3;--front:#c4500a}\
 @media (prefers-color-scheme:dark){svg{--paper:#14181b;--ink:#e4e8ea;--rule:#333c42;--faint:#9aa6ad;--best:#5bb4ea;\
@@ -41,7 +41,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// Around `values`, with a little room.
+    /// Around `values`, with a small margin.
     fn around(values: impl Iterator<Item = f64> + Clone) -> Axis {
         let low = values.clone().fold(f64::INFINITY, f64::min).ln();
         let high = values.fold(f64::NEG_INFINITY, f64::max).ln();
@@ -57,7 +57,7 @@ impl Axis {
         ((value.ln() - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
 
-    /// Round values between the ends: some, however wide it is.
+    /// Round values between the ends: a few, however wide it is.
     fn ticks(&self) -> Vec<f64> {
         let (low, high) = (self.low.exp(), self.high.exp());
         if high / low > 8.0 {
@@ -129,7 +129,7 @@ fn axes(svg: &mut Svg, scale: &Scale) {
     for tick in scale.memory.ticks() {
         let x = scale.x(tick);
         svg.line([x, top, x, top + height], "grid");
-        // Towards the end of a wide axis ticks are near each other.
+        // Towards the end of a wide axis ticks are close to each other.
         if x - last > 56.0 {
             let label = units::bytes((tick * f64::from(1 << 20)) as u64);
             svg.text(x, top + height + 18.0, Anchor::Middle, "tick", &label);
@@ -151,7 +151,7 @@ fn front(svg: &mut Svg, points: &[Point], scale: &Scale) {
     }
 }
 
-/// Beaten ones first, so that they hide nothing; those with a name have a number.
+/// Dominated points first, so that they hide nothing; those with a name have a number.
 fn points(svg: &mut Svg, shown: &Shown, scale: &Scale) {
     let found = &shown.document;
     let is = |named: Option<&rtscope_tune::result::Named>, point: &Point| {
@@ -198,7 +198,7 @@ fn points(svg: &mut Svg, shown: &Shown, scale: &Scale) {
     }
 }
 
-/// What is taken of the plot: its middle, and half of its width and height.
+/// An occupied area of the plot: its middle, and half of its width and height.
 #[derive(Copy, Clone, Debug)]
 struct Taken {
     at: (f64, f64),
@@ -210,8 +210,7 @@ impl Taken {
         Taken { at, half: (4.0, 4.0) }
     }
 
-    /// By the number of a point: right above it, or around it and farther away where it hides
-    /// nothing.
+    /// The place of a point's number: right above it, or around it and farther away where it hides nothing.
     fn number((x, y): (f64, f64), number: &str, others: &[Taken]) -> Taken {
         const AROUND: [(f64, f64); 4] = [(11.0, -10.0), (11.0, 10.0), (-11.0, -10.0), (-11.0, 10.0)];
         let half = (text_width(number) / 2.0 + 0.5, 5.5);
@@ -264,7 +263,7 @@ mod tests {
             taken.push(number);
         }
         assert_eq!(Taken::number((700.0, 200.0), "7", &taken).at, (711.0, 190.0));
-        // Without room it stands where it would.
+        // Without room it is at the usual place.
         assert_eq!(Taken::number(point, "7", &taken).at, (311.0, 190.0));
     }
 

@@ -1,5 +1,5 @@
-//! A result as text: the recommendation, lines to paste, time beside memory, what each flag
-//! does. Owns the words and the columns.
+//! A result as text: the recommendation, lines to paste, time and memory, what each flag does. Owns the words
+//! and the columns.
 
 use super::beside::{Pair, Said};
 use super::{Shown, is_time, named, told};
@@ -15,10 +15,10 @@ use rtscope_tune::study::interval::Interval;
 const ROWS: usize = 12;
 const SETTINGS: usize = 8;
 const FINDINGS: usize = 6;
-/// Figures of a table need so much beside a configuration's words.
+/// Width that a table's figures need in addition to a configuration's words.
 const FIGURES: usize = 56;
 
-/// Those of candidates need less.
+/// Width that those of candidates need.
 const PAIRS: usize = 36;
 
 /// The whole text; ends with a line feed.
@@ -51,7 +51,7 @@ fn section(page: &mut Screen<'_>, title: &str, body: &[String]) {
     }
 }
 
-/// What to do, then how sure that is.
+/// What to do, then how certain that is.
 fn recommendation(found: &Document) -> Vec<String> {
     let default = called(found);
     let over = |gain: &Gain, what: &str| gain.gain.map(|ratio| said(found, &ratio, gain.pairs, what));
@@ -96,7 +96,7 @@ fn why(found: &Document) -> String {
     }
 }
 
-/// What runs today has no words in a study of a program.
+/// In a study of a program, what runs today has no words.
 fn called(found: &Document) -> String {
     match found.default.name.as_str() {
         "" => named("").to_owned(),
@@ -114,7 +114,7 @@ fn said(found: &Document, gain: &Interval, pairs: usize, what: &str) -> String {
     format!("{measure} {what} ({}: {}, {pairs})", sure(found), ends(&gain))
 }
 
-/// What figures of a gain are, above a table.
+/// The heading that explains the gains in a table.
 fn ratio(found: &Document) -> String {
     let default = if found.default.name.is_empty() { named("") } else { "the default" };
     match is_time(found) {
@@ -145,7 +145,7 @@ fn paste(shown: &Shown, style: &Style) -> Vec<String> {
     out
 }
 
-/// What fresh blocks say of each; nothing where they are about one.
+/// Results of fresh blocks for each candidate; nothing for a single one.
 fn candidates(found: &Document, style: &Style) -> Vec<String> {
     let measured: Vec<_> = found.candidates.iter().filter_map(|one| Some((one, one.gain?))).collect();
     if measured.len() < 2 {
@@ -167,10 +167,10 @@ fn candidates(found: &Document, style: &Style) -> Vec<String> {
     cut(measured.iter().map(row).collect(), ROWS)
 }
 
-/// Figures that are shown where there are such, the objective before them.
+/// Figures that are shown if there are any, after the objective.
 const SHOWN: [&str; 7] = ["p99", "time", "cpu", "rss", "productivity", "gen0_per_second", "mean_pause"];
 
-/// A line for each figure of each configuration of fresh blocks.
+/// A line for each figure of each configuration in fresh blocks.
 fn measured(found: &Document, style: &Style) -> Vec<String> {
     let names =
         std::iter::once(found.objective.as_str()).chain(SHOWN.into_iter().filter(|name| *name != found.objective));
@@ -242,7 +242,7 @@ fn table(found: &Document, style: &Style) -> Vec<String> {
     out
 }
 
-/// What is to be known of a point; nothing of one that is only beaten.
+/// Marks of a point; none for one that is only dominated.
 fn marks(found: &Document, point: &Point) -> Vec<&'static str> {
     let is = |named: &Option<rtscope_tune::result::Named>| {
         named.as_ref().is_some_and(|named| named.configuration == point.configuration)
@@ -262,7 +262,7 @@ fn marks(found: &Document, point: &Point) -> Vec<&'static str> {
     .collect()
 }
 
-/// What does most comes first.
+/// The flag with the largest effect comes first.
 fn effects(found: &Document, style: &Style) -> Vec<String> {
     let size = |effect: &Effect| known(effect).map(|(_, gain)| gain.mean.ln().abs()).fold(0.0, f64::max);
     let mut sorted: Vec<&Effect> = found.effects.iter().filter(|effect| known(effect).next().is_some()).collect();
@@ -286,7 +286,7 @@ fn effects(found: &Document, style: &Style) -> Vec<String> {
     out
 }
 
-/// Levels of which something is known beside the default's.
+/// Levels with a known gain, except the default's.
 fn known(effect: &Effect) -> impl Iterator<Item = (&Level, Interval)> {
     effect.levels.iter().filter_map(|level| Some((level, level.gain?)))
 }
@@ -320,7 +320,7 @@ pub(super) mod tests {
     use rtscope_tune::study::{Ask, Description, Design, Kind, Outcome, Row, Stage, Taken};
     use rtscope_tune::{jobs, result};
 
-    /// Blocks in which the third is quickest and largest; the fourth fails.
+    /// Blocks in which the third is fastest and largest; the fourth fails.
     pub(in super::super) fn example(step: f64) -> Shown {
         let names = ["-A1m", "-A4m", "-A16m -qg", "-A64m", "-A4m -n1m --nonmoving-gc <x>"];
         let description = Description {

@@ -1,6 +1,6 @@
-//! Getting the figures that GHC's runtime has of its own: `-tFILE --machine-readable` behind
-//! what `GHCRTS` says already. Owns that nobody who asked for statistics himself loses them;
-//! what the file says is read by `rtscope_decode::ghc_statistics`.
+//! Gets the figures that GHC's runtime has of its own: appends `-tFILE --machine-readable` to what `GHCRTS`
+//! says already. Owns that users who asked for statistics themselves do not lose them;
+//! `rtscope_decode::ghc_statistics` reads the file.
 
 use super::OwnFigures;
 use crate::tune::measure::{Figures, named};
@@ -17,14 +17,14 @@ const NAME: &str = "GHCRTS";
 /// GHC's figures.
 pub static FIGURES: OwnFigures = OwnFigures { info: &GHC, ask, take, refusal };
 
-/// The job with statistics asked for.
+/// Adds the request for statistics to a job.
 fn ask(job: &Job, file: &Path) -> Result<Job, String> {
     let given = job.set.iter().rev().find(|(name, _)| name == NAME).map(|(_, value)| value.clone());
     let given = given.or_else(|| std::env::var_os(NAME)).unwrap_or_default();
     let given = given.to_str().ok_or("GHCRTS is no text")?.trim();
     let argv: Vec<String> = job.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let on_command_line = || runtime_options(&argv, true).into_iter().filter_map(|place| argv.get(place));
-    // Behind ours, -T means that nothing is to be printed.
+    // After our options, -T means that nothing is to be printed.
     let theirs = given.split_ascii_whitespace().find(|word| prints(word));
     let theirs = theirs.or_else(|| on_command_line().map(String::as_str).find(|word| prints(word) || *word == "-T"));
     if let Some(word) = theirs {
@@ -43,11 +43,11 @@ fn prints(word: &str) -> bool {
     ["-t", "-s", "-S"].iter().any(|option| word.starts_with(option))
 }
 
-/// What the runtime wrote; the file is removed.
+/// Reads what the runtime wrote, and removes the file.
 fn take(file: &Path) -> Result<Figures, String> {
     let mut bytes = Vec::new();
     let read = File::open(file).and_then(|file| file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes));
-    // One that is not there is no trouble more.
+    // A missing file is no further problem.
     let _ = std::fs::remove_file(file);
     match read {
         Ok(_) => Statistics::of_bytes(&bytes).map(|said| figures(&said)).map_err(|error| error.to_string()),
@@ -65,7 +65,7 @@ fn figures(said: &Statistics) -> Figures {
     let young = said.generations.first().map(|generation| generation.collections as f64);
     let longest = said.generations.iter().map(|generation| generation.max_pause_ns).max();
     named([
-        // Without the runtime's start and end, which is on a grid of 10 ms in GHC 9.0 and 9.6.
+        // Without the runtime's start and end, which are on a grid of 10 ms in GHC 9.0 and 9.6.
         ("time_ns", Some(said.mutator_wall_ns.saturating_add(said.gc_wall_ns) as f64)),
         ("mutator_ns", Some(mutator)),
         ("gc_ns", Some(gc)),
@@ -79,7 +79,7 @@ fn figures(said: &Statistics) -> Figures {
     ])
 }
 
-/// What a runtime says that refuses its flags, from what a program said at last.
+/// The runtime's message about refused flags in a program's last output.
 fn refusal(stderr: &str) -> Option<&str> {
     const SIGNS: [&str; 5] = [
         "error in RTS option",

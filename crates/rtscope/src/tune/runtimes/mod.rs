@@ -1,5 +1,5 @@
-//! What trials ask of a runtime beyond its flags: the figures that it counts itself, and what it says when
-//! it refuses a flag. Owns the list; each runtime's way is its own file's.
+//! What trials need from a runtime beyond its flags: the figures that it counts itself, and its message when it
+//! refuses a flag. Owns the list; each runtime has a file of its own.
 
 pub mod ghc;
 mod own;
@@ -8,23 +8,23 @@ pub use own::OwnFigures;
 
 use rtscope_tune::runtime::Program;
 
-/// Runtimes that count.
+/// Runtimes with figures of their own.
 static ALL: [&OwnFigures; 1] = [&ghc::FIGURES];
 
-/// Whose trials have such figures, in words.
+/// Which trials have such figures, in words.
 pub const WHOSE: &str = "only GHC's runtime does, linked with -rtsopts=all";
 
-/// Said where no capture of a study has a log of the runtime.
+/// Printed if no capture of a study has a log of the runtime.
 pub const NO_LOG: &str = "why it helps is not known: the captures have no log of the runtime; up to GHC 9.2 a program \
                           writes one only if it was linked with -eventlog";
 
-/// How a program is asked, where it takes every flag.
+/// How to ask a program for its figures, if it takes every flag.
 pub fn own_figures(program: &Program) -> Option<&'static OwnFigures> {
     let link = program.link.as_ref().ok().filter(|link| link.takes_all())?;
     ALL.into_iter().find(|own| own.info == link.dialect().info)
 }
 
-/// A sentence on flags that a runtime refused, from what a program said at last.
+/// A sentence on flags that a runtime refused, from a program's last output.
 pub fn refusal(stderr: &str) -> Option<String> {
     let of = |own: &OwnFigures| {
         let said = (own.refusal)(stderr)?;

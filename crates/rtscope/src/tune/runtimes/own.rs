@@ -1,4 +1,4 @@
-//! What a runtime has to say for figures of its own.
+//! What a runtime must provide for figures of its own.
 
 use crate::tune::measure::Figures;
 use rtscope_host::trial::Job;
@@ -10,10 +10,10 @@ use std::path::Path;
 pub struct OwnFigures {
     /// The runtime.
     pub info: &'static RuntimeInfo,
-    /// The job with the figures asked for, into a file. Errors: why they are not, in words.
+    /// Adds the request for figures, into a file, to a job. Errors: why that is impossible, in words.
     pub ask: fn(&Job, &Path) -> Result<Job, String>,
-    /// What the runtime wrote, `time_ns` among it; the file is removed. Errors: why there is nothing.
+    /// Reads what the runtime wrote, including `time_ns`, and removes the file. Errors: why there is nothing.
     pub take: fn(&Path) -> Result<Figures, String>,
-    /// What it says when it refuses flags, from what a program said at last.
+    /// Its message when it refuses flags, from a program's last output.
     pub refusal: fn(&str) -> Option<&str>,
 }

@@ -1,33 +1,33 @@
-//! The strings that spans' details point to. Owns the numbers; holds a bounded number of strings, and a
-//! detail that comes after that is none.
+//! The strings that details of spans refer to. Owns their numbers; holds a bounded number of strings, and further
+//! ones have number 0.
 
 use indexmap::IndexSet;
 use rtscope_model::NameId;
 use std::collections::HashMap;
 
-/// Strings, at most.
+/// Maximum number of strings.
 const STRINGS_MAX: usize = 1 << 16;
-/// Bytes of one, at most.
+/// Maximum bytes of a string.
 const BYTES_MAX: usize = 256;
 
-/// Which table a name is of.
+/// The table that a name is from.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
 pub enum Table {
     Kernel,
-    /// Names of what the program posts.
+    /// Names of user events.
     User,
 }
 
 #[derive(Default)]
 pub struct Details {
-    /// Those that are something: their numbers begin with 1.
+    /// Strings that are not empty; their numbers begin with 1.
     strings: IndexSet<String>,
-    /// What was looked up before.
+    /// The numbers of names that were looked up before.
     known: HashMap<(Table, NameId), u32>,
 }
 
 impl Details {
-    /// The number of `text`, 0 for nothing.
+    /// The number of `text`; 0 if it is empty or has no room.
     pub fn of(&mut self, text: &str) -> u32 {
         let end = (0..=text.len().min(BYTES_MAX)).rev().find(|end| text.is_char_boundary(*end));
         let text = text.get(..end.unwrap_or(0)).unwrap_or_default();
@@ -39,7 +39,7 @@ impl Details {
         place as u32 + 1
     }
 
-    /// The number of a name that `text` resolves.
+    /// The number of a name; `text` resolves it.
     pub fn name<'t>(&mut self, table: Table, name: NameId, text: impl FnOnce() -> &'t str) -> u32 {
         if let Some(number) = self.known.get(&(table, name)) {
             return *number;
@@ -51,7 +51,7 @@ impl Details {
         number
     }
 
-    /// All of them; the first is nothing.
+    /// All strings by number; the first is empty.
     pub fn strings(self) -> Vec<String> {
         std::iter::once(String::new()).chain(self.strings).collect()
     }

@@ -1,5 +1,5 @@
-//! In which groups tracks stand and what they are called. Owns the order, from the top: pauses, memory, figures
-//! of the program's own, each lane with the threads that served it, what is left: other threads, the machine.
+//! The groups and names of tracks. Owns the order, from the top: pauses, memory, the program's own values, each lane
+//! with the threads that served it, other threads, the machine.
 
 use super::details::Table;
 use super::sheet::{Key, Line};
@@ -13,18 +13,18 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 impl<W: Write + Send + 'static> Tracks<W> {
-    /// Ends all tracks. Gives the writer, of which the caller makes the end, and what a session says of the
-    /// tracks. `results` and `names` are what the analysis came to.
+    /// Ends all tracks. Returns the writer, which the caller has to finish, and what the tracks add to the session.
+    /// `results` and `names` are what the analysis found.
     ///
     /// # Errors
-    /// The first error of writing.
+    /// The first write error.
     pub fn finish(mut self, results: &Results, names: &Names) -> io::Result<(Writer<W>, Parts)> {
         let end = results.started.plus(results.span_ns);
         let (sheet, details) = (&mut self.sheet, &mut self.details);
         if let Some(threads) = &mut self.threads {
             threads.finish(end, &mut |tid, line| draw_thread(sheet, details, names, tid, &line));
         }
-        // Its name was looked up when it began.
+        // The name was looked up when the span began.
         self.own.finish(end, &mut |lane, line| {
             let detail = details.name(Table::User, line.state, || "");
             sheet.span(Key::OwnSpans(lane), line.from, line.to, SpanKind::Own.id(), detail);
@@ -34,7 +34,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
     }
 }
 
-/// Puts what was drawn into groups.
+/// Sorts tracks into groups.
 fn grouped<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -> io::Result<(Writer<W>, Parts)> {
     let missing = missing(&tracks);
     let of = |(key, _)| lane_of(&tracks, results, key);
@@ -51,7 +51,7 @@ fn grouped<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -> i
     Ok((writer, Parts { kinds, groups, details: details.strings(), missing }))
 }
 
-/// The lane that a thread served most, as pauses tell; else the only one that is said to have it.
+/// The lane that a thread served most in pauses; else the only lane that lists the thread.
 fn lane_of<W>(tracks: &Tracks<W>, results: &Results, key: Key) -> Option<(Tid, LaneId)> {
     let Key::Thread(tid) = key else { return None };
     let most = |lanes: &BTreeMap<LaneId, u64>| lanes.iter().max_by_key(|(_, count)| **count).map(|(lane, _)| *lane);
@@ -94,7 +94,7 @@ fn missing<W: Write + Send + 'static>(tracks: &Tracks<W>) -> Vec<String> {
 #[derive(Default)]
 struct OfLane {
     own: Vec<Track>,
-    /// With how often each served a lane.
+    /// Tracks of threads, with how often each served a lane.
     threads: Vec<(u64, Track)>,
 }
 
@@ -158,7 +158,7 @@ impl Shelf {
                 true => known(lane).unwrap_or_else(|| format!("{noun} {lane}")),
                 false => "the program".into(),
             };
-            // The one that serves it most stands next to it.
+            // The thread that served it most is next to it.
             of.threads.sort_by_key(|(often, _)| std::cmp::Reverse(*often));
             group(name, of.own.into_iter().chain(of.threads.into_iter().map(|(_, track)| track)).collect())
         });
@@ -169,7 +169,7 @@ impl Shelf {
         ];
         groups.extend(lanes);
         let others = if groups.len() > 3 { "Other threads" } else { "Threads" };
-        // Its first row has the group's name, so its own stands beside that.
+        // Its first row shows the group's name, so the track's own name is shown next to that.
         let sub = self.others.first().map(|track| track.name.trim_start_matches("thread ").to_owned());
         groups.push(Group { sub, ..group(others.into(), self.others) });
         groups.push(group("Machine".into(), self.machine));

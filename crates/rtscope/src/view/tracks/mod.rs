@@ -1,9 +1,9 @@
-//! A recording as tracks: looks on while it is analysed and writes what each lane, each kernel thread and
-//! each figure did into levels of detail.
+//! A recording as tracks: observes its analysis and writes what each lane, each kernel thread and each figure did
+//! into levels of detail.
 //!
-//! Owns which events become which track, and what tracks are called. The states themselves come from
-//! `rtscope_analyze::lanes::timeline`. Memory is bounded whatever the recording; where something is left out for that,
-//! it is said.
+//! Owns which events become which track, and the names of tracks. The states themselves come from
+//! `rtscope_analyze::lanes::timeline`. Memory is bounded for any recording; the session says what is left out
+//! for that.
 
 mod details;
 mod layout;
@@ -35,18 +35,18 @@ use sheet::{Key, Line, Sheet};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
-/// Threads whose names and lanes are remembered.
+/// Maximum threads whose names and lanes are remembered.
 const THREADS_MAX: usize = 1 << 14;
-/// Names of values of the program's that get a track.
+/// Maximum values of the program with a track of their own.
 const OWN_VALUES_MAX: usize = 64;
 
-/// Writes tracks.
+/// Writes the tracks of a recording.
 pub struct Tracks<W> {
     sheet: Sheet<W>,
     details: Details,
-    /// There is a runtime, and lanes.
+    /// Whether there is a runtime, and so lanes.
     lanes: bool,
-    /// Runs of green threads were seen.
+    /// Whether runs of green threads were seen.
     runs: bool,
     threads: Option<ThreadStates>,
     own: OwnSpans,
@@ -58,19 +58,19 @@ pub struct Tracks<W> {
     served: HashMap<Tid, BTreeMap<LaneId, u64>>,
     groups: Vec<Group>,
     runtime: &'static RuntimeInfo,
-    /// Kernel events and samples are on the same clock as the runtime's.
+    /// Whether kernel events and samples are on the runtime's clock.
     joined: bool,
-    /// There were some, and they are not.
+    /// Whether there were some that are not, and so are not shown.
     not_shown: bool,
-    /// Of what is told by differences: the first sample, and when the last one was.
+    /// For lines drawn as differences: the first sample, and the time of the last one.
     counted: BTreeMap<Line, (i64, Time)>,
 }
 
 impl<W: Write + Send + 'static> Tracks<W> {
-    /// Tracks go into `writer`, which is new.
+    /// Writes tracks into `writer`, which is new.
     ///
     /// # Errors
-    /// There is no thread to write them.
+    /// The thread that writes them cannot be started.
     pub fn new(writer: Writer<W>) -> io::Result<Self> {
         Ok(Tracks {
             sheet: Sheet::new(Pen::new(writer)?),
@@ -170,7 +170,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
             _ => return,
         };
         match line {
-            // Counters that were there before the recording; one that never moves is not worth a line.
+            // Counters that began before the recording; one that never moves is not worth a line.
             Line::Throttled(_) | Line::Stolen(_) => {
                 let (first, before) = self.counted.entry(line).or_insert((value, time));
                 if value > *first {
@@ -188,7 +188,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
         }
     }
 
-    /// A thread has a name.
+    /// Notes the name of a thread.
     fn called(&mut self, tid: Tid, name: NameId, names: &Names) {
         if tid == Tid::IDLE || name == NameId::default() {
             return;
@@ -218,7 +218,7 @@ impl<W: Write + Send + 'static> Observer for Tracks<W> {
 
     fn start(&mut self, context: &Context, _manifest: Option<&Manifest>) {
         let runtime = context.runtime.family.is_some();
-        // Without a log there is one clock, the kernel's.
+        // Without a log there is only the kernel's clock.
         self.joined = context.clock.is_monotonic() || !runtime;
         if let Some(started) = context.started.filter(|_| self.joined) {
             self.sheet.start(started);
@@ -282,7 +282,7 @@ impl<W: Write + Send + 'static> Observer for Tracks<W> {
     }
 }
 
-/// Memory and other figures of the runtime's that make a line.
+/// The line for a counter of the runtime, if it has one.
 fn line_of(counter: Counter) -> Option<Line> {
     match counter {
         Counter::HeapBytes => Some(Line::Heap),
@@ -293,7 +293,7 @@ fn line_of(counter: Counter) -> Option<Line> {
     }
 }
 
-/// A thread's state, with the CPU that it is on or with who has the one that it wants.
+/// Draws a thread's state, with the CPU that it runs on or the thread that has the CPU it waits for.
 fn draw_thread<W: Write + Send + 'static>(
     sheet: &mut Sheet<W>,
     details: &mut Details,
@@ -315,7 +315,7 @@ fn draw_thread<W: Write + Send + 'static>(
     sheet.span(Key::Thread(tid), line.from, line.to, of_thread(line.state), detail);
 }
 
-/// What a kernel thread does.
+/// The kind of span for a kernel thread's state.
 fn of_thread(state: ThreadState) -> u16 {
     match state {
         ThreadState::Running(_) => SpanKind::Running.id(),
@@ -329,7 +329,7 @@ fn of_thread(state: ThreadState) -> u16 {
     }
 }
 
-/// The work of a pause.
+/// The kind of span for the work of a pause.
 fn of_work(kind: PauseKind) -> u16 {
     match kind {
         PauseKind::Minor => SpanKind::Collecting.id(),

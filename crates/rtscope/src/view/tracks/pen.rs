@@ -1,5 +1,5 @@
-//! Writes levels of detail on a thread of its own, so that a recording is decoded and drawn at a time. Owns
-//! the handing over in batches, of which a few are on their way at most; refuses to look at what is drawn.
+//! Writes levels of detail on a thread of its own, in parallel with decoding and drawing. Owns the handover in
+//! batches, of which a limited number is in flight; refuses to look at what is drawn.
 
 use rtscope_levels::{Point, Span, Writer};
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 /// Spans and values in a batch.
 const BATCH: usize = 4_096;
-/// Batches on their way.
+/// Maximum batches in flight.
 const BATCHES: usize = 8;
 
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl<W: Write + Send + 'static> Pen<W> {
     /// Writes into `writer`.
     ///
     /// # Errors
-    /// No thread can be had.
+    /// The thread cannot be started.
     pub fn new(writer: Writer<W>) -> io::Result<Self> {
         let (full, batches) = sync_channel(BATCHES);
         let (back, empty) = channel();
@@ -54,14 +54,14 @@ impl<W: Write + Send + 'static> Pen<W> {
     #[cold]
     fn hand_over(&mut self) {
         let next = self.empty.try_recv().unwrap_or_default();
-        // Whoever cannot write any more says so at the end.
+        // A thread that can no longer write reports its error at the end.
         let _ = self.full.send(std::mem::replace(&mut self.batch, next));
     }
 
     /// Waits until all is written.
     ///
     /// # Errors
-    /// The first error of writing.
+    /// The first write error.
     pub fn finish(mut self) -> io::Result<Writer<W>> {
         self.hand_over();
         drop(self.full);
@@ -73,7 +73,7 @@ fn write<W: Write>(mut writer: Writer<W>, batches: &Receiver<Batch>, back: &Send
     while let Ok(mut batch) = batches.recv() {
         batch.spans.drain(..).try_for_each(|(track, span)| writer.spans(track, span))?;
         batch.points.drain(..).try_for_each(|(track, point)| writer.point(track, point))?;
-        // Nobody may be there to take it any more.
+        // The receiver may be gone already.
         let _ = back.send(batch);
     }
     Ok(writer)
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error_and_no_standstill() {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        // The first bytes are those of the format, which fit.
+        // The first bytes are the format's own, which fit.
         let writer = Writer::new(io::BufWriter::with_capacity(64, full)).unwrap();
         let mut pen = Pen::new(writer).unwrap();
         (0..1_000_000u64).for_each(|at| pen.span(0, Span { from: at * 10, to: at * 10 + 9, kind: 1, detail: 0 }));

@@ -1,5 +1,5 @@
-//! Where tracks are drawn: numbers for them, times since the session's start, which kinds there are. Owns
-//! that; refuses to know what is drawn.
+//! The sheet that tracks are drawn on. Owns the numbers of tracks, times since the session's start, and which kinds
+//! there are; refuses to know what is drawn.
 
 use super::pen::Pen;
 use rtscope_levels::{Point, Span};
@@ -7,7 +7,7 @@ use rtscope_model::{Cpu, GroupId, LaneId, NameId, Tid, Time};
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// Tracks, at most: each takes some KiB while it is written.
+/// Maximum number of tracks: each takes some KiB while it is written.
 const TRACKS_MAX: u32 = 4_096;
 
 /// What a track shows.
@@ -20,9 +20,9 @@ pub enum Key {
     Concurrent,
     Line(Line),
     Lane(LaneId),
-    /// The program's own spans there.
+    /// User spans on a lane.
     OwnSpans(LaneId),
-    /// Its marks there.
+    /// User marks on a lane.
     Marks(LaneId),
     Thread(Tid),
     /// Values that the program posts.
@@ -46,7 +46,7 @@ pub struct Sheet<W> {
     pub(super) pen: Pen<W>,
     start: Option<Time>,
     tracks: BTreeMap<Key, u32>,
-    /// Numbers of lanes' tracks, which are asked for most.
+    /// Numbers of the tracks of lanes, which are looked up most.
     lanes: Vec<Option<u32>>,
     /// A bit for each kind that was drawn.
     kinds: u64,
@@ -59,7 +59,7 @@ impl<W: Write + Send + 'static> Sheet<W> {
         Sheet { pen, start: None, tracks: BTreeMap::new(), lanes: Vec::new(), kinds: 0, too_many: false }
     }
 
-    /// The session starts at `time`, unless it has begun.
+    /// Starts the session at `time`, unless it has started.
     pub fn start(&mut self, time: Time) {
         self.start.get_or_insert(time);
     }
@@ -77,7 +77,7 @@ impl<W: Write + Send + 'static> Sheet<W> {
         (0..u64::BITS).filter(|kind| self.kinds & 1 << kind != 0).map(|kind| kind as u16)
     }
 
-    /// What a lane does.
+    /// Draws a state of a lane.
     #[inline]
     pub fn lane(&mut self, lane: LaneId, from: Time, to: Time, kind: u16) {
         let id = match self.lanes.get(usize::from(lane.0)) {
@@ -95,7 +95,7 @@ impl<W: Write + Send + 'static> Sheet<W> {
         self.put(id, from, to, kind, 0);
     }
 
-    /// A span of a track; one that ends before the session starts is left out.
+    /// Draws a span; one that ends before the session starts is left out.
     pub fn span(&mut self, key: Key, from: Time, to: Time, kind: u16, detail: u32) {
         if to > self.start.unwrap_or(to)
             && let Some(id) = self.id(key)
@@ -104,7 +104,7 @@ impl<W: Write + Send + 'static> Sheet<W> {
         }
     }
 
-    /// A moment of a track.
+    /// Draws a mark.
     pub fn mark(&mut self, key: Key, at: Time, kind: u16, detail: u32) {
         if let (Some(start), Some(id)) = (self.start.filter(|start| at >= *start), self.id(key)) {
             let at = at.since(start);
@@ -113,7 +113,7 @@ impl<W: Write + Send + 'static> Sheet<W> {
         }
     }
 
-    /// A value of a track, which holds from `at` on.
+    /// Draws a value, which holds from `at` on.
     pub fn value(&mut self, key: Key, at: Time, value: i64) {
         if let (Some(start), Some(id)) = (self.start, self.id(key)) {
             self.pen.point(id, Point { at: at.since(start), value });

@@ -1,11 +1,11 @@
-//! Why a GHC program does not take a flag from its environment, in words. What its link lets through
-//! is the runtime's data.
+//! Explains why a GHC program does not accept a flag from its environment. Which flags a link allows
+//! is part of the runtime's data.
 
 use super::knobs::Ghc;
 use rtscope_model::runtimes::ghc::options;
 use rtscope_model::{Refusal, Rtsopts};
 
-/// Why `ghc` does not take `flag` from its environment; `None`: it does.
+/// Why `ghc` does not accept `flag` from its environment; `None`: it does.
 pub fn refusal(ghc: &Ghc, flag: &str) -> Option<String> {
     Some(match options::refusal(&ghc.link(), flag)? {
         Refusal::NotThreaded => {

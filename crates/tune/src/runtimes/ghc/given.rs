@@ -1,6 +1,6 @@
-//! What a program was given already: by its link, by its user's environment, on its
-//! command line. Owns telling which of it settles which question; whatever is given
-//! stays, and the plan is silent on it. Refuses to judge it.
+//! Options that a GHC program already has: from its link, its user's environment, or its command
+//! line. Owns which of them settles which question; every given option stays, and the plan leaves its
+//! question alone. Refuses to judge options.
 
 use super::knobs::{DIALECT, Ghc};
 use crate::dialect::matches;
@@ -31,7 +31,7 @@ pub enum Subject {
     Switching,
 }
 
-/// What settles each.
+/// The options that settle each question.
 const OPTIONS: [(Subject, &[&str]); 9] = [
     (Subject::Workers, &["-N", "-N#", "-maxN#"]),
     (Subject::Collectors, &["-qg*", "-qn*"]),
@@ -45,33 +45,33 @@ const OPTIONS: [(Subject, &[&str]); 9] = [
 ];
 
 impl Subject {
-    /// What `option` settles.
+    /// The question that `option` settles.
     pub fn of(option: &str) -> Option<Subject> {
         let settles = |(_, options): &&(Subject, &[&str])| options.iter().any(|pattern| matches(pattern, option));
         OPTIONS.iter().find(settles).map(|(subject, _)| *subject)
     }
 
-    /// All of them, in the order in which they are shown.
+    /// All questions, in the order in which they are shown.
     pub fn all() -> impl Iterator<Item = Subject> {
         OPTIONS.iter().map(|(subject, _)| *subject)
     }
 }
 
-/// Everything that a GHC program was given, weakest first.
+/// All options that a GHC program already has, weakest first.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Options {
     options: Vec<(Subject, String, &'static str)>,
-    /// The link asks for as many workers as there are CPUs, and nobody for a number.
+    /// The link asks for one worker per CPU, and no option gives a number.
     pub automatic: bool,
 }
 
-/// Where the link's options come from.
+/// Name of the link as a source of options.
 pub const LINK: &str = "-with-rtsopts";
-/// Where the command line's come from.
+/// Name of the command line as a source of options.
 pub const COMMAND_LINE: &str = "the command line";
 
 impl Options {
-    /// What counts of `given` for a program of that link.
+    /// The options of `given` that are effective in a program with this link.
     pub fn of(ghc: &Ghc, given: &Given) -> Options {
         let environment = match ghc.rtsopts {
             Some(Rtsopts::None | Rtsopts::IgnoreAll) => "",
@@ -91,7 +91,7 @@ impl Options {
         for (from, words) in places {
             options.extend(words.into_iter().filter_map(|word| Some((Subject::of(&word)?, word, from))));
         }
-        // A bare -N of the link asks for the right number: that is what a plan knows.
+        // A bare -N in the link asks for the right number, which the plan knows.
         let is_automatic = |(_, word, from): &(Subject, String, &str)| word == "-N" && *from == LINK;
         let automatic = options.iter().any(is_automatic);
         options.retain(|option| !is_automatic(option));
@@ -100,17 +100,17 @@ impl Options {
         found
     }
 
-    /// The option that settles `subject`, and where it stands: the last one wins.
+    /// The option that settles `subject`, and its source: the last one wins.
     pub fn settled(&self, subject: Subject) -> Option<(&str, &'static str)> {
         self.options.iter().rev().find(|(of, ..)| *of == subject).map(|(_, word, from)| (word.as_str(), *from))
     }
 
-    /// Every option that counts, weakest first.
+    /// All effective options, weakest first.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         self.options.iter().map(|(_, word, _)| word.as_str())
     }
 
-    /// Workers that the program was given; `cpus` is what a bare `-N` finds.
+    /// The number of workers that was given; `cpus` is what a bare `-N` finds.
     pub fn workers(&self, cpus: u32) -> Option<u32> {
         let (option, _) = self.settled(Subject::Workers)?;
         if let Some(most) = option.strip_prefix("-maxN") {
@@ -120,7 +120,7 @@ impl Options {
         Some(if number.is_empty() { cpus } else { number.parse::<u32>().unwrap_or(1).max(1) })
     }
 
-    /// Every question that is settled, for the plan to show; `cpus` as above.
+    /// Every settled question, for the plan to show; `cpus` as for [`Options::workers`].
     pub fn kept(&self, cpus: u32) -> Vec<Kept> {
         let shown = [Subject::Workers, Subject::Collectors, Subject::Nursery, Subject::HeapLimit, Subject::Numa];
         let settled = shown.into_iter().filter_map(|subject| Some((subject, self.settled(subject)?)));

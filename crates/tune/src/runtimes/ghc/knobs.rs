@@ -1,10 +1,10 @@
-//! What can be tried of a GHC program, and what its link says. Owns these words.
+//! GHC's flags that can be tried, and what a GHC program's link shows. Owns these types.
 
 use crate::dialect::{Dialect, Knob, Role, What};
 use rtscope_model::runtimes::{GHC, ghc::options};
 use rtscope_model::{Link, Rtsopts, Version};
 
-/// What can be tried of GHC's flags.
+/// GHC's flags that can be tried.
 pub static DIALECT: Dialect = Dialect { info: &GHC, knobs: &KNOBS, probed: true };
 
 const fn doubtful(order: u8, words: &'static [&'static str]) -> Knob {
@@ -45,36 +45,36 @@ static KNOBS: [What; 13] = [
     &NUMA,
 ];
 
-/// What a GHC program's link says.
+/// What a GHC program's link shows.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Ghc {
-    /// The compiler; `None`: not known.
+    /// The compiler's version; `None`: not known.
     pub version: Option<Version>,
-    /// Linked with `-threaded`; `None`: not known.
+    /// Whether it is linked with `-threaded`; `None`: not known.
     pub threaded: Option<bool>,
-    /// Which options it takes from outside; `None`: not known.
+    /// Which options it accepts from outside; `None`: not known.
     pub rtsopts: Option<Rtsopts>,
     /// Its `-with-rtsopts`.
     pub with_rtsopts: String,
     /// Whether `--numa` works; `None`: not known.
     pub numa: Option<bool>,
-    /// No binary was looked at: the above is what a plan without a program assumes.
+    /// Whether no binary was read: the other fields are the assumptions of a plan without a program.
     pub assumed: bool,
 }
 
 impl Ghc {
-    /// What decides which flags it takes.
+    /// The part of it that decides which flags the program accepts.
     pub fn link(&self) -> Link {
         Link { version: self.version, threaded: self.threaded, rtsopts: self.rtsopts }
     }
 
-    /// A program that takes every flag.
+    /// A program that accepts every flag.
     pub fn any() -> Ghc {
         Ghc { threaded: Some(true), rtsopts: Some(Rtsopts::All), assumed: true, ..Ghc::default() }
     }
 }
 
-/// `4k`, `16m`: a size as the runtime reads it.
+/// A size in the runtime's notation: `4k`, `16m`.
 pub fn size(bytes: u64) -> String {
     if bytes.is_multiple_of(1 << 20) { format!("{}m", bytes >> 20) } else { format!("{}k", bytes >> 10) }
 }

@@ -1,5 +1,5 @@
-//! Where the plan's rules are known to be beaten: what to try and what is known.
-//! Owns these words; refuses to run a trial.
+//! Where measurements are known to beat the plan's rules: what to try, and what is known about it.
+//! Owns the wording; refuses to run a trial.
 
 use super::given::{Options, Subject};
 use super::knobs::{Ghc, NURSERY, WORKERS, size};
@@ -8,7 +8,7 @@ use crate::plan::workers::Room;
 use crate::plan::{Plan, words};
 use rtscope_model::{Rtsopts, units};
 
-/// What to measure of a GHC program; `nursery` is the planned size in bytes.
+/// What is worth measuring in a GHC program; `nursery` is the planned size in bytes.
 pub fn candidates(plan: &mut Plan, room: &Room, ghc: &Ghc, given: &Options, nursery: u64, memory_bytes: Option<u64>) {
     let workers = plan.workers;
     let threaded = ghc.threaded != Some(false);

@@ -1,21 +1,21 @@
-//! How large GHC's nurseries and its whole heap may be. Owns the sizes; refuses to know flags' spelling.
+//! How large GHC's nurseries and its heap may be. Owns the sizes; refuses to know how flags are spelled.
 
 use crate::plan::Goal;
 use crate::plan::memory::Sizes;
 use rtscope_model::Version;
 
 const MIB: u64 = 1 << 20;
-/// All nurseries together take at most a fifth of memory.
+/// All nurseries together use at most a fifth of memory.
 pub const NURSERIES: Sizes = Sizes { planned: &[64 * MIB, 16 * MIB, 4 * MIB, MIB], unit: 1, part: 5 };
-/// Less heap than this is no plan.
+/// Smallest heap limit that a plan gives, bytes.
 const HEAP_MIN: u64 = 64 * MIB;
 
-/// Sizes of nursery beside the planned one that are worth a trial, bytes.
+/// Nursery sizes worth a trial in addition to the planned one, bytes.
 pub fn other_nurseries(workers: u32, planned: u64, memory: Option<u64>) -> Vec<u64> {
     NURSERIES.others([4 * MIB, 16 * MIB, 64 * MIB, 128 * MIB].into_iter(), workers, planned, memory)
 }
 
-/// A heap limit in whole MiB below a control group's limit; `None`: too little is left.
+/// A heap limit in whole MiB, below a control group's limit; `None`: too little remains.
 pub fn heap_limit_mib(limit: u64) -> Option<u64> {
     // Times 100, so that the percentage is exact.
     let limit = u128::from(limit) * 100;
@@ -24,7 +24,7 @@ pub fn heap_limit_mib(limit: u64) -> Option<u64> {
     (left >= u128::from(HEAP_MIN) * 100).then(|| u64::try_from(left / (u128::from(MIB) * 100)).unwrap_or(u64::MAX))
 }
 
-/// The nursery that `goal` asks for, bytes; `default` is the version's own.
+/// The nursery size for `goal`, bytes; `default` is the default of the program's GHC version.
 pub fn nursery_wanted(goal: Goal, default: Option<u64>) -> u64 {
     match goal {
         Goal::Latency => 16 * MIB,
@@ -33,7 +33,7 @@ pub fn nursery_wanted(goal: Goal, default: Option<u64>) -> u64 {
     }
 }
 
-/// GHC's own nursery, where its version is known.
+/// GHC's default nursery size, if the version is known.
 pub fn nursery_default(version: Option<Version>) -> Option<u64> {
     version.map(|version| if version >= (9, 2, 0) { 4 * MIB } else { MIB })
 }

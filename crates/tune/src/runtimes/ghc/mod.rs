@@ -1,5 +1,5 @@
-//! Programs of GHC: their plan, what can be tried of them, what goes together. Owns what `tune` knows of
-//! GHC's runtime; the option parsers of 9.0, 9.6 and 9.10 were read for it, and their programs run.
+//! GHC programs: their plan, what can be tried, which words conflict. Owns what `tune` knows about
+//! GHC's runtime, from the option parsers of 9.0, 9.6 and 9.10 and from runs of their programs.
 
 mod accept;
 mod given;
@@ -27,7 +27,7 @@ use rtscope_model::Rtsopts;
 use rtscope_model::resources::Resources;
 use std::sync::Arc;
 
-/// GHC.
+/// The GHC runtime system.
 pub static RUNTIME: Runtime =
     Runtime { dialect: &knobs::DIALECT, any: || Arc::new(Ghc::any()), any_of: "GHC", about: "GHC, for Haskell" };
 

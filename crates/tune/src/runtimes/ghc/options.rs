@@ -1,5 +1,5 @@
-//! What can be tried of a GHC program. Owns its settings, their levels and what holds without
-//! them; what the program takes is `accept`'s to say, what goes together the rules'.
+//! What can be tried of a GHC program. Owns its settings, their levels and today's values; `accept`
+//! decides what the program accepts, the rules decide what conflicts.
 
 use super::given::{COMMAND_LINE, Options, Subject};
 use super::knobs::*;
@@ -12,14 +12,14 @@ use crate::plan::{Goal, Kept, Refused};
 use crate::runtime::Wish;
 
 const MIB: u64 = 1 << 20;
-/// Nurseries whose product with the rest is taken.
+/// Nursery sizes that form a product with the other settings.
 const NURSERIES: [u64; 5] = [MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB];
-/// Nurseries in between.
+/// Sizes in between.
 const MORE_NURSERIES: [u64; 6] = [256 << 10, 512 << 10, 2 * MIB, 8 * MIB, 32 * MIB, 128 * MIB];
-/// The nursery of the third base, where memory has room for it.
+/// The nursery of the third base, if it fits in memory.
 const ROOMY: u64 = 64 * MIB;
 
-/// The settings, with what the program does not take and what the user gave.
+/// The settings, the flags that the program does not accept, and the options that the user gave.
 pub fn part(wish: &Wish<'_>, room: &Room, ghc: &Ghc) -> Part {
     let options = Options::of(ghc, &wish.program.given);
     let cpus = room.found_by_the_runtime(Goal::Throughput);
@@ -46,7 +46,7 @@ pub fn part(wish: &Wish<'_>, room: &Room, ghc: &Ghc) -> Part {
     part
 }
 
-/// Takes from bases what the program does not take or its user settled.
+/// Removes from bases what the program does not accept or its user settled.
 fn only_what_is_open(dimensions: &mut [Dimension], wish: &Wish<'_>) {
     let mut open: Vec<What> = dimensions.iter().map(|of| of.what).collect();
     open.extend(wish.plan.words().filter_map(|word| DIALECT.knob(&word)));
@@ -55,8 +55,8 @@ fn only_what_is_open(dimensions: &mut [Dimension], wish: &Wish<'_>) {
     }
 }
 
-/// What the user gave and keeps: all of it, or, where that is to be varied, what stands on the
-/// command line, over which no environment wins.
+/// The user's options that stay: all of them, or, if given options are varied, those on the command
+/// line, which override any environment.
 fn kept(options: &Options, vary_given: bool) -> Vec<Kept> {
     let settled = Subject::all().filter_map(|subject| options.settled(subject));
     let stays = settled.filter(|(_, from)| !vary_given || *from == COMMAND_LINE);
@@ -65,7 +65,7 @@ fn kept(options: &Options, vary_given: bool) -> Vec<Kept> {
         .collect()
 }
 
-/// What holds without a word: what the user gave, else what the runtime has by itself.
+/// Values in effect without a word: the user's options, else the runtime's defaults.
 fn today(ghc: &Ghc, options: &Options, cpus: u32) -> Words {
     let nursery = memory::nursery_default(ghc.version).map(|bytes| (&NURSERY, format!("-A{}", size(bytes))));
     let mut today: Words = nursery.into_iter().collect();
@@ -142,7 +142,7 @@ fn collectors(room: &Room) -> Vec<String> {
     std::iter::once("-qg".to_owned()).chain(counts.into_iter().map(|count| format!("-qn{count}"))).collect()
 }
 
-/// Today's, the plan, and the plan with each other collector of the old generation.
+/// Today's configuration, the plan, and the plan with each other collector of the old generation.
 fn bases_of_generations(wish: &Wish<'_>, today: &Words) -> Vec<Words> {
     let plan: Words = wish.plan.words().filter_map(|word| Some((DIALECT.knob(&word)?, word))).collect();
     let with = |what, word: &str| {
@@ -154,7 +154,7 @@ fn bases_of_generations(wish: &Wish<'_>, today: &Words) -> Vec<Words> {
     vec![Words::new(), plain, with(&OLD_GENERATION, "--nonmoving-gc"), with(&COMPACTION, "-c")]
 }
 
-/// Several workers with nurseries that can be cut.
+/// Bases with several workers and nurseries large enough to split into chunks.
 fn bases_of_chunks(wish: &Wish<'_>, room: &Room, today: &Words) -> Vec<Words> {
     let mut workers = vec![wish.plan.workers, room.workers(Goal::Throughput)];
     workers.dedup();

@@ -1,5 +1,5 @@
-//! The plan for a GHC program: which flags, with which reasons. Owns the order and
-//! the spelling of flags; sizes, numbers of workers and acceptance are other rooms'.
+//! The plan for a GHC program: which flags, with which reasons. Owns the order and the spelling of
+//! flags; other modules own sizes, numbers of workers and acceptance.
 
 use super::given::{LINK, Options, Subject};
 use super::knobs::{DIALECT, Ghc, size};
@@ -10,7 +10,7 @@ use crate::runtime::Given;
 use rtscope_model::resources::Resources;
 use rtscope_model::{Confidence, Rtsopts, units};
 
-/// Fills `plan` for a program of that link.
+/// Fills in `plan` for a program with this link.
 pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ghc: &Ghc, given: &Given) {
     let options = Options::of(ghc, given);
     let cpus = room.found_by_the_runtime(plan.goal);
@@ -53,7 +53,7 @@ fn collectors(room: &Room, workers: u32) -> Option<Flag> {
     Some(Flag::new(flag, value, reason, source, Confidence::Medium))
 }
 
-/// Bytes of the planned nursery, and the flag for it; none where that is the version's own.
+/// The planned nursery size in bytes, and its flag; none if it is the version's default.
 fn nursery(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> (u64, Option<Flag>) {
     let default = memory::nursery_default(ghc.version);
     let wanted = memory::nursery_wanted(plan.goal, default);
@@ -131,7 +131,7 @@ fn numa(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Option<Flag> {
     None
 }
 
-/// Whether that is all.
+/// Moves the accepted flags into the plan; returns whether all were accepted.
 fn take_what_is_accepted(plan: &mut Plan, ghc: &Ghc, wanted: Vec<Flag>) -> bool {
     let mut all = true;
     for flag in wanted {

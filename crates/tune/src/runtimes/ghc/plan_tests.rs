@@ -1,4 +1,4 @@
-//! Every row of the rules for GHC, and how they meet what was given.
+//! Every row of the rules for GHC, and how the rules combine with given options.
 
 use super::*;
 use crate::plan::{Goal, plan};

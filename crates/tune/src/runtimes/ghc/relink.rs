@@ -1,12 +1,12 @@
-//! What to link a GHC program with, so that it can have what the plan refused it.
-//! Owns the advice; the refusals come from `accept`.
+//! What to link a GHC program with, so that it accepts flags that the plan had to refuse. Owns the
+//! advice; the refusals come from `accept`.
 
 use super::given::Subject;
 use super::knobs::{DIALECT, Ghc};
 use crate::plan::Relink;
 use rtscope_model::Rtsopts;
 
-/// `wanted` are all words of the plan, accepted or not; `refused` says whether some were not.
+/// `wanted`: all words of the plan, accepted or not; `refused`: whether some were not accepted.
 pub fn advice(ghc: &Ghc, wanted: &[String], refused: bool) -> Vec<Relink> {
     let mut advice = Vec::new();
     let mut add = |with: &str, why: &str| advice.push(Relink { with: with.to_owned(), why: why.to_owned() });
@@ -38,17 +38,17 @@ pub fn advice(ghc: &Ghc, wanted: &[String], refused: bool) -> Vec<Relink> {
     advice
 }
 
-/// The plan's words, then those that are linked in already: the last one wins.
+/// The plan's words, then those that are already linked in: the last one wins.
 fn with_rtsopts(ghc: &Ghc, wanted: &[String]) -> String {
     let own = ghc.with_rtsopts.split_ascii_whitespace();
-    // A bare -N would win over the plan's number.
+    // A bare -N would override the plan's number.
     let own =
         own.filter(|word| *word != "-N" || !wanted.iter().any(|flag| Subject::of(flag) == Some(Subject::Workers)));
     let wanted = wanted.iter().filter(|word| ghc.threaded != Some(false) || !is_threaded(word));
     wanted.map(String::as_str).chain(own).collect::<Vec<_>>().join(" ")
 }
 
-/// What is linked in already, without what `words` replace, then these.
+/// The options already linked in, except those that `words` replace, followed by `words`.
 pub fn linked_in(ghc: &Ghc, words: &[&str]) -> String {
     format!("-with-rtsopts={}", DIALECT.info.spelling.merged(&ghc.with_rtsopts, words))
 }

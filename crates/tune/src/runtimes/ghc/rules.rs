@@ -1,6 +1,6 @@
-//! Which words do not go together, before anything is run: what the runtime refuses, what it
-//! drops without effect, what does not fit the machine. Read from the option parsers of GHC
-//! 9.0, 9.6 and 9.10, and seen in their programs. Owns the rules and their words.
+//! Which words conflict, known before any run: what the runtime refuses, what it ignores, what does
+//! not fit the machine. Derived from the option parsers of GHC 9.0, 9.6 and 9.10, and checked with
+//! their programs. Owns the rules and their wording.
 
 use super::knobs::*;
 use super::memory::NURSERIES;
@@ -10,9 +10,9 @@ use rtscope_model::Rtsopts;
 use rtscope_model::units;
 
 const MIB: u64 = 1 << 20;
-/// From this nursery on chunks are worth their name.
+/// Smallest nursery that is worth splitting into chunks.
 const CHUNKS_FROM: u64 = 4 * MIB;
-/// From this nursery on the runtime sets chunks of 4 MiB itself.
+/// Smallest nursery that the runtime splits into chunks of 4 MiB by default.
 const CHUNKS_UNTIL: u64 = 16 * MIB;
 
 /// The first rule that `view` breaks.

@@ -1,11 +1,11 @@
-//! What can be tried of an OCaml program, its sizes, and what is known of its release. Owns these words.
+//! What can be tried of an OCaml program, its sizes, and what is known of its release. Owns these types.
 
 use crate::dialect::{Dialect, Knob, Role, What};
 use crate::plan::memory::Sizes;
 use rtscope_model::runtimes::OCAML;
 use rtscope_model::runtimes::OcamlRelease;
 
-/// What can be tried of OCaml's parameters.
+/// OCaml's parameters that can be tried.
 pub static DIALECT: Dialect = Dialect { info: &OCAML, knobs: &KNOBS, probed: false };
 
 pub static MOST_DOMAINS: Knob = Knob { role: Role::Ceiling, ..Knob::new(30, &["d=#"]) };
@@ -14,15 +14,15 @@ pub static OVERHEAD: Knob = Knob::new(32, &["o=#"]);
 
 static KNOBS: [What; 3] = [&MOST_DOMAINS, &MINOR_HEAP, &OVERHEAD];
 
-/// Minor heaps, words of 8 bytes: all together take at most a tenth of memory.
+/// Minor heaps, in words of 8 bytes: all together use at most a tenth of memory.
 pub const MINOR_HEAPS: Sizes = Sizes { planned: &[8 << 20, 4 << 20, 1 << 20, 256 << 10, 32 << 10], unit: 8, part: 10 };
-/// The runtime's own minor heap, words.
+/// The runtime's default minor heap, words.
 pub const MINOR_DEFAULT: u64 = 256 << 10;
 
-/// What is known of an OCaml program.
+/// What is known about an OCaml program.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Ocaml {
-    /// Which releases its runtime can be of; `None`: not known.
+    /// The releases that its runtime can be; `None`: not known.
     pub release: Option<OcamlRelease>,
 }
 
@@ -32,7 +32,7 @@ pub fn parameters(text: &str) -> Vec<(char, &str)> {
     entries.filter_map(|entry| Some((entry.chars().next()?, entry))).collect()
 }
 
-/// `256k`, `1M`: as the runtime reads it.
+/// A number of words in the runtime's notation: `256k`, `1M`.
 pub fn words(words: u64) -> String {
     if words.is_multiple_of(1 << 20) { format!("{}M", words >> 20) } else { format!("{}k", words >> 10) }
 }

@@ -1,5 +1,5 @@
-//! Programs of OCaml 5: their plan, what can be tried of them, what goes together. Owns what `tune` knows
-//! of OCaml's runtime.
+//! OCaml 5 programs: their plan, what can be tried, which words conflict. Owns what `tune` knows about
+//! OCaml's runtime.
 
 pub(crate) mod knobs;
 mod options;
@@ -18,7 +18,7 @@ use rtscope_model::runtimes::OcamlRelease;
 use rtscope_model::units;
 use std::sync::Arc;
 
-/// OCaml.
+/// The runtime of OCaml 5.
 pub static RUNTIME: Runtime = Runtime {
     dialect: &knobs::DIALECT,
     any: || Arc::new(Ocaml { release: Some(OcamlRelease::From5_3) }),

@@ -1,4 +1,4 @@
-//! What can be tried of an OCaml program. Owns its settings and what holds without them.
+//! What can be tried of an OCaml program. Owns its settings and today's values.
 
 use super::knobs::*;
 use crate::dialect::Words;
@@ -9,7 +9,7 @@ use crate::plan::{Goal, Kept, Refused};
 use crate::runtime::Wish;
 use rtscope_model::runtimes::OcamlRelease;
 
-/// Minor heaps, words: from 32k to 8M.
+/// Minor heaps in words, as powers of two: from 32k to 8M.
 const MINOR: std::ops::RangeInclusive<u32> = 15..=23;
 /// The minor heap of the third base, words.
 const ROOMY: u64 = 4 << 20;
@@ -71,8 +71,8 @@ fn overhead() -> Dimension {
     Dimension { product: words(&[80, 200]), single: words(&[40, 400]), ..Dimension::new(&OVERHEAD, "o", why) }
 }
 
-/// On bases only: a program that starts a fixed number fails with less, and each such trial
-/// would be lost.
+/// On bases only: a program that starts a fixed number of domains fails with a lower limit, which
+/// wastes the trial.
 fn most_domains(room: &Room) -> Dimension {
     let counts = counts(room).into_iter().filter(|count| *count < room.cpus);
     let why = format!(

@@ -1,5 +1,5 @@
-//! The plan for an OCaml program: domains, minor heap, space overhead. Owns the
-//! spelling of `OCAMLRUNPARAM`; sizes and numbers are other rooms'.
+//! The plan for an OCaml program: domains, minor heap, space overhead. Owns the spelling of
+//! `OCAMLRUNPARAM`; other modules own sizes and numbers.
 
 use super::knobs::{DIALECT, MINOR_DEFAULT, MINOR_HEAP, MINOR_HEAPS, Ocaml, parameters, words};
 use crate::plan::workers::Room;
@@ -9,11 +9,11 @@ use rtscope_model::resources::Resources;
 use rtscope_model::runtimes::OcamlRelease;
 use rtscope_model::{Confidence, units};
 
-/// Under this limit of a control group memory is tight, bytes.
+/// Below this control group limit, memory is tight, bytes.
 const TIGHT: u64 = 512 << 20;
 const OVERHEAD_WHEN_TIGHT: u32 = 80;
 
-/// Fills `plan` for a program of that release.
+/// Fills in `plan` for a program of this release.
 pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ocaml: &Ocaml, given: &Given) {
     if ocaml.release == Some(OcamlRelease::Before5) {
         plan.refuse(
@@ -38,7 +38,7 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ocaml: &Ocaml, 
     match settled('d') {
         Some(_) => {}
         None if planned < room.cpus => domains(plan, room, ocaml, planned),
-        // A ceiling would harm a program with a fixed number, and help none.
+        // A ceiling would harm a program with a fixed number of domains, and help no other.
         None => plan.notes.push(format!(
             "Domain.recommended_domain_count answers {planned} of itself, which is the plan: d is left out."
         )),
@@ -74,7 +74,7 @@ fn domains(plan: &mut Plan, room: &Room, ocaml: &Ocaml, number: u32) {
     plan.refuse("d", Some(number.to_string()), why);
 }
 
-/// Words of the planned minor heap, and the flag for it; none where that is the runtime's own.
+/// The planned minor heap in words, and its flag; none if it is the runtime's default.
 fn minor_heap(plan: &mut Plan, resources: &Resources) -> (u64, Option<Flag>) {
     let limit = resources.memory_limit_bytes;
     let chosen = MINOR_HEAPS.choose(plan.workers, wanted(plan.goal), limit);
@@ -99,7 +99,7 @@ fn minor_heap(plan: &mut Plan, resources: &Resources) -> (u64, Option<Flag>) {
     (chosen.size, Some(flag))
 }
 
-/// The minor heap that `goal` asks for, words.
+/// The minor heap size for `goal`, words.
 fn wanted(goal: Goal) -> u64 {
     match goal {
         Goal::Latency => 1 << 20,
@@ -108,7 +108,7 @@ fn wanted(goal: Goal) -> u64 {
     }
 }
 
-/// What to measure; `minor` is the planned size in words.
+/// What is worth measuring; `minor` is the planned size in words.
 fn measure(plan: &mut Plan, minor: u64, memory: Option<u64>) {
     let sizes = MINOR_HEAPS.planned.iter().rev().skip(1).copied();
     let candidates = MINOR_HEAPS.others(sizes, plan.workers, minor, memory);

@@ -1,12 +1,10 @@
-//! `blackhole-or-lock`: lanes stood idle because green threads waited for each other.
+//! `blackhole-or-lock`: lanes were idle because green threads waited for each other.
 //!
-//! Cost: wall-clock time in which at least one lane ran nothing while a green thread
-//! waited for a lock, a transaction or another thread's value, and the one that later
-//! let it go was at work; each moment once, and not more than the account has of lanes without anything to run. See
-//! `green` for what counts. A program
-//! that is sequential by nature shows a little of this: a tenth of the wall clock and
-//! ten waits are asked for. Medium confidence: whether the threads could have done
-//! something else only the program knows.
+//! Cost: wall-clock time in which at least one lane ran nothing while a green thread waited for a lock, a transaction
+//! or another thread's value, and the thread that later released it was at work. Each moment counts once, and no more
+//! than the account's time of lanes with nothing to run. See `green` for what counts. A sequential program shows a
+//! little of this: the threshold is a tenth of the wall clock and ten waits. Medium confidence: only the program
+//! knows whether the threads could have done something else.
 
 use crate::findings::{Cost, Facts, Need, Rule, Verdict, evidence};
 use crate::program::green::Contention;
@@ -14,7 +12,7 @@ use rtscope_model::units::{duration, percent};
 use rtscope_model::{Confidence, Evidence, Figure, GreenThread, Remedy};
 
 const COUNT_MIN: u64 = 10;
-/// The thread that others waited for most is named from this share of it.
+/// The thread that others waited for most is named from this share on.
 const NAMED_SHARE: f64 = 0.8;
 
 pub static RULE: Rule = Rule {
@@ -40,7 +38,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     if !facts.green.known() || contention.waits() < COUNT_MIN {
         return None;
     }
-    // Between two runs of threads the scheduler may be at work, on the next run or on the log: that is no idleness.
+    // Between two runs of threads the scheduler may work on the next run or on the log: that does not count as idle.
     let idle_ns = contention.idle.ns();
     let cost = Cost::Time(facts.idle_wall_ns().map_or(idle_ns, |known| idle_ns.min(known)));
     let verdict = Verdict::new(cost, Confidence::Medium, "Capabilities stood idle for ")

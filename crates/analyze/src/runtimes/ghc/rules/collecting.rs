@@ -1,8 +1,8 @@
-//! What collections of GHC's runtime take, by what their work is for: `stacks`, `weak-pointers`, `survivors`; and
-//! `collecting` and `standing-still`, where no rule says why.
+//! What collections of GHC's runtime take, by the purpose of the work: `stacks`, `weak-pointers`, `survivors`; and
+//! `collecting` and `standing-still`, where no rule explains it.
 //!
-//! Cost: the account's part of it, as wall-clock time. Samples divide it, so these rules need them; but for `collecting`,
-//! which says how long the collector worked in any case.
+//! Cost: the account's part of it, as wall-clock time. Samples divide it, so these rules need them, except
+//! `collecting`, which always says how long the collector worked.
 
 use super::small_nursery::{flag, larger};
 use crate::findings::nodes::{self, Work, collecting, outlives, standing_still, tune};
@@ -38,7 +38,7 @@ pub static WEAK_POINTERS: Rule = Rule {
     ..nodes::WORK
 };
 
-/// A larger allocation area would not help: what has a finalizer outlives any, and each is looked after once at least.
+/// A larger allocation area would not help: anything with a finalizer outlives it, and each is handled at least once.
 static LOOKED_AFTER: Work = Work {
     purposes: &["weak-pointers", "finalisers"],
     what: "Weak pointers and finalizers took ",
@@ -75,11 +75,11 @@ pub static STANDING_STILL: Rule = Rule {
     ..nodes::STANDING_STILL
 };
 
-/// Why a larger allocation area leaves less to do.
+/// Why a larger allocation area reduces the work.
 const DIE: &str = "more objects die before they are looked at";
 const WAIT: &str = "fewer collections wait for every capability";
 
-/// A larger allocation area, where one would leave less to do.
+/// A larger allocation area, if it would reduce the work.
 fn less_often(facts: &Facts<'_>, because: &str) -> Option<Remedy> {
     let larger = larger(facts)?;
     let text = format!(

@@ -1,5 +1,5 @@
-//! The rules about the collector's configuration, over whole recordings: found, silent
-//! below their thresholds, what they say.
+//! The rules about the collector's configuration, over whole recordings: found, silent below their thresholds, and
+//! their wording.
 
 use crate::analysis::Analysis;
 use crate::recording::{Context, Tail};
@@ -20,7 +20,7 @@ pub(super) fn context() -> Context {
     Context { nursery_bytes: Some(256 * KIB), started, ended, ..testing::context() }
 }
 
-/// A collection of two lanes; stopping takes 5 us, going on 2 us.
+/// A collection of two lanes; stopping takes 5 us, resuming 2 us.
 #[derive(Copy, Clone)]
 pub(super) struct Gc {
     pub every_ns: u64,
@@ -28,9 +28,9 @@ pub(super) struct Gc {
     pub generation: u64,
     pub collect_ns: u64,
     pub copied: u64,
-    /// What the second lane's thread worked.
+    /// Time that the second lane's thread worked.
     pub other_ns: u64,
-    /// Bytes allocated before each.
+    /// Bytes allocated before each collection.
     pub allocated: u64,
     pub parallel: bool,
 }
@@ -46,7 +46,7 @@ pub(super) const GC: Gc = Gc {
     parallel: false,
 };
 
-/// Threads 11 and 12 on CPUs 0 and 1, and the collections.
+/// Threads 11 and 12 on CPUs 0 and 1, with the collections.
 pub(super) fn script(gc: Gc) -> Script {
     let first = Script::default()
         .k(0, switch(0, 0, OffState::Runnable, 11))
@@ -96,7 +96,7 @@ pub(super) fn one(results: &Results, id: &str) -> Finding {
     results.findings[0].clone()
 }
 
-/// Of a program whose allocation area is as large as it gets.
+/// A program with the largest allocation area.
 fn roomy() -> Context {
     Context { nursery_bytes: Some(64 << 20), ..context() }
 }
@@ -125,7 +125,7 @@ fn a_small_nursery_is_found_with_the_area_that_would_do() {
     );
     assert!(finding.claim.contains("990 times a second because the allocation area is 256 KiB"), "{}", finding.claim);
     assert!(finding.evidence[1].text.contains("0.4 %"), "{}", finding.evidence[1].text);
-    // 990 a second of 256 KiB: 31 MiB leave eight.
+    // 990 per second with 256 KiB: 31 MiB leave eight.
     let flags: Vec<_> = finding.remedies.iter().filter_map(|remedy| remedy.flag.as_deref()).collect();
     assert_eq!(flags, ["+RTS -A16m", "+RTS -A32m"]);
     assert_eq!(finding.remedies[0].metric.as_ref().map(|metric| metric.path.as_str()), Some("pauses.total_ns"));
@@ -144,8 +144,8 @@ fn a_small_nursery_is_not_said_where_a_larger_one_would_not_help() {
     assert!(found_in(roomy(), Gc { allocated: 64 << 20, ..GC }).is_empty(), "large already");
 }
 
-/// Every 10 ms one that copies two fifths of what was allocated; `old` of 95 are of the old generation, of so many
-/// nanoseconds and bytes.
+/// Every 10 ms a collection that copies two fifths of the allocated bytes; `old` of 95 are of the old generation,
+/// with this time and this many bytes.
 fn ageing(old: u64, long: (u64, u64)) -> Results {
     ageing_in(context(), old, long)
 }
@@ -161,7 +161,7 @@ fn ageing_in(context: Context, old: u64, (collect_ns, copied): (u64, u64)) -> Re
 }
 
 const SHORT: (u64, u64) = (2 * MS, 400 * KIB);
-/// Long enough for a finding of their own.
+/// Long enough for their own finding.
 const LONG: (u64, u64) = (6 * MS, 1_024 * KIB);
 
 #[test]
@@ -178,7 +178,7 @@ fn a_small_nursery_explains_what_dies_after_it_got_old() {
                 what is dead soon after, and 19 collections of the old generation that it fills, took ";
     assert!(finding.claim.contains(says), "{}", finding.claim);
     assert_eq!(finding.cost_ns, 76 * MS + 19 * 2 * MS + 95 * 5 * US);
-    // 47 MiB in areas of 4 MiB for two lanes are six collections.
+    // 47 MiB in areas of 4 MiB for two lanes make six collections.
     assert_eq!(finding.remedies[0].flag.as_deref(), Some("+RTS -A4m"));
     let finding = one(&ageing(0, SHORT), "small-nursery");
     assert!(finding.claim.contains("copying what is dead soon after took"), "{}", finding.claim);
@@ -212,7 +212,7 @@ fn a_small_nursery_is_found_in_a_log_alone() {
     assert_eq!(outcome(&blind, "small-nursery"), Outcome::CouldNotLook);
 }
 
-/// Each second 20 of 10 ms; the other thread has next to nothing to do.
+/// 20 per second of 10 ms each; the other thread has almost nothing to do.
 const ONE_WORKS: Gc = Gc {
     every_ns: 50 * MS,
     count: 19,
@@ -228,7 +228,7 @@ const ONE_WORKS: Gc = Gc {
 fn collector_threads_without_work_are_found() {
     let (results, _) = analyse(roomy(), script(ONE_WORKS));
     let finding = one(&results, "parallel-gc-not-paying");
-    // Half of what one of two threads had no work for.
+    // Half of the time for which one of two threads had no work.
     assert!(finding.cost_ns.abs_diff(19 * 4_950 * US) < 19 * US, "{}", finding.cost_ns);
     assert!(finding.claim.contains("2 threads, but on average 1.0"), "{}", finding.claim);
     assert!(finding.evidence[1].text.contains("copied 100 % of all bytes"), "{}", finding.evidence[1].text);
@@ -246,7 +246,7 @@ fn collector_threads_that_share_the_work_are_left_alone() {
 
 #[test]
 fn a_collector_thread_that_waits_for_a_cpu_is_no_idle_one() {
-    // Thread 12 loses its CPU in each collection to one of another process.
+    // Another process takes thread 12's CPU in each collection.
     let taken = (1..=19).fold(script(ONE_WORKS), |script, n| {
         let at = n * 50 * MS + 200 * US;
         script.k(at, switch(1, 12, OffState::Runnable, 77)).k(at + 9 * MS, switch(1, 77, OffState::Sleeping, 12))
@@ -336,7 +336,7 @@ fn a_collection_of_the_old_that_did_not_copy_has_another_name() {
     assert_eq!(ids(&results), ["collecting"]);
 }
 
-/// Every 10 ms one of 2 ms that copies next to nothing.
+/// Every 10 ms a collection of 2 ms that copies almost nothing.
 const WALKS: Gc = Gc { every_ns: 10 * MS, count: 99, collect_ns: 2 * MS, copied: 10 * KIB, allocated: 1 << 20, ..GC };
 
 #[test]
@@ -378,7 +378,7 @@ fn a_collection_that_waits_for_a_cpu_walks_nothing() {
     assert_eq!(ids(&results), ["preempted"]);
 }
 
-/// [`WALKS`] with two samples in each, so many at each of these purposes.
+/// [`WALKS`] with two samples in each collection; `purposes` says how many have which purpose.
 fn sampled(purposes: &[(&str, usize)]) -> Results {
     let at = Places::new();
     let each = purposes.iter().flat_map(|(id, count)| std::iter::repeat_n(PurposeId::of(id), *count));
@@ -425,6 +425,6 @@ fn a_collector_that_no_rule_explains_is_a_finding() {
     let finding = one(&results, "collecting");
     let most = "most of it for starting and ending collections (76 %) and scanning roots (24 %).";
     assert!(finding.claim.contains(most), "{}", finding.claim);
-    // A tenth is what allocation costs.
+    // A tenth is the normal cost of allocation.
     assert!(found(Gc { collect_ns: 900 * US, copied: 100 * KIB, ..WALKS }).is_empty());
 }

@@ -1,9 +1,9 @@
-//! `explicit-gc`: collections that the program asked for (`performGC` and its kin).
+//! `explicit-gc`: collections that the program requested (`performGC` and similar functions).
 //!
-//! The log does not say who asked. What is left when allocation, large objects,
-//! idleness, the heap limit and the end of the program are ruled out is a call, hence
-//! medium confidence. Cost: these pauses on the wall clock, each from its request
-//! until the last lane is back. A fiftieth of the wall clock in at least three.
+//! The log does not show the origin. What remains after allocation, large objects, idleness, the heap limit and the
+//! end of the program are ruled out is a call, hence medium confidence. Cost: the wall-clock time of these pauses,
+//! each from its request until the last lane has resumed. Threshold: a fiftieth of the wall clock, in at least three
+//! of them.
 
 use super::seen::{ALLOCATION, triggers};
 use crate::findings::nodes::{EXPLICIT_GC, EXPLICIT_MIN};

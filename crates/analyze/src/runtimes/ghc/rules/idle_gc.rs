@@ -1,10 +1,8 @@
-//! `idle-gc`: major collections that the runtime starts because the program has been
-//! idle for a while (`-I`, 0.3 s).
+//! `idle-gc`: major collections that the runtime starts because the program has been idle for a while (`-I`, 0.3 s).
 //!
-//! Cost: these pauses on the wall clock, each from its request until the last lane is
-//! back. Nothing is lost while nothing is asked of the program, but whatever comes in
-//! meanwhile waits, and the CPU time is spent again after each burst of work. A
-//! hundredth of the wall clock in at least three of them is more than housekeeping.
+//! Cost: the wall-clock time of these pauses, each from its request until the last lane has resumed. Nothing is lost
+//! while the program has nothing to do, but any request that arrives meanwhile waits, and the CPU time is spent again
+//! after each burst of work. A hundredth of the wall clock in at least three of them is more than housekeeping.
 
 use super::seen::{ALLOCATION, triggers};
 use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict, evidence, sure};

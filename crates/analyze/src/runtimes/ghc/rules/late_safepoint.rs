@@ -1,12 +1,9 @@
-//! `late-safepoint`: the program's own code ran on while the world waited for it.
-//! A GHC thread stops where it allocates; a loop that does not allocate has no such
-//! place unless it is compiled with yields.
+//! `late-safepoint`: the program's own code ran on while the world waited for it. A GHC thread stops where it
+//! allocates; a loop that does not allocate has no such place unless it is compiled with yields.
 //!
-//! Cost: time that the world waited for a lane which was on a CPU in the program's
-//! code, in waits too long for code that allocates. Each moment waits for one lane,
-//! so nothing is counted twice. The length of these waits is exact; which part of
-//! them was the program's code comes from samples. A twentieth of the wall clock is
-//! felt.
+//! Cost: time that the world waited for a lane that was on a CPU in the program's code, in waits too long for code
+//! that allocates. Each moment is a wait for one lane, so nothing counts twice. The length of these waits is exact;
+//! which part of them was the program's code comes from samples. A twentieth of the wall clock is noticeable.
 
 use crate::findings::{
     Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, listed_code, longest, needs, stopped_late, sure,
@@ -35,13 +32,13 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         format!("{who} ran on without a place to stop while every other capability waited for a collection, for ");
     let cost = Cost::Time(stops.part_ns(CodeKind::Program));
     let verdict = Verdict::new(cost, sure(stops.samples >= SAMPLES_SURE), what);
-    // The compiler's own packages come compiled.
+    // The compiler's own packages are already compiled.
     let mut modules = top.iter().filter_map(|(symbol, _)| module(facts.symbols.get(*symbol)));
     let module = modules.find(|module| !module.starts_with("GHC."));
     Some(verdict.seen([late].into_iter().chain(longest)).remedies(remedies(module)))
 }
 
-/// `Main` of `Main.$wspin`, and of `Main: code without a name`.
+/// `Main` for `Main.$wspin`, and for `Main: code without a name`.
 fn module(symbol: &Symbol) -> Option<&str> {
     let name = &symbol.name;
     let (module, _) = name.split_once(".$").or_else(|| name.split_once(": ")).or_else(|| name.rsplit_once('.'))?;

@@ -1,23 +1,23 @@
-//! `memory-limit`: collections of the old generation come because the heap is near its limit (`-M`).
+//! `memory-limit`: the old generation is collected because the heap is near its limit (`-M`).
 //!
-//! Without a limit the old generation is collected when it has grown to twice what was alive, by copying. From 30 % of a
-//! limit on the runtime compacts in its place, which takes twice as long, and where the rest of the limit is less than what
-//! is alive, the next collection comes the earlier. Cost: the part of these collections that a higher limit would spare,
-//! without what threads were kept off their CPUs.
+//! Without a limit the old generation is collected when it has grown to twice its live data, by copying. From 30 % of
+//! a limit on, the runtime compacts in place, which takes twice as long; and if the rest of the limit is less than
+//! the live data, the next collection comes correspondingly earlier. Cost: the part of these collections that a
+//! higher limit would avoid, without the time in which threads were kept off their CPUs.
 
 use super::seen::{ALLOCATION, triggers};
 use crate::findings::{COLLECT, Cost, Facts, Rule, Verdict};
 use rtscope_model::Remedy;
 use rtscope_model::units::{bytes, counted, duration, rate};
 
-/// What the heap needs where it is copied, of what is alive: it grows to twice that first.
+/// Memory that a copied heap needs, as a multiple of its live data: it grows to twice that first.
 const NEEDS: u64 = 4;
-/// From this share of the limit on the runtime compacts, and how long copying takes, of that.
+/// The share of the limit from which the runtime compacts, and the time of copying as a share of compacting.
 const COMPACTS_FROM: f64 = 0.3;
 const COPYING: f64 = 0.5;
-/// With less to be spared, other things count more.
+/// If less can be avoided, other things matter more.
 const SPARED_MIN: f64 = 0.5;
-/// Fewer collections do not come from a limit that is near.
+/// Fewer collections are not caused by a nearby limit.
 const COUNT_MIN: u64 = 5;
 const MIB: u64 = 1 << 20;
 
@@ -36,7 +36,7 @@ pub static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let limit = triggers(facts).limit_bytes?;
-    // Asked for, another collector works whatever the limit is.
+    // Another collector was requested; it ignores the limit.
     let asked = facts.context.runtime.own_args().iter().any(|arg| ["-c", "-xn", "--nonmoving-gc"].contains(arg));
     if asked {
         return None;
@@ -74,10 +74,11 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.covering(&["long-major-gc", "copy-reserve"]).seen([seen]).remedies(remedies))
 }
 
-/// Of the time of collections of the old generation, what a higher limit would spare.
+/// The share of the old generation's collection time that a higher limit would avoid.
 fn spared(limit: f64, alive: f64) -> f64 {
     let compacts = alive > limit * COMPACTS_FROM;
-    // It may grow by what is alive; compacted, by the rest of the limit, else by the rest of its half.
+    // It may grow by the amount of live data: when compacted, within the rest of the limit, else within the rest of
+    // its half.
     let room = if compacts { limit } else { limit / 2.0 };
     let earlier = ((room - alive).max(0.0) / alive.max(1.0)).min(1.0);
     1.0 - earlier * if compacts { COPYING } else { 1.0 }

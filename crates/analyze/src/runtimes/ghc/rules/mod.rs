@@ -1,4 +1,5 @@
-//! The rules that only programs of GHC's runtime can break. Owns their list. Refuses what holds for any runtime: see `findings`.
+//! The rules that apply only to programs of GHC's runtime. Owns their list. Refuses rules for any runtime:
+//! see `findings`.
 
 mod blackhole_or_lock;
 mod collecting;

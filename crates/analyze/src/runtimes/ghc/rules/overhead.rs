@@ -1,4 +1,4 @@
-//! What GHC's runtime does for a program that the program can do without: see `overhead`.
+//! What GHC's runtime does for a program that the program can avoid: see `overhead`.
 
 use crate::findings::Rule;
 use crate::findings::overhead::{self, Work};
@@ -12,7 +12,7 @@ static WORK: [Work; 11] = [
         change: "Log fewer classes: `+RTS -l-ag` is enough for collections.",
     },
     Work {
-        // What wakes a capability's thread wakes it through the kernel.
+        // Waking a capability's thread goes through the kernel.
         ids: &["purpose:scheduling", "kernel:futex"],
         asked: "a thread for each small piece of work, threads that wake each other for each piece, and `yield` in a loop",
         change: "Start fewer threads and give each more to do, hand over more at a time, let a thread that has to wait block \

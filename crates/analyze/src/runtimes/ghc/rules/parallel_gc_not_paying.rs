@@ -1,21 +1,19 @@
-//! `parallel-gc-not-paying`: collections use several threads, but most of them have
-//! nothing to do.
+//! `parallel-gc-not-paying`: collections use several threads, but most of them have nothing to do.
 //!
-//! A list has one end at which copying can start, and a collection that copies next to
-//! nothing is over before a second thread is awake; yet all capabilities take part, spin
-//! for work, and copy with the care that sharing needs. Where the threads together did
-//! hardly more work than the clock shows, one of them would have been as fast.
+//! A list has one end at which copying can start, and a collection that copies almost nothing is over before a second
+//! thread is awake; yet all capabilities take part, spin for work, and copy with the care that sharing needs. If the
+//! threads together did hardly more work than the clock shows, one of them would have been as fast.
 //!
-//! Cost: the idle threads' share of the time of such collections. Only collections whose
-//! threads had their CPUs for nearly all of it count, and a wait for a CPU counts as work.
+//! Cost: the idle threads' share of the time of such collections. Only collections whose threads had their CPUs
+//! nearly all the time count, and a wait for a CPU counts as work.
 
 use crate::collector::collections::{Kind, Parallel};
 use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Says, Verdict, evidence, oversubscribed};
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Confidence, Evidence, Remedy};
 
-/// Threads at work, on average, below which one would do: copying for one thread alone is
-/// about a fifth faster, because it needs no atomic operations.
+/// Mean number of threads at work below which one is enough: a single thread copies about a fifth faster, because it
+/// needs no atomic operations.
 const SPEEDUP_MIN: f64 = 1.2;
 
 pub static RULE: Rule = Rule {
@@ -39,7 +37,7 @@ fn no_waits(facts: &Facts<'_>) -> Option<String> {
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     facts.held?;
-    // Collector threads that outnumber the CPUs wait for CPUs: `oversubscribed`.
+    // If collector threads outnumber the CPUs they wait for CPUs: see `oversubscribed`.
     if oversubscribed::more_lanes_than_cpus(facts).is_some() {
         return None;
     }

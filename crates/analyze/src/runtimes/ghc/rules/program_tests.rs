@@ -1,4 +1,4 @@
-//! The rules about what the program makes of its capabilities, over whole recordings.
+//! The rules about the program's use of its capabilities, over whole recordings.
 
 use super::collector_tests::{GC, Gc, analyse, context, ids, one, outcome, script};
 use crate::recording::Context;
@@ -12,12 +12,12 @@ use rtscope_model::{
 
 const MS: u64 = 1_000_000;
 
-/// A second with a few collections, after which the second lane's thread sleeps.
+/// One second with a few collections, after which the second lane's thread sleeps.
 fn one_at_work() -> Script {
     one_at_work_from(100 * MS)
 }
 
-/// The same, where it sleeps from another moment on.
+/// [`one_at_work`], where the thread sleeps from `sleeps` on.
 fn one_at_work_from(sleeps: u64) -> Script {
     let count = sleeps / (20 * MS);
     let gcs = Gc { every_ns: 10 * MS, count, parallel: true, other_ns: 10_000, ..GC };
@@ -71,18 +71,18 @@ fn sparks_of_a_program_whose_capabilities_work_are_fine() {
     assert!(!ids(&results).contains(&"sparks"), "{:?}", ids(&results));
 }
 
-/// So many of a hundred samples at a purpose, all of one lane at work.
+/// `count` of a hundred samples at a purpose, all of the one lane at work.
 fn at(purpose: &str, count: u64) -> Results {
     at_while(purpose, count, None)
 }
 
-/// The same of a program whose threads looks saw wait.
+/// [`at`] for a program with these waits.
 fn at_while(purpose: &str, count: u64, waits: Option<Waits>) -> Results {
     let runtime = (Places::new().runtime, PurposeId::of(purpose));
     analyse(Context { symbols: Places::new().symbols, waits, ..context() }, at_work(runtime, count)).0
 }
 
-/// So many of a hundred samples there, all of one lane at work.
+/// `count` of a hundred samples at a place, all of the one lane at work.
 fn at_work(place: (SymbolId, Option<PurposeId>), count: u64) -> Script {
     let places = Places::new();
     let sample = |script: Script, n: u64| {

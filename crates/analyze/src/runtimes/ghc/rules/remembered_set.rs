@@ -1,10 +1,11 @@
-//! `remembered-set`: collections of the young look through old objects that have changed, and through stable names.
+//! `remembered-set`: minor collections scan old objects that have changed, and stable names.
 //!
-//! A collection of the young also looks through what may point into it: arrays of pointers in the old generation that were
-//! written to, every changed reference, the whole table of stable names and pointers. Cost: what samples found collections
-//! at it for. Without samples no event says so, and it is said as likely, by elimination: the threads had their CPUs, and
-//! the time neither comes from copying nor follows it. Cost then: what goes beyond the time that collections of so few bytes
-//! take at most (see `collections`), without what threads were kept off their CPUs.
+//! A minor collection also scans what may point into the young generation: arrays of pointers in the old generation
+//! that were written to, every changed reference, the whole table of stable names and pointers. Cost: the time for
+//! which samples found collections at this work. Without samples no event shows it, and it is reported as likely, by
+//! elimination: the threads had their CPUs, and the time neither comes from copying nor correlates with it. Cost
+//! then: the time beyond what collections of so few bytes take at most (see `collections`), without the time in which
+//! threads were kept off their CPUs.
 
 use super::small_nursery;
 use crate::collector::collections::Point;
@@ -14,10 +15,9 @@ use crate::findings::{COLLECT, Cost, Facts, Need, Rule, Verdict, evidence};
 use rtscope_model::units::{bytes, duration};
 use rtscope_model::{Confidence, Evidence, Remedy};
 
-/// Less than half of the collecting is left unexplained by accident: a cold cache, slow
-/// memory.
+/// Less than half of the collecting may stay unexplained by accident: a cold cache, slow memory.
 const SHARE_OF_COLLECT_MIN: f64 = 0.5;
-/// Samples say what it is.
+/// What samples show about it.
 static LOOKED_THROUGH: Work = Work {
     purposes: &["mutable-objects", "stable-names"],
     what: "Collections looked through what may point to young objects for ",
@@ -77,11 +77,11 @@ fn by_elimination(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.seen(seen(facts, least, most)).remedies(remedies(facts)))
 }
 
-/// Whether time grows with bytes so that what is left at no bytes is less than half.
+/// Whether time grows with bytes such that less than half remains at zero bytes.
 fn follows_copying(least: Point, most: Point) -> bool {
     let (bytes_more, ns_more) =
         (most.copied_bytes.saturating_sub(least.copied_bytes), most.collect_ns.saturating_sub(least.collect_ns));
-    // Where all copy about the same amount nothing can be said.
+    // If all copy about the same amount, nothing can be concluded.
     if bytes_more < least.copied_bytes / 2 || bytes_more == 0 {
         return false;
     }

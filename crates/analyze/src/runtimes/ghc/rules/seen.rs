@@ -1,10 +1,10 @@
-//! How rules reach the folds that this runtime alone has.
+//! How rules access the folds that only this runtime has.
 
 use crate::findings::{Facts, Need};
 use crate::runtimes::ghc::triggers::Triggers;
 use std::sync::LazyLock;
 
-/// What a collection followed from.
+/// What caused a collection.
 pub static ALLOCATION: Need = Need { name: "events of the heap", optional: false, missing: no_allocation };
 
 fn no_allocation(facts: &Facts<'_>) -> Option<String> {
@@ -14,10 +14,10 @@ fn no_allocation(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
-/// What a recording without the fold would have seen.
+/// The empty result for a recording without the fold.
 static NONE: LazyLock<Triggers> = LazyLock::new(Triggers::default);
 
-/// Why collections were asked for.
+/// Why collections were requested.
 pub fn triggers<'a>(facts: &Facts<'a>) -> &'a Triggers {
     facts.fold().unwrap_or(&NONE)
 }

@@ -1,19 +1,19 @@
-//! `small-nursery`: the allocation area is so small that the world stops all the time, or that what dies soon gets old
-//! first.
+//! `small-nursery`: the allocation area is so small that the world stops all the time, or that short-lived data is
+//! promoted before it dies.
 //!
-//! A collection is due whenever a lane has used up its area, however little of it is alive, so twice the area is half the
-//! collections. Cost: what comes with each collection, whatever it copies. Of the waits, those without a cause that another
-//! rule names. Of the work, what samples found at something that each collection does anew. Without kernel events or
-//! samples, it follows from how long collections took and what they copied: see [`by_bytes`].
+//! A collection is due whenever a lane has used up its area, however little of it is alive, so doubling the area
+//! halves the collections. Cost: the fixed part of each collection, whatever it copies. Of the waits, those without a
+//! cause that another rule names. Of the work, what samples found at work that each collection repeats. Without
+//! kernel events or samples, it follows from how long collections took and what they copied: see [`by_bytes`].
 //!
-//! What outlives its area is copied, copied once more, and then fills the old generation, which is collected once it has
-//! grown by a factor. So many collections of the old may be a young area that is too small, too. That is certain in two
-//! cases. Where there is none, nothing got old: what was copied was dead soon after. Where larger areas would leave fewer
-//! than half as many collections of any kind as there are of the old now, at least half of these are gone. Then all of both
-//! is the cost, but for the share of what has to be copied anyhow, because it is alive for good; but not where finalizers
-//! keep alive what is dead.
+//! Data that outlives its area is copied, copied once more, and then fills the old generation, which is collected
+//! once it has grown by a factor. So frequent major collections may mean that the area is too small, too. That is
+//! certain in two cases. If there are none, nothing was promoted: what was copied died soon after. If larger areas
+//! would leave fewer than half as many collections of any kind as there are major ones now, at least half of these
+//! disappear. Then the cost is all of both, except the share of copying that is needed anyway because the data lives
+//! for good; but not if finalizers keep dead data alive.
 //!
-//! Held back where allocation does not explain the collections, and where the area is large already.
+//! Silent if allocation does not explain the collections, and if the area is large already.
 
 use crate::findings::collected::measured;
 use crate::findings::nodes::tune;
@@ -21,18 +21,18 @@ use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Verdict, scaled};
 use rtscope_model::units::{bytes, counted, duration, percent, rate};
 use rtscope_model::{Evidence, Remedy, Setting};
 
-/// Collections a second: at fewer, 5 % of the wall clock are collections of half a
-/// millisecond, which do not come from stopping and starting.
+/// Collections per second: with fewer, 5 % of the wall clock are collections of half a millisecond, which is not the
+/// cost of stopping and starting.
 const PER_SECOND_MIN: f64 = 100.0;
-/// Bytes copied, of those allocated. What survives one collection is copied again in the
-/// next, so at more than this copying is the larger part of the work.
+/// Copied bytes as a share of allocated bytes. What survives one collection is copied again in the next, so above
+/// this copying is the larger part of the work.
 const SURVIVAL_MAX: f64 = 0.10;
-/// What copying takes, nanoseconds per byte: at least, and at most. See `collections`.
+/// Least and most that copying takes, nanoseconds per byte. See `collections`.
 const BYTE_NS: [f64; 2] = [0.4, 6.0];
-/// With so many bytes copied by collections of the old generation, their time says how fast copying is.
+/// If major collections copied this many bytes, their time shows how fast copying is.
 const COPIED_MIN: u64 = 16 << 20;
-/// Work that each collection does anew, however little of the young is alive and whatever the program keeps; with the
-/// kernel's for collectors that wait for each other.
+/// Work that each collection repeats, however little young data is alive and whatever the program retains; including
+/// the kernel's work for collectors that wait for each other.
 const EACH_TIME: [&str; 11] = [
     "roots",
     "stable-names",
@@ -46,16 +46,16 @@ const EACH_TIME: [&str; 11] = [
     "kernel:sched_yield",
     "kernel:futex",
 ];
-/// Collections of the old generation, for each one of any kind that larger areas would leave.
+/// Major collections per collection of any kind that larger areas would leave.
 const OLD_FOR_EACH_LEFT: f64 = 2.0;
-/// How often what lives for good is copied, whatever the area: twice until it is old, and about twice by
-/// collections of a generation that doubles until it holds it.
+/// How often permanent data is copied, whatever the area: twice until it is old, and about twice by collections of a
+/// generation that doubles until it holds the data.
 const COPIES_OF_THE_LIVING: u64 = 4;
-/// Collections a second to aim at.
+/// Target for collections per second.
 const PER_SECOND_AIM: f64 = 8.0;
-/// Beyond this an area saves little and its memory is not in any cache.
+/// A larger area saves little, and its memory fits in no cache.
 const NURSERY_MAX: u64 = 64 << 20;
-/// This spares most collections, and costs the program's own use of caches less.
+/// This avoids most collections, and costs the program's own use of caches less.
 const NURSERY_MODEST: u64 = 16 << 20;
 /// Share of a memory limit that all areas together may take.
 const MEMORY_SHARE_MAX: u64 = 5;
@@ -109,7 +109,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.seen(seen).remedies(remedies(facts, nursery, larger)))
 }
 
-/// What came with each collection.
+/// The fixed cost of the collections.
 struct Fixed {
     waited_ns: u64,
     worked_ns: u64,
@@ -129,9 +129,9 @@ impl Fixed {
     }
 }
 
-/// What collections of the young worked besides copying, and of each no more than such a one takes: what goes beyond has
-/// another name. Collections of the old generation, which do little else, tell how fast copying is. Where there are none it
-/// counts as what it takes at least where little survives, and at most where much does.
+/// Work of minor collections other than copying, for each no more than such a collection takes: any excess is
+/// reported elsewhere. Major collections, which do little else, show how fast copying is. Without them copying counts
+/// at its least cost if little survives, and at its most if much does.
 fn by_bytes(facts: &Facts<'_>, little: bool) -> u64 {
     let (minor, major) = (&facts.collections.minor, &facts.collections.major);
     let [least, most] = BYTE_NS;
@@ -143,7 +143,7 @@ fn by_bytes(facts: &Facts<'_>, little: bool) -> u64 {
     minor.copying_ns.saturating_sub((minor.copied_bytes as f64 * byte_ns) as u64)
 }
 
-/// That there are too many collections, whatever they copy.
+/// The verdict that there are too many collections, whatever they copy.
 fn stops(facts: &Facts<'_>, nursery: u64, fixed: &Fixed, little: bool) -> Verdict {
     let minor = &facts.collections.minor;
     let each = copied_share(facts).map(|_| bytes(minor.copied_bytes / minor.count.max(1)));
@@ -158,14 +158,14 @@ fn stops(facts: &Facts<'_>, nursery: u64, fixed: &Fixed, little: bool) -> Verdic
     verdict.explaining("standing-still", fixed.waited_ns).explaining("collecting", fixed.worked_ns)
 }
 
-/// Of what was allocated, the share that collections of the young copied. `None`: with many collector threads some releases
-/// of GHC count what was copied several times.
+/// Bytes copied by minor collections as a share of allocated bytes. `None`: with many collector threads some releases
+/// of GHC count copied bytes several times.
 fn copied_share(facts: &Facts<'_>) -> Option<f64> {
     let share = facts.collections.minor.copied_bytes as f64 / facts.allocated_bytes()?.max(1.0);
     (share <= 1.0).then_some(share)
 }
 
-/// That collections copy what a larger area would have let die.
+/// The verdict that collections copy data that would have died in a larger area.
 fn ages(facts: &Facts<'_>, nursery: u64, cost_ns: u64) -> Verdict {
     let old = match facts.collections.major.count {
         0 => "copying what is dead soon after".to_owned(),
@@ -183,26 +183,25 @@ fn ages(facts: &Facts<'_>, nursery: u64, cost_ns: u64) -> Verdict {
     Verdict::new(Cost::Time(cost_ns), facts.sure_with_kernel(), what).covering(&["survivors", "long-major-gc"])
 }
 
-/// What looks after weak pointers, and the least share of the run from which that counts.
+/// Purposes of handling weak pointers, and the smallest share of the run for which they count.
 const FINALIZED: [&str; 2] = ["weak-pointers", "finalisers"];
 const FINALIZED_MIN: f64 = 0.05;
 
-/// What collections took that larger areas would spare, copying included, where that is certain.
+/// Time of collections that larger areas would avoid, including copying, where that is certain.
 fn cost_of_ageing(facts: &Facts<'_>, allocated: f64, larger: u64) -> Option<u64> {
     let (minor, major) = (&facts.collections.minor, &facts.collections.major);
     let left = allocated / (larger as f64 * facts.lanes.max(1) as f64);
     let copied = minor.copied_bytes.saturating_add(major.copied_bytes);
     let living = facts.lines.levels(facts.end).live_bytes.map_or(0, |live| live.max);
     let dead = copied.saturating_sub(living.saturating_mul(COPIES_OF_THE_LIVING));
-    // What a finalizer is waiting for outlives any area.
+    // Data that a finalizer waits for outlives any area.
     let finalized = measured(facts, &FINALIZED).is_some_and(|ns| facts.share(ns) >= FINALIZED_MIN);
     let rare = major.count > 0 && (major.count as f64) < left * OLD_FOR_EACH_LEFT;
     let copying = scaled(minor.copying_ns.saturating_add(major.copying_ns), dead, copied);
     (!finalized && !rare).then(|| minor.waited_ns.saturating_add(major.waited_ns).saturating_add(copying))
 }
 
-/// The area that leaves some collections a second; `None` where that is not at least
-/// twice what it is.
+/// The area that leaves a few collections per second; `None` if that is less than twice the current size.
 pub(super) fn larger(facts: &Facts<'_>) -> Option<u64> {
     let nursery = facts.context.nursery_bytes?;
     let wanted = (nursery as f64 * facts.minors_per_second() / PER_SECOND_AIM).min(NURSERY_MAX as f64) as u64;
@@ -210,14 +209,14 @@ pub(super) fn larger(facts: &Facts<'_>) -> Option<u64> {
     (larger >= nursery.saturating_mul(2)).then_some(larger)
 }
 
-/// The largest power of two that the memory limit leaves to each lane.
+/// The largest power of two that the memory limit allows for each lane.
 fn affordable(facts: &Facts<'_>) -> u64 {
     let limit = facts.context.groups.iter().filter_map(|group| group.memory_limit_bytes).min();
     let each = limit.map_or(u64::MAX, |limit| limit / MEMORY_SHARE_MAX / facts.lanes.max(1) as u64);
     each.checked_ilog2().map_or(0, |exponent| 1 << exponent)
 }
 
-/// What sets it.
+/// The option that sets it.
 pub(super) fn flag(bytes: u64) -> Setting {
     Setting::option(format!("-A{}m", bytes / MIB))
 }

@@ -1,7 +1,7 @@
-//! `sparks`: the program offers work to run in parallel, and capabilities have nothing to run all the same.
+//! `sparks`: the program offers work to run in parallel, yet capabilities have nothing to run.
 //!
-//! Cost: what capabilities without work could have done while any had some, as `too-little-parallelism` counts it. Sparks
-//! say that a program is meant to be parallel, and their fates say why it is not.
+//! Cost: what capabilities without work could have done while any had some, calculated as in
+//! `too-little-parallelism`. Sparks show that a program is meant to be parallel, and their fates show why it is not.
 
 use crate::findings::with_work::{WithWork, seen};
 use crate::findings::{Cost, Facts, Need, Rule, Verdict};
@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let offered = sparks.offered();
     let with_work = WithWork::of(facts).filter(|_| offered >= OFFERED_MIN)?;
     let fate = FATES.iter().max_by_key(|fate| (fate.count)(&sparks))?;
-    // What sparks that ran lack is not seen: it may be another part of the program that offers none.
+    // What is lacking where sparks ran is not visible: another part of the program may offer none.
     let confidence = if fate.ran { Confidence::Low } else { Confidence::Medium };
     let what = "Capabilities had nothing to run although the program offers sparks, which cost up to ";
     let rest = format!(
@@ -49,10 +49,10 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::new(Cost::Time(with_work.lost_ns), confidence, what).then(rest).seen(seen).remedies([remedy(fate)]))
 }
 
-/// What can become of a spark.
+/// A possible fate of a spark.
 struct Fate {
     count: fn(&SparkCounts) -> u64,
-    /// Goes on after "of 12,000 sparks".
+    /// Continues the sentence after "of 12,000 sparks".
     what: &'static str,
     word: &'static str,
     change: &'static str,

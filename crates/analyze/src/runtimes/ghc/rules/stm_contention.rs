@@ -1,17 +1,15 @@
-//! `stm-contention`: transactions are run again and again because others change what they
-//! read.
+//! `stm-contention`: transactions run repeatedly because others change what they read.
 //!
-//! Nothing measures how long a lost attempt took: a clock in each would cost more than most
-//! transactions. Cost: the CPU time that samples found in the runtime's work for transactions
-//! (reading and writing variables, checking, committing), times the share of attempts and of
-//! parts of attempts that were lost, spread over the capabilities that run transactions. Shares are taken capability by
-//! capability and weighed by its CPU time: a long transaction that loses to short ones is few
-//! attempts and much time. It is too little where a transaction computes much between its reads
-//! and writes, because the program's own code does not say whether it runs inside one; what it
-//! comes to if all of it does is told beside it.
-//! A twentieth of the wall clock, and a hundred lost attempts: of fewer the share says little.
+//! Nothing measures how long a lost attempt took: a clock in each would cost more than most transactions. Cost: the
+//! CPU time that samples found in the runtime's work for transactions (reading and writing variables, checking,
+//! committing), times the share of attempts and of parts of attempts that were lost, divided by the capabilities that
+//! run transactions. Shares are taken per capability and weighted by its CPU time: a long transaction that loses to
+//! short ones makes few attempts and takes much time. The result is too low if a transaction computes much between
+//! its reads and writes, because the program's own code does not show whether it runs inside one; the finding also
+//! reports the cost if all of it does. Threshold: a twentieth of the wall clock, and a hundred lost attempts: with
+//! fewer the share says little.
 //!
-//! Many lost attempts alone are no finding: what they cost can be nothing beside the rest.
+//! Many lost attempts alone are no finding: their cost can be negligible.
 
 use crate::findings::needs::log_alone;
 use crate::findings::{Cost, Facts, Need, Rule, Verdict, evidence};
@@ -21,12 +19,12 @@ use rtscope_model::units::{count, duration, percent, rate};
 use rtscope_model::{CodeKind, Confidence, Evidence, Figure, Remedy, Setting, StmCounts};
 
 const LOST_MIN: u64 = 100;
-/// Names and capabilities told one by one.
+/// Names and capabilities that are listed individually.
 const NAMES_TOLD: usize = 3;
 const LANES_TOLD: usize = 4;
-/// A name is told with the finding from this share of all lost attempts.
+/// A name is part of the claim from this share of all lost attempts on.
 const NAMED_SHARE: f64 = 0.5;
-/// One that lost fewer is not worth a word.
+/// A name with fewer lost attempts is not mentioned.
 const NAME_LOST_MIN: u64 = 10;
 
 pub static RULE: Rule = Rule {
@@ -47,9 +45,9 @@ const COMMITS: Figure = Figure { path: "transactions.commits_per_second", shows:
 /// Wall-clock time that lost attempts took, nanoseconds.
 struct Lost {
     about_ns: u64,
-    /// If all of the program's own code runs inside transactions.
+    /// The cost if all of the program's own code runs inside transactions.
     at_most_ns: u64,
-    /// What samples found in the runtime's work for transactions.
+    /// CPU time of samples in the runtime's work for transactions.
     sampled_ns: u64,
 }
 
@@ -86,7 +84,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.seen(seen(facts, found, &counts, &lost)).remedies(remedies(facts, found)))
 }
 
-/// What lost attempts took; `None` where the code was not sampled.
+/// Time that lost attempts took; `None` where the code was not sampled.
 fn lost(facts: &Facts<'_>, found: &Transactions) -> Option<Lost> {
     let code = facts.code?;
     let sampled_ns = code.running_ns(facts.symbols, is_runtime_work);
@@ -94,31 +92,31 @@ fn lost(facts: &Facts<'_>, found: &Transactions) -> Option<Lost> {
     let cpu = |lane: &LaneTransactions| facts.lane_cpu.get(&lane.lane).copied().unwrap_or(0);
     let told = found.lanes.iter().any(|lane| cpu(lane) > 0);
     let weighed = |lane: &LaneTransactions| {
-        // Where no kernel event tells they are taken to be as busy as each other.
+        // Without kernel events the capabilities are assumed to be equally busy.
         let weight = if told { cpu(lane) } else { 1 };
         (weight as f64, weight as f64 * wasted_share(&lane.counts))
     };
     let sum = |one: (f64, f64), other: (f64, f64)| (one.0 + other.0, one.1 + other.1);
     let (all, lost) = found.lanes.iter().map(weighed).fold((0.0, 0.0), sum);
-    // Two capabilities that lose a second each at the same time cost one on the wall.
+    // Two capabilities that lose a second each at the same time cost one second of wall-clock time.
     let spread = lost / all.max(1.0) / found.lanes.len().max(1) as f64;
     let part = |ns: u64| ((ns as f64 * spread) as u64).min(facts.span_ns);
     Some(Lost { about_ns: part(sampled_ns), at_most_ns: part(sampled_ns.saturating_add(own_ns)), sampled_ns })
 }
 
-/// The share of work that was thrown away: attempts, and parts that were refused and repeated
-/// by themselves as `catchSTM` does, each as much as an attempt.
+/// The share of work that was thrown away: attempts, and parts that were refused and repeated by themselves as
+/// `catchSTM` does, each counted like an attempt.
 fn wasted_share(counts: &StmCounts) -> f64 {
     let parts = repeated_parts(counts);
     counts.lost().saturating_add(parts) as f64 / counts.attempts.saturating_add(parts).max(1) as f64
 }
 
-/// A part that was refused ends its attempt (`orElse`), or is repeated by itself.
+/// Parts that were repeated by themselves. Otherwise a refused part ends its attempt (`orElse`).
 fn repeated_parts(counts: &StmCounts) -> u64 {
     counts.nested_conflicts.saturating_sub(counts.restarts)
 }
 
-/// The name of which more attempts were lost than of all others together.
+/// The name with at least [`NAMED_SHARE`] of all lost attempts.
 fn worst_name(found: &Transactions) -> Option<&NamedTransactions> {
     let all = found.lost? as f64;
     found.names.first().filter(|worst| worst.lost as f64 >= all * NAMED_SHARE)

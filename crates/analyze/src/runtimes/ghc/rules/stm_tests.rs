@@ -1,4 +1,4 @@
-//! What the rule about transactions says of whole recordings, and when it is silent.
+//! What the rule about transactions reports for whole recordings, and when it is silent.
 
 use crate::analysis::Analysis;
 use crate::recording::stm::Stm;
@@ -12,8 +12,8 @@ use rtscope_model::{
 
 const MS: u64 = 1_000_000;
 
-/// A second of two threads on two CPUs; of 100 samples of each, `in_runtime` found it at work for
-/// transactions, the others found the program's own code.
+/// One second of two threads on two CPUs. Of 100 samples of each, `in_runtime` found it at work for transactions; the
+/// others found the program's own code.
 fn analyse(stm: Option<Stm>, in_runtime: u64, sampled: bool) -> Results {
     let mut symbols = Symbols::default();
     let mut add =
@@ -104,7 +104,7 @@ fn what_costs_little_is_no_finding() {
     assert!(found(&analyse(many(), 13, true)).is_some());
     let few = stm(&lanes(lane(1_000, 49), lane(100, 50)));
     assert!(found(&analyse(few, 100, true)).is_none());
-    // Waits and exceptions throw nothing away.
+    // Waits and exceptions do not throw any work away.
     let waits = StmCounts { waits: 90_000, exceptions: 9_000, ..lane(100_000, 100) };
     assert!(found(&analyse(stm(&lanes(waits, waits)), 100, true)).is_none());
 }

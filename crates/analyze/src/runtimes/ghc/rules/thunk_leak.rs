@@ -1,7 +1,8 @@
-//! `thunk-leak`: most of what collections copy again and again is unevaluated.
+//! `thunk-leak`: most of what collections copy repeatedly is unevaluated.
 //!
-//! A lazy sum or table that is added to and never read keeps a thunk for each addition. Cost: what collections took to copy
-//! and mark. Nothing says how much of that ends with the leak: thunks hold other objects, which others may hold too.
+//! A lazy sum or table that is updated and never read keeps a thunk for each update. Cost: the time that collections
+//! took to copy and mark. How much of that would end with the leak is not known: thunks hold other objects, which
+//! other objects may hold, too.
 
 use crate::findings::collected::measured;
 use crate::findings::{COLLECT, Cost, Facts, LOOKS_MIN, Rule, Verdict, needs, sure};
@@ -9,13 +10,13 @@ use crate::results::waits::Old;
 use rtscope_model::Remedy;
 use rtscope_model::units::{bytes, percent};
 
-/// What collections do with what is alive.
+/// Work of collections on live data.
 const COPYING: [&str; 4] = ["copying-young", "copying-old", "marking", "compacting"];
-/// Healthy lazy structures hold some thunks; from this share on the heap is made of them.
+/// Healthy lazy structures hold some thunks; from this share on the heap consists of them.
 const SHARE_MIN: f64 = 1.0 / 3.0;
-/// Places that a claim names.
+/// Number of places that a claim names.
 const PLACES_MAX: usize = 2;
-/// A look reads six blocks: from so many looks on the share is good to a few per cent.
+/// A look reads six blocks: with this many looks the share is good to a few per cent.
 const LOOKS_SURE: u64 = 10;
 
 pub static RULE: Rule = Rule {
@@ -37,7 +38,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     if share < SHARE_MIN {
         return None;
     }
-    // Without samples, what bytes of old collections cost.
+    // Without samples, the time that major collections take for their bytes.
     let copying = measured(facts, &COPYING).unwrap_or(facts.collections.major.copying_ns);
     let what = "Collections copied live data for ";
     let verdict = Verdict::new(Cost::Time(copying), sure(old.looks >= LOOKS_SURE), what);

@@ -1,11 +1,10 @@
-//! `tracer-disturbance`: the recording itself slows the program down: lanes write
-//! log buffers, the runtime's tracing code runs, the recorder's threads take CPUs.
+//! `tracer-disturbance`: the recording itself slows the program down: lanes write log buffers, the runtime's tracing
+//! code runs, the recorder's threads take CPUs.
 //!
-//! Cost: wall-clock time in which a lane wrote its log; CPU time that the runtime spent on posting
-//! events, as samples found, shared out over the lanes; time in which
-//! the recorder ran on a CPU that the program wanted. Where other
-//! processes want the CPUs, too, the recorder alone takes up to a twentieth: a twelfth of the
-//! wall clock is more than any recording should; then its other figures are to be taken with care.
+//! Cost: wall-clock time in which a lane wrote its log; CPU time that the runtime spent on posting events, according
+//! to samples, divided by the lanes; time in which the recorder ran on a CPU that the program wanted. Where other
+//! processes want the CPUs, too, the recorder alone takes up to a twentieth. A twelfth of the wall clock is more than
+//! any recording should take; then treat its other figures with care.
 
 use crate::findings::{Cost, Facts, Rule, Verdict, evidence, recorder_ns, sure};
 use crate::kernel::purposes::Spent;
@@ -22,7 +21,7 @@ pub static RULE: Rule = Rule {
     ..Rule::BLANK
 };
 
-/// The time that lanes wrote.
+/// Time that lanes spent writing.
 const WRITE: Figure =
     Figure { path: "tracer.write_ns", shows: "the time spent writing the log falls (see `tracer` in --json)" };
 
@@ -42,7 +41,7 @@ impl Parts {
         Parts {
             writes: facts.disturbance.wall.ns(),
             posts: posts / facts.lanes.max(1) as u64,
-            // Names may be shared with another recorder: not more than this one ran.
+            // Names may be shared with another recorder: no more than the time that this one ran.
             recorder: facts.held.map_or(0, |held| recorder_ns(held, &facts.recorder)).min(own),
         }
     }
@@ -52,7 +51,7 @@ impl Parts {
     }
 }
 
-/// Work for the log but for its writes, which are the kernel's.
+/// Work for the log except its writes, which are the kernel's.
 fn posts(spent: &Spent) -> bool {
     !spent.in_kernel && spent.purpose.is_some_and(|purpose| purpose.get().id == "log-writing")
 }
@@ -95,7 +94,7 @@ fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
     seen
 }
 
-/// What the program is called in the folder of files that are in memory.
+/// The program's name in the folder of in-memory files.
 fn in_memory(facts: &Facts<'_>) -> Option<Setting> {
     let path = facts.context.program.as_ref()?.command.first()?;
     let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;

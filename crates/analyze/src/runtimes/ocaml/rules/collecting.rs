@@ -1,10 +1,9 @@
-//! What collections of OCaml's runtime take, by what their work is for: `survivors`, `stacks`, `remembered-set`,
-//! `ephemerons`, `major-work`; and
-//! `collecting` and `standing-still`, where no rule says why.
+//! What collections of OCaml's runtime take, by the purpose of the work: `survivors`, `stacks`, `remembered-set`,
+//! `ephemerons`, `major-work`; and `collecting` and `standing-still`, where no rule explains it.
 //!
-//! Cost: the account's part of it, as wall-clock time; what a domain does between pauses counts as its share of all
-//! domains' time. Samples divide it, so these rules need them; but for `collecting`, which says how long the collector
-//! worked in any case.
+//! Cost: the account's part of it, as wall-clock time; what a domain does between pauses counts by its share of all
+//! domains' time. Samples divide it, so these rules need them, except `collecting`, which always says how long the
+//! collector worked.
 
 use super::small_minor_heap::{Larger, larger, saves};
 use crate::findings::collected::{Collecting, SAMPLES_MIN};
@@ -65,7 +64,7 @@ static LOOKED_THROUGH: Work = Work {
     },
 };
 
-/// Writes into young objects are noted nowhere.
+/// Writes into young objects are not recorded anywhere.
 fn into_old(facts: &Facts<'_>) -> bool {
     let found = Collecting::of(facts).map(|collecting| collecting.summed(&["remembered-set"]).samples);
     found.is_some_and(|samples| samples >= SAMPLES_MIN)
@@ -110,7 +109,7 @@ static MARKED: Work = Work {
     remedies: |facts| rarer_cycles(facts).chain([tune()]).collect(),
 };
 
-/// One domain that collects for 11 % of the time is slower by 6 % with a minor heap four times as large as the default.
+/// One domain that collects for 11 % of the time is 6 % slower with a minor heap four times as large as the default.
 pub static COLLECTING: Rule = Rule {
     check: |facts| {
         let fewer = less_often(facts).filter(|_| saves(facts, facts.collections.minor.collect_ns));
@@ -119,8 +118,8 @@ pub static COLLECTING: Rule = Rule {
     ..nodes::COLLECTING
 };
 
-/// Two domains that allocate without end wait for 11 % of the time, and take 1.4 times as long with a minor heap four times
-/// as large as the default, which fits no cache.
+/// Two domains that allocate all the time wait for 11 % of it, and take 1.4 times as long with a minor heap four
+/// times as large as the default, which fits in no cache.
 pub static STANDING_STILL: Rule = Rule {
     check: |facts| {
         let fewer = less_often(facts).filter(|_| saves(facts, facts.sums.waited_ns));

@@ -1,7 +1,8 @@
-//! `custom-memory`: memory outside the heap, which blocks such as bigarrays hold, drives the old heap's collector.
+//! `custom-memory`: memory outside the heap, held by blocks such as bigarrays, drives the major heap's collector.
 //!
-//! The runtime cannot free such memory before it has found the block dead, so it works faster on the old heap the more of
-//! it is asked for. Cost: what marking and sweeping took, the share of it that such memory asked for.
+//! The runtime cannot free such memory before it has found the block dead, so it works faster on the major heap the
+//! more of it the program requests. Cost: the time of marking and sweeping, times the share of work that such
+//! memory caused.
 
 use crate::findings::collected::found;
 use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Verdict, needs, scaled};

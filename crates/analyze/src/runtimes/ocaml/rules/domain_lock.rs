@@ -1,8 +1,8 @@
 //! `domain-lock`: threads of one domain, which run one at a time, wait for each other's turns while CPUs are free.
 //!
-//! Cost: the share of looks at which threads waited for the lock of a domain that another of its threads had and ran with,
-//! times what more domains would gain: the domains that had work are as many as they are, and could be as many as they
-//! and those that waited, or as there are CPUs.
+//! Cost: the share of looks at which threads waited for a domain's lock while another of its threads held it and ran,
+//! times the gain of more domains. The domains with work keep their number; there could be as many as these and the
+//! waiting threads together, or as many as there are CPUs.
 
 use crate::findings::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
 use crate::results::waits::Wait;

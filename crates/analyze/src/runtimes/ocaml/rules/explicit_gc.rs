@@ -1,8 +1,8 @@
-//! `explicit-gc` for a runtime that posts who asked: OCaml writes a span around `Gc.minor`,
-//! `Gc.full_major`, `Gc.compact` and their kin.
+//! `explicit-gc` for a runtime that posts the caller: OCaml writes a span around `Gc.minor`, `Gc.full_major`,
+//! `Gc.compact` and similar functions.
 //!
-//! Cost: wall-clock time in which some domain was in such a call. A fiftieth of the wall
-//! clock in at least three.
+//! Cost: wall-clock time in which any domain was in such a call. Threshold: a fiftieth of the wall clock, in at least
+//! three calls.
 
 use super::seen::sections;
 use crate::findings::nodes::{EXPLICIT_GC, EXPLICIT_MIN};

@@ -1,11 +1,10 @@
-//! `fork-pause`: a lane makes a copy of the process, and the others wait for it to stop.
+//! `fork-pause`: a lane forks the process, and the others wait for it to stop.
 //!
-//! The kernel copies the page tables of the whole process meanwhile, so the wait grows with
-//! its memory: tens of milliseconds for a gigabyte. Cost: what collections waited for the
-//! lane that copied; in a program with one domain, what the copying took by itself, as
-//! samples of its code tell; and of both what copying single pages took that the program
-//! wrote to afterwards. A fiftieth of the wall clock, or one of twenty milliseconds: a
-//! client notices that, however seldom it comes.
+//! Meanwhile the kernel copies the page tables of the whole process, so the wait grows with its memory: tens of
+//! milliseconds for a gigabyte. Cost: the time that collections waited for the forking lane; in a program with one
+//! domain, the time of the copying itself, according to samples of its code; and in both cases the time of copying
+//! single pages that the program wrote to afterwards. Threshold: a fiftieth of the wall clock, or one wait of twenty
+//! milliseconds: a client notices that, however seldom it comes.
 
 use super::seen::forks;
 use crate::findings::collected::{Collecting, SAMPLES_MIN, served};
@@ -26,10 +25,10 @@ pub static RULE: Rule = Rule {
     ..Rule::BLANK
 };
 
-/// A part of the account.
+/// Id of a part of the account.
 const COPIED_PAGE: &str = "kernel:page fault, copy on write";
 const WAITED: Figure = Figure { path: "forks.waited_ns", shows: "no collection waits for a copy of the process" };
-/// With one domain nothing waits for it to stop: its own time is what is lost.
+/// With one domain nothing waits for it to stop: only its own time is lost.
 const COPYING: Figure = Figure { path: "forks.copying_ns", shows: "the copying takes no time any more" };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {

@@ -1,11 +1,10 @@
-//! `idle-domain`: a domain that has nothing to do is woken for every collection.
+//! `idle-domain`: a domain without work is woken for every collection.
 //!
-//! A domain that waits (in `Domain.join`, on a condition, a lock, input) takes part in every
-//! collection through its backup thread, which has to be woken, to stop and to leave. Cost:
-//! what collections waited for such a domain when it was the last to stop or to leave. Where
-//! only the idle domains are too many for the CPUs, a busy domain that is late is so because
-//! an idle one's thread had its CPU: then that counts, too. A fiftieth of the wall clock is
-//! enough: an idle domain gives nothing for it.
+//! A domain that waits (in `Domain.join`, on a condition, a lock, input) takes part in every collection through its
+//! backup thread, which has to be woken, to stop and to leave. Cost: the time that collections waited for such a
+//! domain when it was the last to stop or to leave. If the idle domains alone make the domains too many for the CPUs,
+//! a busy domain is late because an idle one's thread had its CPU: then that counts, too. A fiftieth of the wall
+//! clock is enough: an idle domain gives nothing in return.
 
 use super::seen::sections;
 use super::small_minor_heap;
@@ -15,9 +14,9 @@ use crate::runtimes::ocaml::answers::One;
 use rtscope_model::units::{counted, duration};
 use rtscope_model::{Evidence, LaneId, Remedy};
 
-/// A domain that is idle in fewer of its collections has work of its own.
+/// A domain that is idle in a smaller share of its collections has its own work.
 const IDLE_SHARE_MIN: f64 = 0.8;
-/// Of fewer collections nothing is said.
+/// With fewer collections nothing is reported.
 const PAUSES_MIN: u64 = 20;
 
 pub static RULE: Rule = Rule {
@@ -71,7 +70,7 @@ fn took_part((lane, one): &(LaneId, &One)) -> Evidence {
     evidence(text, one.longest)
 }
 
-/// The busy domains have a CPU each; all of them together have not.
+/// Whether the CPUs suffice for the busy domains, but not for all domains.
 pub(super) fn crowding(facts: &Facts<'_>) -> bool {
     let busy = facts.lanes.saturating_sub(idle(facts).len());
     more_lanes_than_cpus(facts).is_some_and(|cpus| busy <= cpus)

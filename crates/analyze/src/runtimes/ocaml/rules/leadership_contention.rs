@@ -1,7 +1,7 @@
-//! `leadership-contention`: lanes with full young heaps wait for the one collection that
-//! is open, and nothing that has a name keeps its lanes off the CPU.
+//! `leadership-contention`: lanes with full young heaps wait for the one open collection, and no cause with a name
+//! keeps its lanes off the CPU.
 //!
-//! Cost: wall-clock time in which some lane waited to lead. A tenth of the wall clock is felt.
+//! Cost: wall-clock time in which any lane waited to lead. A tenth of the wall clock is noticeable.
 
 use super::seen::{LANES_NAMED, sections};
 use super::small_minor_heap;

@@ -1,5 +1,5 @@
-//! The rules that only programs of OCaml's runtime can break, and what it adds to general ones.
-//! Owns their list. Refuses what holds for any runtime: see `findings`.
+//! The rules that apply only to programs of OCaml's runtime, and its additions to general ones. Owns their list.
+//! Refuses rules for any runtime: see `findings`.
 
 mod collecting;
 mod custom_memory;

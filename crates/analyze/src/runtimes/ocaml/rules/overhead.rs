@@ -1,4 +1,4 @@
-//! What OCaml's runtime does for a program that the program can do without: see `overhead`.
+//! What OCaml's runtime does for a program that the program can avoid: see `overhead`.
 
 use crate::findings::Rule;
 use crate::findings::overhead::{self, Work};

@@ -1,9 +1,9 @@
-//! `oversubscribed`, as OCaml makes it felt: the lane that leaves a collection last is off the CPU while others try, in
-//! vain, to lead the next one.
+//! `oversubscribed`, as it shows with OCaml: the lane that leaves a collection last is off the CPU while others try
+//! in vain to lead the next one.
 //!
-//! OCaml lets one section be open at a time. It ends when the last domain has left it; the others go on at once, fill
-//! their young heaps and then spin until they may lead. What that costs is part of what lanes waited for each other's
-//! CPUs. Where only idle domains are too many for the CPUs, they are the finding.
+//! OCaml allows one open section at a time. It ends when the last domain has left it; the others resume at once, fill
+//! their young heaps and then spin until they may lead. That cost is part of the time in which lanes waited for each
+//! other's CPUs. If only idle domains are too many for the CPUs, `idle-domain` is the finding.
 
 use super::seen::{LANES_NAMED, sections};
 use super::{idle_domain, small_minor_heap};
@@ -49,7 +49,7 @@ fn late(facts: &Facts<'_>) -> Option<Evidence> {
     Some(evidence(text, late.longest))
 }
 
-/// What kept a thread off its CPU, as words after a duration.
+/// What kept a thread off its CPU, in words that follow a duration.
 fn off_cpu(cause: Cause, who: Option<&str>) -> String {
     match (cause, who) {
         (Cause::Oversubscribed, _) => "for a CPU that the program's own threads had".to_owned(),
@@ -64,7 +64,7 @@ fn off_cpu(cause: Cause, who: Option<&str>) -> String {
     }
 }
 
-/// Where the domains must stay.
+/// Remedies that keep the domains.
 fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
     let larger = small_minor_heap::larger_crowded(facts).map(small_minor_heap::Larger::or_less_often);
     let processes = Remedy::or("use processes where the work can be split: each collects for itself.");

@@ -1,15 +1,16 @@
 //! `short-lived-domains`: a domain is started for each small piece of work, and its end stops all others.
 //!
-//! A domain that ends leaves its minor heap behind, so every one of them is emptied: a collection in which the world stands
-//! still, whatever was allocated. Cost: what collections took, as far as ends of domains account for their number; waiting
-//! until all had stopped and were back is a part of it. What it takes to start a thread comes on top and is not counted.
+//! A domain that ends gives up its minor heap, so all minor heaps are emptied: a collection in which the world
+//! stands still, whatever was allocated. Cost: the time of collections, in proportion to those that ends of domains
+//! account for; this includes waiting until all had stopped and had resumed. Starting a thread comes on top and is
+//! not counted.
 
 use super::seen::sections;
 use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict};
 use rtscope_model::Remedy;
 use rtscope_model::units::{counted, duration};
 
-/// Every program ends some.
+/// Every program ends some domains.
 const ENDED_MIN: u64 = 100;
 
 pub static RULE: Rule = Rule {

@@ -1,5 +1,5 @@
-//! Where the heap of a live process or a core file is, and whether this reader knows how it is laid
-//! out. Owns what is refused and why. Refuses to interpret a block.
+//! Finds the heap of a live process or a core file, and checks that this reader knows its
+//! layout. Owns what is refused and why. Refuses to interpret a block.
 
 use super::source::{Pages, Source};
 use super::touched::{self, Untouched, View};
@@ -23,23 +23,23 @@ use std::path::{Path, PathBuf};
 
 /// Where the runtime reserves addresses if it can.
 const USUAL_START: u64 = 0x42_0000_0000;
-/// Versions whose sources lay out what is read in the same way.
+/// Versions whose sources lay out everything that is read in the same way.
 const OLDEST: (u32, u32) = (8, 10);
 const NEWEST: (u32, u32) = (9, 14);
 
-/// Why a heap, or counts of transactions, cannot be read. Texts begin with of what: `process 12`, `core.12`.
+/// Why a heap, or counts of transactions, cannot be read. Texts begin with the target: `process 12`, `core.12`.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum Refusal {
     /// There is no such process.
     #[error("there is no process {0} (any more)")]
     Gone(u32),
-    /// It belongs to somebody else.
+    /// It belongs to another user.
     #[error("the memory of process {0} may not be read")]
     NotPermitted(u32),
-    /// It runs something else, which is given.
+    /// It runs another program, which is given.
     #[error("{0} is not a Haskell program compiled by GHC ({1})")]
     NotGhc(String, String),
-    /// Nothing is known of how this version lays out its heap.
+    /// The heap layout of this version is not known.
     #[error("{0} was built by GHC {major}.{minor}, whose heap this rtscope does not know (8.10 to 9.14)", major = .1.0, minor = .1.1)]
     UnknownVersion(String, Version),
     /// Its objects have longer headers.
@@ -48,10 +48,10 @@ pub enum Refusal {
     /// The runtime has not started, or was built without the large address space.
     #[error("{0} has no heap where GHC's runtime reserves one")]
     NoHeap(String),
-    /// Neither the package is in it nor can the runtime's own count be read, and why not, for both.
+    /// It lacks the package, and the runtime's own count cannot be read; with the reason for each.
     #[error("the transactions of {0} cannot be counted: {1}")]
     NoCounts(String, String),
-    /// A core file is none, or does not hold what is needed.
+    /// The file is not a core file, or lacks what is needed.
     #[error("the core file {0} cannot be read: {1}")]
     Core(
         String,
@@ -59,7 +59,7 @@ pub enum Refusal {
         #[serde(with = "crate::sandbox::error")]
         io::Error,
     ),
-    /// Reading failed otherwise.
+    /// Reading failed for another reason.
     #[error("the memory of {0} cannot be read: {1}")]
     Io(
         String,
@@ -72,17 +72,17 @@ pub enum Refusal {
 /// A heap that can be read.
 #[derive(Debug)]
 pub struct Target {
-    /// What it is: `process 12`.
+    /// Its description: `process 12`.
     pub of: String,
-    /// The compiler, where its files tell.
+    /// The compiler, if its files name it.
     pub version: Option<Version>,
     pub memory: Source,
-    /// Where its heap is now.
+    /// The present range of its heap.
     pub space: Space,
-    /// The runtime's variables, as far as symbols tell.
+    /// The runtime's variables, as far as symbols show them.
     pub statics: Statics,
     pub mappings: Vec<Mapping>,
-    /// Of that, what holds zeros.
+    /// The parts of `space` that contain only zeros.
     pub(super) untouched: Untouched,
     pub(super) reserved: Range<u64>,
     pub(super) files: Files,
@@ -90,7 +90,7 @@ pub struct Target {
 
 #[derive(Debug)]
 pub(super) struct Files {
-    /// The program's own, as mappings call it.
+    /// The program's own path, as in its mappings.
     pub program: String,
     pub inspected: Inspected,
     pub place: Place,
@@ -99,7 +99,7 @@ pub(super) struct Files {
 #[derive(Debug)]
 pub(super) enum Place {
     Process(Process),
-    /// Where mappings say, but for the program's own, which is here.
+    /// At the paths in the mappings, except the program's own file, which is here.
     Core(PathBuf),
 }
 
@@ -118,7 +118,7 @@ impl Files {
 }
 
 impl Target {
-    /// Finds the heap of a process; what of it is in memory, [`Target::bound`] finds out.
+    /// Finds the heap of a process; [`Target::bound`] then finds its parts in memory.
     pub(in crate::runtimes::ghc) fn find(process: &Process) -> Result<Target, Refusal> {
         let pid = process.pid();
         let mappings = process.mappings().map_err(|source| refusal(pid, source))?;
@@ -163,17 +163,17 @@ impl Target {
         Ok(Target { of, version, memory, space, untouched, statics, mappings, reserved, files })
     }
 
-    /// Whether its runtime has threads of the system; `None`: not known.
+    /// Whether its runtime is the threaded one; `None`: not known.
     pub(in crate::runtimes::ghc) fn is_threaded(&self) -> Option<bool> {
         self.files.inspected.binary.way.as_ref().map(|way| way.split('_').any(|part| part == "thr"))
     }
 
-    /// Its memory for readers of blocks and objects.
+    /// Its memory, for readers of blocks and objects.
     pub(super) fn view(&self) -> View<'_> {
         View { memory: &self.memory, untouched: &self.untouched }
     }
 
-    /// Leaves of its heap what is in memory, and of the rest so much that it is bounded by that.
+    /// Reduces `space` to what is in memory, and a bounded part of the rest.
     pub(super) fn bound(&mut self) -> io::Result<()> {
         (self.space, self.untouched) = touched::bound(&self.memory, &self.space)?;
         Ok(())
@@ -183,7 +183,7 @@ impl Target {
         matches!(self.memory, Source::Live(_))
     }
 
-    /// What of its memory there is not, one sentence each.
+    /// Parts of its memory that are missing, one sentence each.
     pub fn missing(&self) -> Option<String> {
         let Source::Core(core) = &self.memory else { return None };
         let bytes = core.missing_bytes();
@@ -193,7 +193,7 @@ impl Target {
 
     pub(super) fn failed(&self, source: io::Error) -> Refusal {
         match &self.memory {
-            // While a process ends, its files in /proc are there and empty.
+            // While a process ends, its files in /proc exist and are empty.
             Source::Live(memory) if self.is_there().is_err() => Refusal::Gone(memory.process.pid()),
             Source::Live(memory) => refusal(memory.process.pid(), source),
             Source::Core(_) => Refusal::Core(self.of.clone(), source),
@@ -210,8 +210,8 @@ impl Target {
         Ok(())
     }
 
-    /// Finds out what of its mappings is in memory: the system walks all page tables for it. `heap_bytes` of the
-    /// heap were when its blocks were read: an allocation area may be filled for the first time meanwhile.
+    /// Finds out which parts of its mappings are in memory: the system walks all page tables for it. `heap_bytes` were
+    /// those of the heap when its blocks were read: an allocation area may be filled for the first time meanwhile.
     pub(super) fn measure(&mut self, mut heap_bytes: u64) -> io::Result<()> {
         let Source::Live(memory) = &self.memory else { return Ok(()) };
         self.mappings = mappings::parse(&memory.process.text("smaps")?);
@@ -228,19 +228,19 @@ impl Target {
         first.and_then(Result::err).filter(gone).map_or(Ok(()), Err)
     }
 
-    /// Bytes in memory by all of its mappings; `None`: nothing tells.
+    /// Total resident bytes of its mappings; `None`: no source has them.
     pub fn rss_bytes(&self) -> Option<u64> {
         let told = self.mappings.iter().any(|mapping| mapping.rss_bytes.is_some());
         told.then(|| self.mappings.iter().filter_map(|mapping| mapping.rss_bytes).sum())
     }
 
-    /// The mappings that are not its heap.
+    /// The mappings that do not belong to its heap.
     pub fn outside(&self) -> impl Iterator<Item = &Mapping> {
         self.mappings.iter().filter(|mapping| !self.reserved.contains(&mapping.range.start))
     }
 
-    /// What it has beside its heap that is read: tables and code, and its data as far as it was
-    /// written to. What was not is as in the file, which knows no address of the heap.
+    /// What is read in addition to its heap: tables and code, and its data as far as it was
+    /// written. Unwritten data is as in the file, which has no address of the heap.
     pub(super) fn beside(&self, threads: usize) -> io::Result<Beside> {
         let code = self.of_files().map(|mapping| mapping.range.clone()).collect();
         let own = self.data();
@@ -258,8 +258,8 @@ impl Target {
         Ok(Beside { threads, code, data })
     }
 
-    /// Data of the program and its libraries, what begins as zeros included: that lies right
-    /// behind the rest.
+    /// Data of the program and its libraries, including zero-initialised data: it lies directly
+    /// after the rest.
     fn data(&self) -> impl Iterator<Item = Range<u64>> {
         let mut behind = None;
         self.mappings.iter().filter_map(move |mapping| {
@@ -295,7 +295,7 @@ impl Target {
             for (offset, at) in asked {
                 let named = found.names.iter().find(|named| (named.from..named.to).contains(&offset));
                 let place = format!("{module}+{offset:#x}");
-                // A place without a symbol is called by where it lies.
+                // A place without a symbol is named by its location.
                 let symbol = named.map(|named| named.name.clone()).filter(|name| *name != place);
                 let name = match symbol {
                     _ if data.contains(&at) => format!("data of {place}"),
@@ -308,7 +308,7 @@ impl Target {
         names
     }
 
-    /// Which blocks of the heap are in memory, and how many bytes these are; of a core file, all
+    /// Which blocks of the heap are in memory, and their total bytes; for a core file, all
     /// that it has.
     pub(super) fn residency(&self) -> io::Result<(Residency, u64)> {
         let Source::Live(memory) = &self.memory else { return Ok((Residency::default(), 0)) };
@@ -316,7 +316,7 @@ impl Target {
         let (mut residency, mut bytes) = (Residency::default(), 0);
         for range in &self.space.committed {
             pages.each(range, |page, entry| {
-                // A page of zeros that somebody has only read is present and no memory.
+                // A page of zeros that was only read is present, but takes no memory.
                 let exists = entry & (Pages::ITS_OWN | Pages::OF_FILE) != 0;
                 if entry & Pages::PRESENT == 0 || !exists {
                     page.step_by(BLOCK as usize).for_each(|block| residency.remove(block));
@@ -329,7 +329,7 @@ impl Target {
     }
 }
 
-/// Whether what is known of heaps holds for this program.
+/// Checks that the known heap layouts apply to this program.
 fn is_known(of: &str, program: &str, inspected: &Inspected, statics: &Statics) -> Result<(), Refusal> {
     let of = of.to_owned();
     if !inspected.is_ghc() && statics.generations.is_none() {
@@ -344,7 +344,7 @@ fn is_known(of: &str, program: &str, inspected: &Inspected, statics: &Statics) -
     Ok(())
 }
 
-/// The runtime's variables: of the program itself, or of the runtime's library.
+/// The runtime's variables: in the program itself, or in the runtime's library.
 fn statics(mappings: &[Mapping], files: &Files) -> Statics {
     let moved = |symbols: &RuntimeSymbols, name: &str| {
         let loaded = mappings.iter().filter(|mapping| mapping.name == name).map(|mapping| mapping.range.start).min()?;
@@ -367,20 +367,20 @@ pub(in crate::runtimes::ghc) fn refusal(pid: u32, source: io::Error) -> Refusal 
     }
 }
 
-/// The addresses that a runtime reserved, and of them what is its heap's; `None` where nothing was.
+/// The addresses that a runtime reserved, and its heap in them; `None` if it reserved none.
 pub fn found(memory: &impl Memory, statics: &Statics, mappings: &[Mapping]) -> io::Result<Option<(Range<u64>, Space)>> {
     let reserved = reserved(memory, statics, mappings)?;
     Ok(reserved.map(|reserved| (reserved.clone(), space(mappings, &reserved))))
 }
 
-/// The addresses that the runtime reserved; `None` where it reserved none.
+/// The addresses that the runtime reserved; `None` if it reserved none.
 fn reserved(memory: &impl Memory, statics: &Statics, mappings: &[Mapping]) -> io::Result<Option<Range<u64>>> {
     if let Some(space) = statics.address_space {
         let (begin, end) =
             (memory.read_u64(space)?, memory.read_u64(space.checked_add(8).ok_or(io::ErrorKind::InvalidData)?)?);
         return Ok((begin != 0 && begin < end).then_some(begin..end));
     }
-    // Without symbols: what hangs together from where reservations usually start.
+    // Without symbols: the contiguous mappings from the usual start of reservations.
     let first = mappings.iter().position(|mapping| mapping.range.start == USUAL_START && mapping.is_anonymous());
     let Some(first) = first else { return Ok(None) };
     let mut end = USUAL_START;
@@ -393,11 +393,11 @@ fn reserved(memory: &impl Memory, statics: &Statics, mappings: &[Mapping]) -> io
     Ok(Some(USUAL_START..end))
 }
 
-/// Whole megablocks that can be written.
+/// Whole writable megablocks.
 pub(super) fn space(mappings: &[Mapping], reserved: &Range<u64>) -> Space {
     let mut committed: Vec<Range<u64>> = Vec::new();
     for mapping in mappings.iter().filter(|mapping| mapping.writable && mapping.is_anonymous()) {
-        // What begins in the last megablock of all addresses has no whole one.
+        // A mapping that begins in the last megablock of all addresses has no whole one.
         let first = mapping.range.start.max(reserved.start).checked_next_multiple_of(MEGABLOCK);
         let begin = first.unwrap_or(u64::MAX).max(committed.last().map_or(0, |last| last.end));
         let end = mapping.range.end.min(reserved.end) & !(MEGABLOCK - 1);

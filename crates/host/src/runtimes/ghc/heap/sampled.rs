@@ -1,4 +1,4 @@
-//! Old objects of a live process, a few at a time. Owns where its heap is by now; refuses to stop anything.
+//! Samples old objects of a live process, a few at a time. Owns where its heap is now; refuses to stop anything.
 
 use super::found::{Target, space};
 use crate::target::memory::LiveProcess;
@@ -9,16 +9,16 @@ use rtscope_model::chance::Chance;
 use std::io;
 use std::ops::Range;
 
-/// Samples one process again and again.
+/// Samples one process repeatedly.
 #[derive(Debug)]
 pub struct Sampled {
     memory: LiveProcess,
     statics: Statics,
     reserved: Range<u64>,
-    /// What is mapped from files: info tables lie there.
+    /// File mappings, which contain the info tables.
     code: Vec<Range<u64>>,
     space: Space,
-    /// Megablocks that it had when `space` was found.
+    /// Number of megablocks when `space` was found.
     megablocks: u64,
     chance: Chance,
 }
@@ -30,13 +30,13 @@ impl Sampled {
         Sampled { memory, statics, reserved, code, space, megablocks: 0, chance: Chance::new(1) }
     }
 
-    /// One look.
+    /// Takes one sample.
     ///
     /// # Errors
     /// The process has ended, or its memory may not be read.
     pub fn look(&mut self) -> io::Result<OldObjects<u64>> {
         let megablocks = Runtime::read(&self.memory, &self.statics)?.megablocks;
-        // Reading the mappings takes longer than all else; of a heap that grew a little, a little is not met.
+        // Reading the mappings takes longer than all else; if the heap grew a little, a little of it is not sampled.
         let is_near = |now: u64| now.abs_diff(self.megablocks).saturating_mul(8) <= self.megablocks;
         if !megablocks.is_some_and(is_near) {
             self.space = space(&self.memory.process.mappings()?, &self.reserved);

@@ -1,4 +1,4 @@
-//! The bytes of a heap, and what the system says of its pages. Owns no bound: see `touched`.
+//! The bytes of a heap, and the system's view of its pages. Owns no bound: see `touched`.
 
 use crate::sandbox::PAGEMAP_SCAN;
 use crate::target::Process;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// Where the bytes come from.
+/// The source of the bytes.
 #[derive(Debug)]
 pub enum Source {
     Live(LiveProcess),
@@ -33,7 +33,7 @@ impl Memory for Source {
     }
 }
 
-/// What the system says of each page of a process (`/proc/PID/pagemap`).
+/// The system's flags for each page of a process (`/proc/PID/pagemap`).
 pub(super) struct Pages {
     file: File,
     page_bytes: u64,
@@ -45,7 +45,7 @@ impl Pages {
     /// Mapped here and nowhere else.
     pub const ITS_OWN: u64 = 1 << 56;
     const SWAPPED: u64 = 1 << 62;
-    /// Pages that are asked for at once.
+    /// Pages requested at once.
     const AT_ONCE: usize = 1 << 13;
     const REGIONS_AT_ONCE: usize = 512;
 
@@ -53,7 +53,7 @@ impl Pages {
         Ok(Pages { file: process.open_file("pagemap")?, page_bytes: rustix::param::page_size() as u64 })
     }
 
-    /// Gives `each` the pages of `range` and what is said of them.
+    /// Calls `each` with the pages of `range` and their flags.
     pub fn each(&self, range: &Range<u64>, mut each: impl FnMut(Range<u64>, u64)) -> io::Result<()> {
         let all = range.start / self.page_bytes..range.end / self.page_bytes;
         let mut entries = vec![0; 8 * Pages::AT_ONCE.min((all.end - all.start) as usize)];
@@ -69,11 +69,11 @@ impl Pages {
         Ok(())
     }
 
-    /// Gives `found` the ranges of `range`, in order, of which each page is in memory or swapped out. A kernel before 6.7
-    /// says so of each page only, which takes a second for each 100 GiB or so that are mapped.
+    /// Calls `found` with the parts of `range`, in order, that are in memory or swapped out. A kernel before 6.7
+    /// reports only single pages, which takes a second for each 100 GiB or so that are mapped.
     pub fn in_use(&self, range: &Range<u64>, mut found: impl FnMut(Range<u64>)) -> io::Result<()> {
         match self.scan(range, &mut found) {
-            // It is not known, or a filter of the container forbids it.
+            // The request is not known, or a filter of the container forbids it.
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOTTY | libc::EPERM)) => {
                 self.one_by_one(range, &mut found)
             }
@@ -89,7 +89,7 @@ impl Pages {
         })
     }
 
-    /// Skips page tables that do not exist: what is only mapped costs nothing.
+    /// Skips page tables that do not exist: memory that is only mapped costs nothing.
     fn scan(&self, range: &Range<u64>, found: &mut impl FnMut(Range<u64>)) -> io::Result<()> {
         let mut regions = [Region::default(); Pages::REGIONS_AT_ONCE];
         let mut from = range.start;
@@ -141,7 +141,7 @@ impl Scan {
     const SWAPPED: u64 = 1 << 4;
 }
 
-/// `struct page_region` of the same.
+/// `struct page_region` of Linux's `linux/fs.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Region {
@@ -162,7 +162,7 @@ mod tests {
         let mapped = Mapped::new(64 << 20);
         let (first, page) = (mapped.0 as u64, rustix::param::page_size() as u64);
         let count = (64 << 20) / page;
-        // More ranges than one call gives, some longer than a page, the first page and the last one among them.
+        // More ranges than one call returns, some longer than a page; includes the first page and the last one.
         let touched = (0..count).filter(|number| number % 5 == 0 || number % 7 == 0 || number + 1 == count);
         for number in touched {
             // SAFETY: the address lies in the mapping, which nothing else uses.

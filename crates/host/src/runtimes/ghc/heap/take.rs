@@ -1,6 +1,6 @@
-//! One look at the heap of a process or a core file, from its blocks to the document. Owns
-//! what is read in which order, that it is read again where a collection came between, and
-//! for how long the process is stopped if it is. Refuses to interpret a block.
+//! One snapshot of the heap of a process or a core file, from its blocks to the document. Owns
+//! the order of reads, that they are repeated if a collection happened in between, and
+//! how long the process is stopped, if it is. Refuses to interpret a block.
 
 use super::found::{Refusal, Target, refusal};
 use crate::privileges::opener::{self, Held};
@@ -19,20 +19,20 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Tries to read objects without a collection in between.
+/// Attempts to read objects without a collection in between.
 const TRIES_MAX: u32 = 4;
-/// A collection of the old generation that is going on is waited for so long, and looked
-/// for this often.
+/// Longest wait for a running collection of the old generation to end, and how often to
+/// check for that.
 const COLLECTION_MAX: Duration = Duration::from_secs(2);
 const COLLECTION_EVERY: Duration = Duration::from_millis(10);
 
-/// What is asked for.
+/// What to read.
 #[derive(Copy, Clone, Debug)]
 pub struct Ask {
-    /// Stop the process while its blocks are read, and while its objects are if that can be
-    /// done in the time, for so long at most.
+    /// Stop the process while its blocks are read, and while its objects are read if there is
+    /// time for that; for at most this long.
     pub stop: Option<Duration>,
-    /// Read the objects, too: what lives, who holds it. In so many threads; `None`: not.
+    /// Also read the objects: what is live, and what holds it. The value is the number of threads; `None`: skip.
     pub objects: Option<usize>,
 }
 
@@ -52,27 +52,27 @@ pub enum Failed {
     ),
 }
 
-/// Least time and memory for a look, and what a heap of so many bytes adds.
+/// Least time and memory for a snapshot, and what a heap adds in proportion to its bytes.
 const LOOK_MIN: Duration = Duration::from_millis(2500);
 const LOOK_BYTES_PER_S: u64 = 16 << 20;
 const LOOK_MEMORY_MIN: u64 = 192 << 20;
 const LOOK_MEMORY_SHARE: u64 = 4;
 
-/// The heap of process `pid` now, and the CPU time that the look took in nanoseconds. It is
-/// read in a sandbox: a hostile program has what it likes in its memory.
+/// The heap of process `pid` now, and the CPU time that the snapshot took in nanoseconds. It is
+/// read in a sandbox: a hostile program controls what is in its memory.
 pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<(Heap, u64), Failed> {
     let process = Process::open(host, pid).map_err(|source| refusal(pid, source))?;
     let statm = process.text("statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
     let limits = limits(pages.saturating_mul(rustix::param::page_size() as u64), ask.stop);
     let done = server::in_sandbox(&limits, Some(&process), || take_here(&process, ask));
-    // A process that is exiting has no memory any more, and the kernel refuses every access to it: that is why, then.
+    // An exiting process has no memory any more, and the kernel refuses every access to it: then that is the reason.
     let is_exiting = || host.stat(pid).is_none_or(|stat| stat.exiting);
     let gone = |failed| if is_exiting() { Refusal::Gone(pid).into() } else { failed };
     sent(done, || format!("process {pid}")).map_err(gone)
 }
 
-/// The heap in a core file; see [`Target::in_core`].
+/// Reads the heap in a core file; see [`Target::in_core`].
 pub fn of_core(path: &Path, executable: Option<&Path>, objects: Option<usize>) -> Result<Heap, Failed> {
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     let done = server::in_sandbox(&limits(bytes, None), None, || {
@@ -89,7 +89,7 @@ fn limits(bytes: u64, stop: Option<Duration>) -> Limits {
     Limits { memory_bytes, cpu_seconds: deadline.as_secs() + 1, deadline }
 }
 
-/// What came out of the sandbox.
+/// Unpacks the result of the sandbox.
 fn sent(done: Result<Done<Result<Heap, Failed>>, Died>, of: impl FnOnce() -> String) -> Result<(Heap, u64), Failed> {
     match done {
         Ok(Done { value, cpu_ns }) => value.map(|heap| (heap, cpu_ns)),
@@ -111,7 +111,7 @@ fn take_here(process: &Process, ask: &Ask) -> Result<Heap, Failed> {
         let looked = Looked::at(&mut target, ask.objects, &mut hold);
         hold.end();
         let looked = looked.map_err(|source| target.failed(source))?;
-        // It was stopped while it collected: that has to be over first.
+        // It was stopped during a collection: that has to end first.
         if ask.stop.is_none() || tries == TRIES_MAX || !looked.survey.is_off() {
             return Ok(looked.document(&target, &hold));
         }
@@ -129,7 +129,7 @@ enum Hold<'a> {
 }
 
 impl Hold<'_> {
-    /// The recorder stops it: whoever reads may not.
+    /// The recorder stops it: the reader may not.
     fn begin(process: &Process, most: Duration) -> io::Result<Hold<'_>> {
         let until = Instant::now() + most;
         let opener = process.opener().ok_or(io::ErrorKind::PermissionDenied)?;
@@ -145,8 +145,8 @@ impl Hold<'_> {
         }
     }
 
-    /// Lets the process go if there is no time to read so many bytes of objects: that some of
-    /// them were read while it stood still would be worth nothing.
+    /// Resumes the process if there is no time to read this many bytes of objects: reading only some
+    /// of them while it stood still would be worth nothing.
     fn go_on_for(&mut self, bytes: u64) {
         if let Hold::Stopped(_, until) = self
             && until.saturating_duration_since(Instant::now()) < Duration::from_nanos(bytes)
@@ -169,23 +169,22 @@ struct Looked {
     survey: Survey,
     residency: Residency,
     scan: Option<(Scan, Option<u64>)>,
-    /// Whether the process stood still, if it was stopped: while blocks were read, and objects.
+    /// Whether the process stood still, if it was stopped: while blocks were read, and while objects were.
     still: (bool, bool),
     read: Duration,
     scanned: Duration,
 }
 
 impl Looked {
-    /// Reads blocks, then objects: both again where a collection of the oldest generation came
-    /// meanwhile.
+    /// Reads blocks, then objects: both again if a collection of the oldest generation happened meanwhile.
     fn at(target: &mut Target, objects: Option<usize>, hold: &mut Hold<'_>) -> io::Result<Looked> {
         let mut tries = 0;
         loop {
             tries += 1;
-            // What it was found by takes a while to read, in which a heap that grows gets more megablocks.
+            // The mappings take a while to read, and a growing heap gets more megablocks meanwhile.
             target.look_again()?;
             let (survey, read) = blocks(target, hold)?;
-            // What is resident goes with the blocks, not with what they are when objects are read.
+            // Residency belongs to the blocks as they are now, not when objects are read.
             let (residency, resident_bytes) = target.residency()?;
             let mut looked = Looked {
                 survey,
@@ -250,8 +249,8 @@ impl Looked {
     }
 }
 
-/// The blocks, and how long reading them took. Inside a collection of the old generation it
-/// is not told what they hold: they are read again until it is over and they add up, unless they
+/// The blocks, and how long reading them took. During a collection of the old generation their
+/// contents are uncertain: they are read again until it is over and they add up, unless they
 /// stand still.
 fn blocks(target: &mut Target, hold: &Hold<'_>) -> io::Result<(Survey, Duration)> {
     let first = Instant::now();
@@ -267,7 +266,7 @@ fn blocks(target: &mut Target, hold: &Hold<'_>) -> io::Result<(Survey, Duration)
     }
 }
 
-/// The ledger's lines that are not the heap.
+/// The ledger's lines for memory outside the heap.
 fn outside(target: &Target) -> Vec<Line> {
     let sum = |wanted: &dyn Fn(&Mapping) -> bool| {
         target.outside().filter(|mapping| wanted(mapping)).filter_map(|mapping| mapping.rss_bytes).sum::<u64>()

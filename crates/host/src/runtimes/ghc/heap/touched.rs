@@ -1,7 +1,7 @@
 //! Which megablocks of a heap have anything in memory. Owns the bound on how many others are
 //! read: a program can map far more than it ever uses, at no cost to itself, while each of its
-//! megablocks costs the reader some room, and reading its pages would make page tables for them
-//! there. What was never written holds zeros, which need not be read.
+//! megablocks costs the reader some room, and reading its pages would create page tables for
+//! them. Memory that was never written holds zeros, which need not be read.
 
 use super::source::{Pages, Source};
 use crate::system::procfs;
@@ -14,14 +14,14 @@ use rtscope_heap::memory::holding;
 use std::io;
 use std::ops::Range;
 
-/// Megablocks of which nothing is in memory that are kept in any case, and for each of which
-/// something is: a runtime gives memory back, and large objects may be written to late.
+/// Megablocks kept although nothing of them is in memory: in any case, and for each one with
+/// something in memory. A runtime gives memory back, and large objects may be written late.
 const KEPT: u64 = 4096;
 const KEPT_FOR_EACH: u64 = 4;
 /// Twice what the runtime reserves by default.
 const MAPPED_MAX: u64 = 2 << 40;
 
-/// Megablocks that hold zeros, in order.
+/// Megablocks that hold only zeros, in order.
 #[derive(Debug, Default)]
 pub(super) struct Untouched(Vec<Range<u64>>);
 
@@ -31,7 +31,7 @@ impl Untouched {
     }
 }
 
-/// The memory of a target, of which zeros are not read.
+/// The memory of a target, without reading zeros.
 pub(super) struct View<'t> {
     pub memory: &'t Source,
     pub untouched: &'t Untouched,
@@ -57,7 +57,7 @@ impl Memory for View<'_> {
     }
 }
 
-/// What of `space` is in memory, and of the rest so much that it is bounded by that.
+/// The parts of `space` in memory, and a bounded part of the rest.
 pub(super) fn bound(memory: &Source, space: &Space) -> io::Result<(Space, Untouched)> {
     let mapped = space.committed.iter().map(|range| range.end - range.start);
     if mapped.fold(0, u64::saturating_add) > MAPPED_MAX {
@@ -68,7 +68,7 @@ pub(super) fn bound(memory: &Source, space: &Space) -> io::Result<(Space, Untouc
         match memory {
             Source::Live(memory) => match Pages::open(&memory.process) {
                 Ok(pages) => pages.touched(range, &mut touched)?,
-                // What is not known is bounded by what is in memory, wherever that is.
+                // Unknown pages are bounded by the amount in memory, wherever that is.
                 Err(_) => resident_at_most(&memory.process, range, &mut touched),
             },
             Source::Core(core) => held(core, range, &mut touched),
@@ -78,7 +78,7 @@ pub(super) fn bound(memory: &Source, space: &Space) -> io::Result<(Space, Untouc
 }
 
 impl Pages {
-    /// Adds the megablocks of `range` of which a page was ever written.
+    /// Adds the megablocks of `range` in which a page was ever written.
     fn touched(&self, range: &Range<u64>, touched: &mut Vec<Range<u64>>) -> io::Result<()> {
         self.in_use(range, |pages| {
             let added = touched.last().map_or(0, |last| last.end);
@@ -90,7 +90,7 @@ impl Pages {
     }
 }
 
-/// Adds a range behind the others.
+/// Adds a range after the others.
 pub(super) fn add(ranges: &mut Vec<Range<u64>>, range: Range<u64>) {
     match ranges.last_mut().filter(|last| last.end == range.start) {
         Some(last) => last.end = range.end,
@@ -107,7 +107,7 @@ fn resident_at_most(process: &Process, range: &Range<u64>, touched: &mut Vec<Ran
     touched.extend((bytes > 0).then(|| range.start..range.start + bytes));
 }
 
-/// Adds the megablocks of `range` of which a core file has anything.
+/// Adds the megablocks of `range` for which a core file has data.
 fn held(core: &CoreFile, range: &Range<u64>, touched: &mut Vec<Range<u64>>) {
     for megablock in range.clone().step_by(MEGABLOCK as usize) {
         let megablock = megablock..megablock + MEGABLOCK;
@@ -117,7 +117,7 @@ fn held(core: &CoreFile, range: &Range<u64>, touched: &mut Vec<Range<u64>>) {
     }
 }
 
-/// All of `space` that is `touched`, and some of what is not.
+/// Everything in `space` that is `touched`, and some of the rest.
 fn bounded(space: &Space, touched: &[Range<u64>]) -> (Space, Untouched) {
     let megablocks = touched.iter().map(|range| (range.end - range.start) / MEGABLOCK).sum::<u64>();
     let mut room = MEGABLOCK * KEPT.max(megablocks.saturating_mul(KEPT_FOR_EACH));
@@ -127,7 +127,7 @@ fn bounded(space: &Space, touched: &[Range<u64>]) -> (Space, Untouched) {
         let mut at = range.start;
         while at < range.end {
             let next = touched.next_if(|next| next.start < range.end);
-            // The gap before what was touched, then that.
+            // The gap before the touched range, then that range.
             let gap = at..next.map_or(range.end, |next| next.start);
             let kept = gap.start..gap.end.min(gap.start.saturating_add(room));
             if !kept.is_empty() {
@@ -173,7 +173,7 @@ pub(super) mod tests {
         assert_eq!((found.committed, untouched.0.len()), (all, 0));
     }
 
-    /// A mapping that costs nothing.
+    /// A mapping that takes no memory.
     pub struct Mapped(pub *mut libc::c_void, usize);
 
     impl Mapped {
@@ -236,9 +236,9 @@ pub(super) mod tests {
         let survey = Survey::take(&target.view(), &target.space, &Statics::default(), false).unwrap();
         assert_eq!(survey.megablocks.len() as u64, KEPT + 3);
         assert!(target.residency().unwrap().1 <= 3 * MEGABLOCK);
-        // Its tables would be a gigabyte, those of what is kept eight megabytes.
+        // Page tables of everything would take a gigabyte, those of the kept part take eight megabytes.
         assert!(page_tables() < before + 1024, "{before} kB, then {} kB", page_tables());
-        // Time on a CPU: on a busy machine the wall clock says nothing.
+        // CPU time: on a busy machine the wall clock says nothing.
         let spent_ns = clock::thread_cpu_ns().saturating_sub(spent_ns);
         assert!(spent_ns < 5_000_000_000, "{spent_ns} ns");
         target.space.committed = std::iter::once(first..first + 2 * MAPPED_MAX).collect();

@@ -1,11 +1,11 @@
-//! What of a look was not there in the one before. Owns that nothing is told twice; a first look
-//! is told whole, but for counts that are 0.
+//! The differences between two samples of transactions. Owns that nothing is reported twice; a first
+//! sample is reported whole, except counts that are 0.
 
 use super::counts::Look;
 use rtscope_model::{StmCounts, StmNamed, StmSeen};
 use std::collections::BTreeMap;
 
-/// What was told of a process.
+/// What was reported about a process.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     outcomes: Option<bool>,
@@ -16,8 +16,8 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Hands over what `look` found that was not told, and remembers it. `whole`: counts are the
-    /// program's from its start on; `why` outcomes are not counted is told where they are not.
+    /// Passes to `each` what is new in `look`, and remembers it. `whole`: counts cover the program
+    /// from its start on; `why` says why outcomes are not counted, if so.
     pub fn since(&mut self, look: &Look, whole: bool, why: Option<&str>, mut each: impl FnMut(StmSeen)) {
         let led = look.outcomes.as_ref().is_some_and(|outcomes| outcomes.led);
         if self.outcomes.replace(led) != Some(led) {

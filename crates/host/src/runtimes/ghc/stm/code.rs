@@ -1,35 +1,34 @@
-//! Where a capability keeps its tokens for attempts, from the machine code that takes one
-//! (`stmStartTransaction` on x86-64). Owns how that code has to look; what looks otherwise is not
-//! guessed at.
+//! Finds where a capability keeps its tokens for attempts, in the machine code that takes one
+//! (`stmStartTransaction` on x86-64). Owns the expected form of that code; refuses to guess at
+//! any other form.
 //!
-//! Where a capability has none left it is given 1024, under a lock, and these are counted. So on
+//! A capability without tokens is given 1024, under a lock, and the total is counted. So on
 //! GHC 9.0 to 9.10 that code
 //!
 //! - takes the lock: `lock cmpxchg` of `token_locked`;
 //! - loads `max_commits` and stores it again;
-//! - stores the number 1024 into 32 bits of the capability, at the offset that is looked for;
+//! - stores the number 1024 into 32 bits of the capability, at the offset that is searched for;
 //! - loads these 32 bits and stores them again, one less.
 //!
-//! All of it has to be there, with the addresses that the symbols have and one offset throughout.
+//! All of it has to be there, with the addresses of the symbols and one offset throughout.
 
-/// What a capability is given at a time.
+/// Tokens that a capability is given at a time.
 pub(super) const TOKENS: u64 = 1024;
 /// A capability begins with its registers, and is no longer than this.
 const OFFSETS: std::ops::Range<u32> = 0x100..0x4000;
-/// Modes of an operand's byte: an offset of 32 bits from a register, and from the next
-/// instruction.
+/// Addressing modes in an operand's byte: a 32-bit offset from a register, and from the next instruction.
 const FROM_REGISTER: u8 = 0b10;
 const STACK: u8 = 0b100;
 const FROM_HERE: u8 = 0b101;
 
-/// The offset of the tokens, from the `code` at `address`; `None` where it is not as known.
+/// The offset of the tokens, from the `code` at `address`; `None` if the code is not as expected.
 pub(super) fn tokens_at(code: &[u8], address: u64, max_commits: u64, token_locked: u64) -> Option<u32> {
     if !cfg!(target_arch = "x86_64") {
         return None;
     }
     let at = |opcode: &'static [u8]| Operands { code, address, opcode, next: 0 };
     let given = at(&[0xc7]).filter(|operand| u64::from(operand.immediate) == TOKENS && !operand.wide);
-    // The distance to `max_commits`, with the addition of 1024 behind it, can read as such a place.
+    // The distance to `max_commits`, followed by the addition of 1024, can look like such an instruction.
     let mut given = given.filter_map(|operand| operand.offset).filter(|offset| OFFSETS.contains(offset));
     let offset = given.next()?;
     let only = given.all(|other| other == offset);
@@ -45,20 +44,20 @@ pub(super) fn tokens_at(code: &[u8], address: u64, max_commits: u64, token_locke
     known.then_some(offset)
 }
 
-/// What can be an instruction's operand in memory.
+/// A possible memory operand of an instruction.
 struct Operand {
-    /// Of 64 bits.
+    /// The operand has 64 bits.
     wide: bool,
-    /// From a register.
+    /// Offset from a register.
     offset: Option<u32>,
-    /// Of a variable.
+    /// Address of a variable.
     target: Option<u64>,
-    /// The 32 bits behind an offset from a register.
+    /// The 32 bits after an offset from a register.
     immediate: u32,
 }
 
-/// Places that read as an instruction with this opcode. Where instructions begin is not known:
-/// some of these are none, which is why one such place alone shows nothing.
+/// Places that decode as an instruction with this opcode. Where instructions begin is not known:
+/// some of these are not instructions, so one such place alone proves nothing.
 struct Operands<'c> {
     code: &'c [u8],
     address: u64,
@@ -108,7 +107,7 @@ mod tests {
     const GIVEN: u64 = 0x60_2008;
     const LOCKED: u64 = 0x60_2000;
 
-    /// Instructions in the making.
+    /// Machine code under construction.
     #[derive(Default)]
     struct Code(Vec<u8>);
 
@@ -157,7 +156,7 @@ mod tests {
         assert_eq!(found(&takes(0x570, 0x570, 1024, GIVEN, LOCKED)), Some(0x570));
     }
 
-    /// As GHC 9.0 put it into one program: 0x882c7 from there to the variable.
+    /// As GHC 9.0 compiled one program: 0x882c7 is the distance from there to the variable.
     #[test]
     fn a_distance_that_reads_as_an_instruction_is_none() {
         let load = |lock| takes(0x560, 0x560, 1024, GIVEN, lock).windows(4).position(|four| four == [0x48, 0x05, 0, 4]);
@@ -185,7 +184,7 @@ mod tests {
         for end in 0..whole.len() - 8 {
             assert_eq!(found(&whole[..end]), None, "{end}");
         }
-        // Two places that are given as many, or one of 64 bits.
+        // Two places that are given as many tokens, or one of 64 bits.
         let twice = Code(whole.clone()).of_capability(&[0xc7], 0x600).bytes(&1024_u32.to_le_bytes()).0;
         assert_eq!(found(&twice), None);
         let wide: Vec<u8> = Code::default().of_capability(&[0x48, 0xc7], 0x560).bytes(&1024_u32.to_le_bytes()).0;

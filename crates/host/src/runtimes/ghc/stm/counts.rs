@@ -1,5 +1,5 @@
-//! What a look at a program's transactions gives, and why there is none. Owns when a figure is not
-//! believed; refuses to find where the counts are.
+//! One sample of a program's transaction counts, and why there is none. Owns when a figure is
+//! not trusted; refuses to find where the counts are.
 
 use super::code::TOKENS;
 use crate::target::memory::Memory;
@@ -10,37 +10,37 @@ use std::ops::Range;
 
 /// More capabilities than any machine has.
 const CAPABILITIES_MAX: u32 = 4096;
-/// How often the runtime's count is read anew because it changed meanwhile.
+/// How often the runtime's count is reread because it changed meanwhile.
 const TRIES_MAX: u32 = 64;
 
-/// What is said of a package that does not count, or not well.
+/// Messages for a package that does not count, or not correctly.
 const NOT_LED: &str =
     "the package rtscope-stm is linked in, but without its options for the linker: the runtime does not call it";
 const CROWDED: &str =
     "there are more capabilities than the package rtscope-stm has lanes for, and those that share one miss counts";
 
-/// What one look found.
+/// The result of one sample.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Look {
-    /// What became of attempts; `None`: the package is not linked in.
+    /// Outcomes of attempts; `None`: the package is not linked in.
     pub outcomes: Option<Outcomes>,
-    /// Attempts as the runtime counts them; `None`: it does not, or nobody knows where, or it
-    /// was counting all the time.
+    /// Attempts as the runtime counts them; `None`: it does not, or the place is unknown, or it
+    /// changed during every read.
     pub attempts: Option<u64>,
 }
 
-/// What the package counts.
+/// The package's counts.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Outcomes {
-    /// The runtime calls it: else it counts nothing.
+    /// The runtime calls the package: else it counts nothing.
     pub led: bool,
-    /// What its scheduler may do.
+    /// The mode of its scheduler: what it may do.
     pub mode: u32,
-    /// There are more capabilities than lanes: its counts are not believed.
+    /// There are more capabilities than lanes: the counts are not trusted.
     pub crowded: bool,
-    /// By number of the capability; the last that there can be is of several.
+    /// By capability number; the last possible lane may combine several capabilities.
     pub lanes: Vec<(u16, StmCounts)>,
-    /// By number.
+    /// By number of the name.
     pub names: Vec<(String, StmNamed)>,
 }
 
@@ -51,7 +51,7 @@ pub struct Counted<M> {
     /// The package's block.
     pub(super) block: Option<u64>,
     pub(super) runtime: Option<Runtime>,
-    /// Capabilities, 32 bits.
+    /// Address of the number of capabilities, 32 bits.
     pub(super) n_capabilities: Option<u64>,
     /// Why the package's or the runtime's counts are not read.
     pub(super) no_block: Option<String>,
@@ -67,14 +67,14 @@ pub(super) struct Runtime {
     pub(super) capabilities: u64,
     /// `capabilities` is a pointer to their array.
     pub(super) pointed: bool,
-    /// Where in a capability its tokens are.
+    /// Offset of the tokens in a capability.
     pub(super) tokens: u32,
 }
 
 impl<M: Memory> Counted<M> {
-    /// Why what became of attempts is not counted, where `look` found that it is not: nothing that
-    /// counts it is there, nothing calls it, or it cannot count well. Where the runtime's own count
-    /// is not read either, why not.
+    /// Why outcomes of attempts are not counted, if `look` shows that they are not: the package is
+    /// not there, the runtime does not call it, or it cannot count correctly. Also why the runtime's
+    /// own count is not read, if so.
     pub fn no_outcomes_because(&self, look: &Look) -> Option<String> {
         let crowded = look.outcomes.as_ref().is_some_and(|outcomes| outcomes.crowded);
         let why = match self.block {
@@ -85,10 +85,10 @@ impl<M: Memory> Counted<M> {
         Some(self.no_runtime.as_ref().map_or_else(|| why.to_owned(), |no_runtime| format!("{why}; {no_runtime}")))
     }
 
-    /// Reads all counts. Each figure is one that was true during the look.
+    /// Reads all counts. Each figure was true at some moment of the sample.
     ///
     /// # Errors
-    /// The process is gone, or its memory must not be read.
+    /// The process is gone, or its memory may not be read.
     pub fn look(&self) -> io::Result<Look> {
         let outcomes = self.block.map(|at| self.outcomes(at)).transpose()?.flatten();
         let attempts = self.runtime.map(|runtime| self.attempts(&runtime)).transpose()?.flatten();
@@ -121,9 +121,9 @@ impl<M: Memory> Counted<M> {
         Ok(Some(Outcomes { led: led && !crowded, mode, crowded, lanes, names }))
     }
 
-    /// What the runtime gave less what capabilities have left, of a moment in which it gave
-    /// nothing: what was given is the same before and after, and nobody was giving when it was
-    /// read first (what was given is counted before it is there).
+    /// What the runtime gave minus what capabilities have left, at a moment in which it gave
+    /// nothing: the total given is equal before and after, and the lock was free at the first
+    /// read (the total is counted before the tokens are stored).
     fn attempts(&self, at: &Runtime) -> io::Result<Option<u64>> {
         for _ in 0..TRIES_MAX {
             let given = self.memory.read_u64(at.max_commits)?;
@@ -138,8 +138,8 @@ impl<M: Memory> Counted<M> {
         Ok(None)
     }
 
-    /// Tokens that capabilities have left; `None`: no such numbers. While the number of
-    /// capabilities changes their array is another one.
+    /// Tokens that capabilities have left; `None`: the numbers are impossible. When the number of
+    /// capabilities changes their array is replaced.
     fn tokens_left(&self, at: &Runtime) -> io::Result<Option<u64>> {
         let count = u64::from(self.memory.read_u32(at.n_capabilities)?.min(CAPABILITIES_MAX));
         if count == 0 {
@@ -160,7 +160,7 @@ impl<M: Memory> Counted<M> {
         if self.memory.read_words(&ranges, &mut left).is_err() {
             return Ok(None);
         }
-        // A number of 32 bits; what is behind it is another's.
+        // A number of 32 bits; the other half belongs to another field.
         left.iter_mut().for_each(|tokens| *tokens &= u64::from(u32::MAX));
         Ok(left.iter().all(|tokens| *tokens <= TOKENS).then(|| left.iter().sum()))
     }
@@ -174,7 +174,7 @@ mod tests {
     type Words = Vec<(u64, u64)>;
     type Act<'t> = Box<dyn Fn(u64, &mut Words) + 't>;
 
-    /// Memory in which something happens when a place in it is read.
+    /// Memory in which reading a place has a side effect.
     struct Acting<'t> {
         words: RefCell<Words>,
         act: Act<'t>,
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(counted(&none, true, ARRAY), Some(0));
     }
 
-    /// A capability without tokens gets 1024 while it is looked at: at each step of the reader.
+    /// A capability without tokens gets 1024 during a sample: at each step of the reader.
     #[test]
     fn what_is_just_being_given_is_never_counted() {
         for step in 0..14 {
@@ -258,7 +258,7 @@ mod tests {
                 let giving = memory(|_, words| {
                     let now = *reads.borrow();
                     *reads.borrow_mut() += 1;
-                    // Locks, counts and gives, each `gap` reads behind the one before.
+                    // Locks, counts and gives, each `gap` reads after the previous step.
                     if now == 0 {
                         set(words, FIRST + u64::from(AT), 0);
                     }

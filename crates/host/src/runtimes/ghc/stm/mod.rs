@@ -1,11 +1,11 @@
-//! Counts of a live program's transactions, read from its memory without stopping it. Two
-//! things count: the package `rtscope-stm`, where it is linked in, says what became of each
-//! attempt; the threaded runtime itself counts attempts alone, nested ones too. Owns how both are
-//! found and when a figure is not believed; refuses to say what follows from them.
+//! Counts of a live program's transactions, read from its memory without stopping it. There are
+//! two counters: the package `rtscope-stm`, if it is linked in, counts the outcome of each
+//! attempt; the threaded runtime itself counts only attempts, including nested ones. Owns how both
+//! are found and when a figure is not trusted; refuses to draw conclusions from them.
 //!
-//! The runtime gives each capability tokens for 1024 attempts at a time and counts what it
-//! gave: what was given less what capabilities have left is how many were begun. It has no
-//! symbol for where a capability keeps its tokens; the code that takes one tells (see `code`).
+//! The runtime gives each capability tokens for 1024 attempts at a time and counts the tokens
+//! given: that total minus the tokens that capabilities have left is the number of attempts begun. No
+//! symbol shows where a capability keeps its tokens; the code that takes one does (see `code`).
 
 mod changes;
 mod code;

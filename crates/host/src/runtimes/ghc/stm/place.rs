@@ -1,5 +1,5 @@
-//! Where the counts of a process are: symbols of its files, and where those are gone the block
-//! of the package by how it begins. Owns the words for what is missing.
+//! Finds the counts of a process: by symbols of its files, and if those are gone, the package's
+//! block by its first bytes. Owns the messages about what is missing.
 
 use super::code;
 use super::counts::{Counted, Look, Runtime};
@@ -13,14 +13,14 @@ use rtscope_decode::stm::{HEADER_BYTES, Header, candidates};
 use std::io;
 use std::ops::Range;
 
-/// Writable data of files that is searched for a block.
+/// Most bytes of writable file data searched for a block.
 const SEARCH_MAX: u64 = 512 << 20;
-/// Searched at once; a block may begin in one part and go on in the next.
+/// Bytes searched at once; a block may begin in one part and continue in the next.
 const PART: u64 = 1 << 20;
-/// Bytes of `stmStartTransaction` that are read: it is shorter on every compiler that is known.
+/// Bytes read of `stmStartTransaction`: it is shorter with every known compiler.
 const CODE_BYTES: usize = 512;
 
-/// Finds what counts the transactions of process `pid`.
+/// Finds the transaction counters of process `pid`.
 pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
     let process = Process::open(host, pid).map_err(|source| refusal(pid, source))?;
     let exe = process.link("exe").map_err(|source| refusal(pid, source))?;
@@ -37,12 +37,12 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
     let runtime = runtime(&memory, &inspected, &symbols);
     let block = match named {
         Some(at) => whole(&memory, at).map(|_| at),
-        // What has its symbols and none of this name is not linked with it.
+        // A file with symbols but none of this name is not linked with the package.
         None if inspected.binary.symbols => Err(NOT_LINKED.to_owned()),
         None => search(&memory, &data(&memory.process, &exe.to_string_lossy())),
     };
     if let (Err(no_block), Err(no_runtime)) = (&block, &runtime) {
-        // A process that is just ending, or somebody else's, says nothing of the program.
+        // A process that is just ending, or another user's, says nothing about the program.
         if let Err(source) = memory_is_readable(&memory) {
             return Err(refusal(pid, source));
         }
@@ -57,7 +57,7 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
     Ok(Counted { memory, block: block.ok(), runtime: runtime.ok(), n_capabilities, no_block, no_runtime })
 }
 
-/// Looks for all that counts, at `symbols` and in `data`, whatever is missing.
+/// Reads all available counts, at `symbols` and in `data`.
 pub fn look<M: Memory>(memory: M, symbols: &RuntimeSymbols, data: &[Range<u64>]) -> io::Result<Look> {
     let runtime = runtime(&memory, &Inspected::default(), std::slice::from_ref(symbols)).ok();
     let block = symbols.stm.block.or_else(|| search(&memory, data).ok());
@@ -97,7 +97,7 @@ fn runtime(memory: &impl Memory, inspected: &Inspected, symbols: &[RuntimeSymbol
     Ok(Runtime { max_commits, token_locked, n_capabilities, capabilities, pointed: bytes == 8, tokens })
 }
 
-/// The first bytes of a function; fewer where the code ends before.
+/// The first bytes of a function; fewer if the code ends before that.
 fn function(memory: &impl Memory, start: u64) -> io::Result<Vec<u8>> {
     let mut code = vec![0; CODE_BYTES];
     let mut length = CODE_BYTES;
@@ -147,8 +147,8 @@ fn search(memory: &impl Memory, data: &[Range<u64>]) -> Result<u64, String> {
     }
 }
 
-/// Data that the program's own files, or the package as a library, can write to; what begins as
-/// zeros lies right behind the rest.
+/// Data that the program's own files, or the package as a library, can write to; zero-initialised
+/// data lies directly after the rest.
 fn data(process: &Process, exe: &str) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     let mut behind = None;
@@ -163,10 +163,10 @@ fn data(process: &Process, exe: &str) -> Vec<Range<u64>> {
     ranges
 }
 
-/// Whether anything of the process can be read at all.
+/// Checks that the process's memory can be read at all.
 fn memory_is_readable(memory: &LiveProcess) -> io::Result<()> {
     let first = memory.process.mappings()?.into_iter().find(|mapping| mapping.writable);
-    // While a process ends its files in /proc are there and empty.
+    // While a process ends, its files in /proc exist and are empty.
     let first = first.ok_or(io::ErrorKind::NotFound)?;
     memory.read_u64(first.range.start).map(drop)
 }
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(searched(&other), Err(NOT_LINKED.to_owned()), "what begins otherwise is not looked at");
         other.1[647] = 1;
         assert!(searched(&other).unwrap_err().contains("damaged"));
-        // Text that looks like it beside the block itself does not matter.
+        // Similar text next to the block itself does not matter.
         let mut beside = image(&[2 << 20]);
         beside.1[640..648].copy_from_slice(MAGIC);
         assert_eq!(searched(&beside), Ok(0x4000 + (2 << 20)));

@@ -1,9 +1,9 @@
-//! The transactions of programs that are recorded: which processes are looked at, and what is
-//! written of a look. Owns that nothing is written twice. The process's memory is gone as soon as
-//! it ends, so each look is kept until the next one, and the last that came off is the end.
+//! Samples the transactions of recorded programs: which processes are sampled, and what is
+//! written. Owns that nothing is written twice. The process's memory is gone as soon as it ends,
+//! so each sample is kept until the next one, and the last successful one is the end.
 //!
-//! Reading a program's symbols takes some milliseconds: a thread of its own does that, so that
-//! who looks is not late.
+//! Reading a program's symbols takes some milliseconds: a separate thread does that, so that
+//! the sampler is not late.
 
 use super::Refusal;
 use super::changes::Changes;
@@ -21,28 +21,28 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 
 const COUNTS: &str = "stm.jsonl";
-/// Processes that are looked at.
+/// Processes that are sampled.
 const PROCESSES_MAX: usize = 16;
-/// How often a program is tried: its libraries are mapped a moment after it has begun.
+/// Attempts per program: its libraries are mapped a moment after it has begun.
 const TRIES_MAX: u32 = 3;
 
 type Found = Result<Counted<LiveProcess>, Refusal>;
 
-/// How what is found is kept.
+/// How results are stored.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// The capture in which `stm.jsonl` is made when there is something to write.
+    /// The capture in which `stm.jsonl` is made once there is something to write.
     pub capture: Option<Folder>,
-    /// Names of transactions are left out.
+    /// Leave out names of transactions.
     pub redact: bool,
 }
 
-/// Looks at processes and writes what has changed.
+/// Samples processes and writes the changes.
 #[derive(Debug)]
 pub struct Watcher {
     host: Host,
     kept: Kept,
-    /// When this process was started, in clock ticks.
+    /// When the recorder was started, in clock ticks.
     own_start: u64,
     processes: BTreeMap<u32, Process>,
     lines: Vec<u8>,
@@ -64,12 +64,12 @@ enum State {
     Refused,
 }
 
-/// What was found of one process and what of it was written.
+/// The last sample of one process, and what of it was written.
 #[derive(Debug)]
 struct Counting {
     at: Counted<LiveProcess>,
     last: Option<(Time, Look)>,
-    /// Since when looks fail.
+    /// When samples began to fail.
     gone: Option<Time>,
     written: Changes,
 }
@@ -80,8 +80,7 @@ impl Watcher {
         Watcher { host, kept, own_start, processes: BTreeMap::new(), lines: Vec::new(), output: None }
     }
 
-    /// Looks at these processes from now on; at programs that have begun since the last call,
-    /// too.
+    /// Sets the processes to sample from now on; also finds programs that have begun since the last call.
     pub fn follow(&mut self, now: Time, pids: impl Iterator<Item = u32>) {
         let pids: Vec<u32> = pids.take(PROCESSES_MAX).collect();
         let gone: Vec<u32> = self.processes.keys().copied().filter(|pid| !pids.contains(pid)).collect();
@@ -96,10 +95,10 @@ impl Watcher {
         }
     }
 
-    /// Begins to look for what counts in `pid`, where it runs a program that was not tried.
+    /// Begins to search the counters of `pid`, if it runs a program that was not tried.
     fn begin(&mut self, pid: u32) {
         let exe = std::fs::read_link(self.host.process(pid, "exe")).ok();
-        // Before exec the program is this one still, whose symbols are many.
+        // Before exec the program is still this one, whose symbols are many.
         if exe.is_some() && exe == std::env::current_exe().ok() {
             return;
         }
@@ -122,7 +121,7 @@ impl Watcher {
         }
     }
 
-    /// Takes what was found of `pid`.
+    /// Takes over the result of the search in `pid`.
     fn settle(&mut self, now: Time, pid: u32) {
         let Some(process) = self.processes.get_mut(&pid) else { return };
         if !matches!(&process.state, State::Finding(finding) if finding.is_finished()) {
@@ -142,7 +141,7 @@ impl Watcher {
         }
     }
 
-    /// One look at each, to be kept until the next.
+    /// Takes one sample of each process, kept until the next.
     pub fn look(&mut self, now: Time) {
         for process in self.processes.values_mut() {
             let State::Counting(counting) = &mut process.state else { continue };
@@ -157,7 +156,7 @@ impl Watcher {
         }
     }
 
-    /// Notes what has changed since it was noted last.
+    /// Notes changes since the last note.
     pub fn note(&mut self) {
         for (pid, process) in &mut self.processes {
             if let State::Counting(counting) = &mut process.state {
@@ -166,7 +165,7 @@ impl Watcher {
         }
     }
 
-    /// Notes the last looks of all.
+    /// Notes the last samples of all processes.
     pub fn finish(&mut self) {
         for (pid, process) in std::mem::take(&mut self.processes) {
             self.end(pid, process);
@@ -184,12 +183,12 @@ impl Watcher {
         }
     }
 
-    /// What was noted since the last call.
+    /// The lines noted since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.lines)
     }
 
-    /// Writes what was noted; gives its bytes. Errors: the disk.
+    /// Writes the noted lines; returns their bytes. Errors: the disk.
     pub fn write(&mut self) -> io::Result<u64> {
         let lines = self.take();
         if lines.is_empty() {

@@ -1,6 +1,6 @@
-//! Green threads in safe foreign calls, and the thread of the system that each is in. A capability has a list of its
-//! calls; each call knows its green thread and its task, a task its thread as the C library knows it. Owns these offsets;
-//! refuses a number that the system does not know.
+//! Green threads in safe foreign calls, and the system thread that runs each. A capability has a list of its
+//! calls; each call refers to its green thread and its task, a task to its `pthread_t`. Owns these offsets;
+//! refuses a number that is not a thread of the system.
 
 use super::layout::Layout;
 use super::list::{self, Place};
@@ -16,8 +16,8 @@ const TASK: u64 = 40;
 const NEXT: u64 = 64;
 const CALLS_MAX: usize = 1024;
 
-/// The system's threads by the numbers of the green threads that call. `alone` is the only one of a runtime without
-/// threads of the system.
+/// The system's threads by the numbers of the calling green threads.
+/// `alone` is the non-threaded runtime's only system thread.
 pub fn callers(memory: &impl Memory, place: &Place, alone: Option<u32>) -> HashMap<u64, u32> {
     let mut found = HashMap::new();
     let mut left = CALLS_MAX;

@@ -1,5 +1,5 @@
-//! Memory of a process that is read once in a look: threads lie near each other, so a piece of it serves
-//! many. Owns how large such pieces are and how many are kept; refuses to keep them for the next look.
+//! Caches a process's memory during a sample: threads lie near each other, so one piece serves
+//! many. Owns how large such pieces are and how many are kept; refuses to keep them for the next sample.
 
 use crate::target::memory::Memory;
 use std::cell::RefCell;
@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::io;
 
 const PIECE: u64 = 8 << 10;
-/// Pieces that are kept: 16 MiB.
+/// Cached pieces: 16 MiB.
 const PIECES_MAX: usize = 2 << 10;
 
-/// Reads through pieces.
+/// Memory read through cached pieces.
 #[derive(Debug)]
 pub struct Chunks<'m, M> {
     memory: &'m M,
@@ -22,7 +22,7 @@ impl<'m, M: Memory> Chunks<'m, M> {
         Chunks { memory, pieces: RefCell::default() }
     }
 
-    /// Copies what piece `number` holds from `at` on; false: it cannot be read as a whole.
+    /// Copies the bytes of piece `number` from `at` on; false: the whole piece cannot be read.
     fn copy(&self, number: u64, at: usize, buffer: &mut [u8]) -> bool {
         let mut pieces = self.pieces.borrow_mut();
         if pieces.len() >= PIECES_MAX {
@@ -45,7 +45,7 @@ impl<M: Memory> Memory for Chunks<'_, M> {
             let count = rest.len().min(PIECE as usize - within);
             let (now, behind) = rest.split_at_mut(count);
             if !self.copy(at / PIECE, within, now) {
-                // What lies around it is not mapped, or not all of it.
+                // The piece is not mapped, or not all of it.
                 return self.memory.read(address, buffer);
             }
             at = at.checked_add(count as u64).ok_or(io::ErrorKind::InvalidInput)?;

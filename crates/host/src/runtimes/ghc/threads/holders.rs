@@ -1,9 +1,8 @@
-//! Who has a variable that others wait for. The runtime does not say it; whoever is to fill one has to
-//! refer to it. Owns when that tells: `withMVar`, `modifyMVar`, `bracket` and `forkFinally` catch
-//! exceptions in order to put something into the variable, so a thread that will do so has a frame that
-//! catches and whose handler refers to it. Where that holds for one thread, that is the one; else, where a
-//! single thread that does not wait for the variable refers to it at all, that one. Two candidates are
-//! unknown.
+//! Which thread has a variable that others wait for. The runtime does not record that, but a thread that is to fill
+//! a variable has to refer to it. Owns when that is enough: `withMVar`, `modifyMVar`, `bracket` and `forkFinally`
+//! catch exceptions in order to put something into the variable, so a thread that will do so has a catch frame
+//! whose handler refers to it. If that holds for one thread, that thread has it; else, if exactly one thread that
+//! does not wait for the variable refers to it at all, that one. With two candidates the holder is unknown.
 
 use super::list::{Tso, info_of};
 use super::stack::Walk;
@@ -11,16 +10,16 @@ use crate::target::memory::Memory;
 use rtscope_heap::closure::Type;
 use std::collections::HashMap;
 
-/// Words of a closure that are looked at.
+/// Words read of a closure.
 const FIELDS_MAX: usize = 16;
-/// Closures and boxes that are gone through from a word of a stack, and from a handler: `bracket` hands its own what
-/// releases the variable, and that has it in a box.
+/// Closures and boxes followed from a word of a stack, and from a handler: `bracket` passes its handler the action
+/// that releases the variable, which is in a box.
 const WORD_DEPTH: u32 = 2;
 const HANDLER_DEPTH: u32 = 4;
-/// Objects that are gone through in one look.
+/// Objects followed in one sample.
 const OBJECTS_MAX: u32 = 20_000;
 
-/// The only one, none, or several.
+/// No candidate, exactly one, or several.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 enum Only {
     #[default]
@@ -39,25 +38,25 @@ impl Only {
     }
 }
 
-/// Those that refer to a variable without waiting for it.
+/// Threads that refer to a variable without waiting for it.
 #[derive(Copy, Clone, Debug, Default)]
 struct Candidates {
     catching: Only,
     referring: Only,
 }
 
-/// Variables that are waited for, and who may have them.
+/// Awaited variables, and the threads that may have them.
 #[derive(Debug, Default)]
 pub struct Holders {
     wanted: HashMap<u64, Candidates>,
-    /// A stack or an object was not read to its end: no thread can be called the only one.
+    /// A stack or an object was not read to its end: no thread is certain to be the only one.
     torn: bool,
-    /// Objects that may be gone through yet.
+    /// Objects that may still be followed.
     left: u32,
 }
 
 impl Holders {
-    /// For the variables that `threads` wait for.
+    /// Prepares for the variables that `threads` wait for.
     pub fn of<'t>(threads: impl Iterator<Item = &'t Tso>) -> Holders {
         let objects = threads.filter_map(|thread| thread.object);
         Holders {
@@ -67,7 +66,7 @@ impl Holders {
         }
     }
 
-    /// Takes in the stack of a thread that is not `waiting` for them all.
+    /// Adds the stack of a thread, for the variables that it does not itself wait for.
     pub fn add(&mut self, memory: &impl Memory, thread: &Tso, walk: &Walk) {
         self.torn |= !walk.whole;
         if self.wanted.is_empty() {
@@ -91,7 +90,7 @@ impl Holders {
         }
     }
 
-    /// Adds the variables that lead from `word` to `met`, through so many objects on the way.
+    /// Adds to `met` the variables reachable from `word` through at most `depth` objects.
     fn reach(&mut self, memory: &impl Memory, word: u64, depth: u32, met: &mut Vec<u64>) {
         let object = word & !7;
         if self.wanted.contains_key(&object) {
@@ -122,8 +121,8 @@ impl Holders {
     }
 }
 
-/// What a closure refers to: that is what its code uses; and what is in a box, such as `MVar` itself. Records are not
-/// looked into: code that has one uses some of it.
+/// The references of a closure, which its code uses, and of a box such as `MVar` itself. Records are not
+/// followed: code that has one uses only some of it.
 fn fields(memory: &impl Memory, at: u64) -> Vec<u64> {
     let read = || {
         let info = info_of(memory, memory.read_u64(at).ok()?)?;

@@ -1,38 +1,37 @@
-//! Where the runtime keeps what is read of threads and capabilities. Owns the offsets, as the headers of
-//! each version compile (64 bits, ordinary ways); refuses versions that nobody has compiled: the fields
-//! move between them.
+//! Offsets of what is read of threads and capabilities, as the headers of each version compile (64 bits,
+//! ordinary ways). Refuses versions for which that was not compiled: the fields move between them.
 
 use rtscope_model::Version;
 
 /// Offsets in a thread (`StgTSO`) and in a capability, bytes.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Layout {
-    /// Why it is blocked; read as 16 bits.
+    /// The reason for blocking, 16 bits.
     pub why_blocked: usize,
-    /// On what: see [`Why`].
+    /// The object that it is blocked on: see [`Why`].
     pub block_info: usize,
     pub id: usize,
     pub transaction: usize,
     /// Its name, a byte array; `None`: kept elsewhere.
     pub label: Option<usize>,
-    /// Bytes of a thread.
+    /// Size of a thread object, bytes.
     pub bytes: usize,
-    /// `capabilities` is an array of pointers, of one where the runtime has no threads of the system; else a pointer to
+    /// `capabilities` is an array of pointers (in the non-threaded runtime, of one); else a pointer to
     /// such an array.
     pub array: bool,
 }
 
-/// Of every layout, as the next two are.
+/// In every layout, as are the next two.
 pub const GLOBAL_LINK: usize = 16;
 pub const STACK: usize = 24;
 /// 16 bits.
 pub const WHAT_NEXT: usize = 32;
 /// In a generation: its threads.
 pub const THREADS: u64 = 104;
-/// In a capability: the task that has it, 0 where it is idle.
+/// In a capability: the task that has it; 0 if it is idle.
 pub const RUNNING_TASK: u64 = 952;
-/// In a capability: whether that runs a green thread now, one byte. A runtime without threads of the system has its only
-/// task always, also while nothing can run.
+/// In a capability: whether it runs a green thread now, one byte. A non-threaded runtime always has its only
+/// task, even while no thread can run.
 pub const IN_HASKELL: u64 = 960;
 /// In a capability: the thread that it runs or ran last.
 pub const CURRENT_THREAD: u64 = 24 + 872;
@@ -64,26 +63,26 @@ impl Layout {
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Why {
     Not,
-    /// To take or put: the variable.
+    /// On taking from or putting into a variable; the object is the variable.
     MVar,
-    /// The message to whoever computes the value.
+    /// On a value; the object is the message to the thread that computes it.
     BlackHole,
-    /// A descriptor, in the non-threaded runtime.
+    /// On a descriptor, in the non-threaded runtime.
     Descriptor,
-    /// A moment, in the non-threaded runtime.
+    /// Until a moment, in the non-threaded runtime.
     Delay,
-    /// What its transaction has read.
+    /// On what its transaction has read.
     Stm,
     Call,
-    /// The message to the thread that it throws to.
+    /// On throwing; the object is the message to the target thread.
     ThrowTo,
-    /// The message to the capability that it moves to.
+    /// On migration; the object is the message to the destination capability.
     Migrating,
     Other,
 }
 
 impl Why {
-    /// What the number in a thread says.
+    /// Decodes the number in a thread.
     pub fn of(number: u16) -> Why {
         match number {
             0 => Why::Not,

@@ -1,6 +1,6 @@
 //! All threads of a program and what each waits for, read from the lists of the generations while the
-//! program runs on. Owns when what was read fits together, and how a message leads to who computes a
-//! value; refuses to say who has a variable (see `holders`) and to name places.
+//! program runs on. Owns when the data read is consistent, and how a message leads to the thread that computes
+//! a value; refuses to say which thread has a variable (see `holders`) and to name places.
 
 use super::layout::{self, Layout, Why};
 use crate::target::memory::Memory;
@@ -9,19 +9,19 @@ use rtscope_heap::{Runtime, Statics};
 use std::collections::HashSet;
 use std::io;
 
-/// Threads that are read in one look.
+/// Threads read in one sample.
 pub const THREADS_MAX: usize = 1 << 17;
-/// Capabilities that are asked whether they are idle.
+/// Capabilities checked for being idle.
 const CAPABILITIES_MAX: u32 = 4096;
-/// Threads after which a walk asks whether what it reads still holds.
+/// Threads between two checks that the data read is still valid.
 const CHECK_EVERY: u64 = 512;
-/// Bytes of a name.
+/// Longest name in bytes.
 const LABEL_MAX: u64 = 128;
-/// Threads that have ended and still hang on a list: see `rts/Constants.h`.
+/// States of threads that have ended but are still on a list: see `rts/Constants.h`.
 const KILLED: u16 = 3;
 const COMPLETE: u16 = 4;
 
-/// Where the runtime of a process keeps what is read.
+/// Where the runtime of a process stores what is read.
 #[derive(Copy, Clone, Debug)]
 pub struct Place {
     pub statics: Statics,
@@ -38,14 +38,14 @@ pub struct Tso {
     pub why: Why,
     pub stack: u64,
     pub label: Option<String>,
-    /// What it waits for, or a message about that, as far as that is an object.
+    /// The object that it waits for, or a message about that, if it is an object.
     pub object: Option<u64>,
 }
 
-/// What is read between two collections.
+/// The part that is read between two collections.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Rest {
-    /// Threads that are not of the oldest generation, or not for long.
+    /// Threads that are not in the oldest generation, or only recently.
     pub new: Vec<Tso>,
     pub running: Vec<u64>,
     state: State,
@@ -64,8 +64,8 @@ pub fn capabilities(memory: &impl Memory, place: &Place) -> io::Result<Vec<u64>>
     (0..u64::from(count)).map(|index| memory.read_u64(first.wrapping_add(8 * index))).collect()
 }
 
-/// Whether a capability is free: no task owns it. In the non-threaded runtime a task always does; there, whether it runs
-/// no green thread.
+/// Whether a capability is free: no task owns it. In the non-threaded runtime a task always does; there, whether it
+/// runs no green thread.
 pub fn is_idle(memory: &impl Memory, place: &Place, capability: u64) -> bool {
     if place.alone {
         let mut runs = [1];
@@ -83,13 +83,13 @@ fn running(memory: &impl Memory, place: &Place, capabilities: &[u64]) -> Vec<u64
     busy.filter_map(|capability| memory.read_u64(capability.wrapping_add(layout::CURRENT_THREAD)).ok()).collect()
 }
 
-/// What changes with collections: how many there were of each generation, and where its list begins; the youngest first.
+/// What changes with collections: their number and the head of the list, for each generation; the youngest first.
 #[derive(Clone, Eq, PartialEq, Debug)]
 struct State(Vec<(u32, u64)>);
 
 impl State {
     fn read(memory: &impl Memory, statics: &Statics) -> io::Result<State> {
-        // Has refused a number that is not the place of the oldest.
+        // Rejects a number that is not the place of the oldest.
         let counted = Runtime::read(memory, statics)?.generations;
         let (Some(generations), Some(oldest)) = (statics.generations, statics.oldest) else {
             return Ok(State(Vec::new()));
@@ -101,28 +101,28 @@ impl State {
         state.collect::<io::Result<_>>().map(State)
     }
 
-    /// Collections of the oldest generation: no other moves its threads or makes its list anew.
+    /// Collections of the oldest generation: no other moves its threads or rebuilds its list.
     fn oldest(&self) -> Option<u32> {
         self.0.last().map(|(collections, _)| *collections)
     }
 }
 
-/// Threads of a look that is going on. Those of the oldest generation stay where they are until that is collected; they
-/// are read first, and most are among them where there are many. What was allocated or promoted since then is read again
-/// whenever a collection comes.
+/// The threads of a sample in progress. Those of the oldest generation stay in place until it is collected; they
+/// are read first, and if there are many threads most are among them. What was allocated or promoted since then is
+/// read again after each collection.
 #[derive(Debug)]
 pub struct Reading<'m, M> {
     direct: &'m M,
     place: &'m Place,
     collections: Option<u32>,
-    /// Of the oldest generation.
+    /// Threads of the oldest generation.
     pub old: Vec<Tso>,
     is_old: HashSet<u64>,
 }
 
 impl<'m, M: Memory> Reading<'m, M> {
-    /// Reads the threads of the oldest generation. `direct` is memory as it is now; `memory` may keep what it has read.
-    /// `None`: they do not fit together. Errors: memory cannot be read: the process has ended, or is not permitted.
+    /// Reads the threads of the oldest generation. `direct` is memory as it is now; `memory` may cache its reads.
+    /// `None`: they are inconsistent. Errors: memory cannot be read: the process has ended, or it is not permitted.
     pub fn begin(direct: &'m M, memory: &impl Memory, place: &'m Place) -> io::Result<Option<Self>> {
         let state = State::read(direct, &place.statics)?;
         let Some(&(_, head)) = state.0.last() else { return Ok(None) };
@@ -135,12 +135,12 @@ impl<'m, M: Memory> Reading<'m, M> {
         Ok((is_whole && reading.still_holds()?).then_some(reading))
     }
 
-    /// Whether threads of the oldest generation are where they were.
+    /// Whether threads of the oldest generation are still in place.
     pub fn still_holds(&self) -> io::Result<bool> {
         Ok(State::read(self.direct, &self.place.statics)?.oldest() == self.collections)
     }
 
-    /// Reads the others and what capabilities run. `None`: a collection is going on.
+    /// Reads the other threads and which of them capabilities run. `None`: a collection is in progress.
     pub fn rest(&self, memory: &impl Memory) -> io::Result<Option<Rest>> {
         let state = State::read(self.direct, &self.place.statics)?;
         let capabilities = capabilities(self.direct, self.place)?;
@@ -151,24 +151,24 @@ impl<'m, M: Memory> Reading<'m, M> {
             }
         }
         let running = running(self.direct, self.place, &capabilities);
-        // In a collection lists are empty until threads are found alive; what a capability runs hangs on one.
+        // During a collection lists are empty until threads are found live; a running thread is on one of them.
         let found = self.old.iter().chain(&new).filter(|thread| running.contains(&thread.address)).count();
         let is_whole = found == running.iter().filter(|address| **address != 0).count();
         let is_some = !self.old.is_empty() || !new.is_empty();
         Ok((is_whole && is_some).then_some(Rest { new, running, state }))
     }
 
-    /// Whether no collection came since `rest` began to be read.
+    /// Whether no collection has happened since the beginning of `rest`.
     pub fn holds(&self, rest: &Rest) -> io::Result<bool> {
         let now = State::read(self.direct, &self.place.statics)?;
         Ok(now == rest.state && now.oldest() == self.collections)
     }
 
-    /// Walks a list up to its end, or to a thread that is known; whether what it met were threads.
+    /// Walks a list to its end or to a known thread; returns whether it met only threads.
     fn walk(&self, memory: &impl Memory, head: u64, threads: &mut Vec<Tso>) -> io::Result<bool> {
         let (mut at, mut met, mut steps) = (head, 0, 0_u64);
         while self.old.len() + threads.len() < THREADS_MAX && !self.is_old.contains(&at) {
-            // A list that goes round: it was read while it changed. One of the places of a round is marked sometime.
+            // Detects a cyclic list, read while it changed. Some place of the cycle is marked sooner or later.
             if at == met || (steps.is_multiple_of(CHECK_EVERY) && !self.still_holds()?) {
                 return Ok(false);
             }
@@ -236,7 +236,7 @@ fn label(memory: &impl Memory, at: u64) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The table of an object's first word, `None` also for one that a collection has moved.
+/// The info table of an object's first word; `None` also for an object that a collection has moved.
 pub fn info_of(memory: &impl Memory, info: u64) -> Option<Info> {
     let mut table = [0; rtscope_heap::closure::TABLE];
     memory.read(info.checked_sub(table.len() as u64).filter(|_| info.is_multiple_of(8))?, &mut table).ok()?;
@@ -247,8 +247,8 @@ fn kind_at(memory: &impl Memory, address: u64) -> Option<Type> {
     Some(info_of(memory, memory.read_u64(address).ok()?)?.kind)
 }
 
-/// The thing that a thread waits for, of which it has a message in some cases, and the thread that has it. A thing that has
-/// moved since the thread was read is none any more where it was.
+/// The object that a thread waits for, found through a message in some cases, and the thread that has it. An object
+/// that has moved since the thread was read is not found at its old place.
 pub fn follow(memory: &impl Memory, layout: &Layout, thread: &Tso) -> (Option<u64>, Option<u64>) {
     let Some(at) = thread.object else { return (None, None) };
     let word = |at: u64, offset: u64| memory.read_u64(at.checked_add(offset)?).ok();

@@ -1,6 +1,6 @@
-//! Green threads of a running program, from outside: which there are, why each waits, for what, who has
-//! that, and the frames on top of its stack. Nothing is stopped and nothing is written. Owns the order of
-//! a look and what names of places tell of a wait; refuses versions whose layout is not known.
+//! Samples the green threads of a running program from outside: which there are, why each waits, for what, which
+//! thread has that, and the frames on top of its stack. Nothing is stopped and nothing is written. Owns the order of
+//! a sample and what names of places say about a wait; refuses versions whose layout is not known.
 
 mod calls;
 mod chunks;
@@ -33,11 +33,11 @@ use stack::{Tables, Walk};
 use std::collections::HashMap;
 use std::io;
 
-/// How often a look is retaken at once that a collection of the oldest generation came into.
+/// Immediate retries of a sample that a collection of the oldest generation interrupted.
 const LOOKS: u32 = 2;
-/// How often what one of a younger generation made stale is read again at once.
+/// Immediate rereads of what a younger generation's collection made stale.
 const TRIES: u32 = 4;
-/// Stacks that are walked in one look.
+/// Stacks walked in one sample.
 const STACKS_MAX: usize = 1 << 14;
 
 #[derive(Debug)]
@@ -45,12 +45,12 @@ struct Watched {
     memory: LiveProcess,
     place: Place,
     tables: Tables,
-    /// Of threads of the system, for those that are in foreign calls.
+    /// Stacks of system threads, for green threads in foreign calls.
     stacks: Stacks,
     old: Sampled,
 }
 
-/// Finds out where the threads of a process are.
+/// Finds the threads of a process.
 /// Errors: it is no such program, not readable, or of a version whose layout is not known.
 pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
     let target = Target::find(process).map_err(|refused| super::refused::no_heap(&refused.into()))?;
@@ -61,8 +61,8 @@ pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
     Ok(Box::new(Watched { memory: memory(), place, tables: Tables::default(), stacks: Stacks::default(), old }))
 }
 
-/// One look at `memory` as that of a program with these variables, and who of its threads is in which of the system's; for
-/// fuzzers. Errors: it cannot be read, or nothing is known of that version.
+/// One sample of `memory` as a program with these variables, including the system threads of its green threads; for
+/// fuzzers. Errors: it cannot be read, or that version is not known.
 pub fn by_bytes(memory: &impl Memory, statics: Statics, version: Version, alone: bool) -> io::Result<Look> {
     let place = place(statics, Some(version), alone).map_err(io::Error::other)?;
     calls::callers(memory, &place, alone.then_some(1));
@@ -107,7 +107,7 @@ impl Looks for Watched {
 }
 
 impl Watched {
-    /// Finds the C code in which threads that are in foreign calls sleep. Without it they are in calls all the same.
+    /// Finds the C code in which threads in foreign calls sleep. If that fails they are still reported as in calls.
     fn call(&mut self, threads: &mut [Thread]) {
         let calls = |thread: &&mut Thread| thread.doing == Doing::Waits(WaitKind::ForeignCall);
         let process = self.memory.process.clone();
@@ -132,7 +132,7 @@ impl Watched {
     }
 }
 
-/// One look at `memory`.
+/// Takes one sample of `memory`.
 fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<Look> {
     let capabilities = list::capabilities(memory, place)?;
     if !capabilities.is_empty() && !capabilities.iter().any(|capability| list::is_idle(memory, place, *capability)) {
@@ -149,14 +149,14 @@ fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<
         let new: Vec<Walk> = walked.map(|thread| stack::walk(&chunks, tables, thread.stack)).collect();
         let all = reading.old.iter().chain(&rest.new).enumerate();
         let run = all.filter(|(_, thread)| rest.running.contains(&thread.address));
-        // Those of threads that run as they were when these stood still last.
+        // Running threads: their stacks as they were when they last stopped running.
         let run: Vec<(usize, Walk)> =
             run.map(|(index, thread)| (index, stack::scan(&chunks, tables, thread.stack))).collect();
         if !reading.holds(&rest)? {
             continue;
         }
         let count = reading.old.len() + rest.new.len();
-        // What is too much is as good as not read to its end.
+        // Threads above the limit count as not read to the end.
         walks.resize_with(reading.old.len(), Walk::default);
         walks.extend(new);
         walks.resize_with(count, Walk::default);
@@ -171,7 +171,7 @@ fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<
     Ok(Look::Missed)
 }
 
-/// Of threads, what each does and who has what it waits for.
+/// What each thread does, and which thread has what it waits for.
 fn told_of(
     memory: &impl Memory,
     place: &Place,

@@ -1,25 +1,25 @@
-//! What names of places tell of a wait that the runtime itself does not distinguish. In the threaded runtime a
-//! delay and a read are code of a library: a thread asks the event manager, and takes from a new variable
+//! What names of places say about a wait that the runtime itself does not distinguish. In the threaded runtime a
+//! delay and a read are library code: a thread asks the event manager, and takes from a new variable
 //! that the manager fills. Owns the names of these functions (`GHC.Event.Thread` of base, in
-//! `GHC.Internal` since 9.10) and of the manager's own loops; refuses to go by anything else.
+//! `GHC.Internal` since 9.10) and of the manager's own loops; refuses to use anything else.
 
 use crate::runtimes::waiting::{Frame, Interpreted, Role, first_outside};
 use rtscope_model::WaitKind;
 
-/// Module and item of a name such as `GHC.Internal.Event.Thread.threadDelay1`, without where base keeps it.
+/// Module and item of a name such as `GHC.Internal.Event.Thread.threadDelay1`, without base's prefix.
 fn of_base(name: &str) -> Option<(&str, &str)> {
     let name = name.strip_prefix("GHC.Internal.").or_else(|| name.strip_prefix("GHC."))?;
     name.rsplit_once('.')
 }
 
-/// What a thread in that function of the event manager's waits for.
+/// What a thread in that function of the event manager waits for.
 fn kind(name: &str) -> Option<WaitKind> {
     let (module, item) = of_base(name)?;
     let item = item.trim_start_matches("$w");
     match module {
         "Event.Thread" if item.starts_with("threadDelay") || item.starts_with("registerDelay") => Some(WaitKind::Time),
         "Event.Thread" if item.starts_with("threadWait") => Some(WaitKind::InputOutput),
-        // The threads of the manager wait for the kernel, each until somebody asks for something.
+        // The manager's threads wait in the kernel, each until a thread makes a request.
         "Event.Thread" | "Event.Manager" | "Event.TimerManager" | "Event.EPoll" | "Event.Poll" | "Event.Control" => {
             Some(WaitKind::NoWork)
         }
@@ -43,13 +43,13 @@ fn runs_an_action(name: &str) -> bool {
     )
 }
 
-/// What `frames`, from the top on, say of a thread that waits for `found`.
+/// What `frames`, innermost first, say about a thread that waits for `found`.
 pub fn interpret(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Interpreted {
-    // A delay leaves no frame of its own but what is called on an exception: that forgets the timer.
+    // A delay leaves only its exception handler's frame, which cancels the timer.
     let own = |frame: &Frame<'_>| frame.role != Role::Foreign && !frame.runtime;
     let first = frames.iter().flatten().find(|frame| own(frame));
     let by_name = first.and_then(|frame| kind(frame.function()));
-    // A thread that only waits has nothing else than what its end is caught by.
+    // A thread that only waits has only frames that catch exceptions.
     let of_program = |frame: &Frame<'_>| own(frame) && frame.role == Role::Goes && !runs_an_action(frame.function());
     let outside = frames.iter().position(|frame| frame.is_some_and(|frame| of_program(&frame)));
     let outside = outside
@@ -67,16 +67,16 @@ pub fn interpret(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Interpreted {
     }
 }
 
-/// The foreign function that Haskell code called: of what goes on on the stack of C code, the last that has a name before
-/// that code, which lies on the same stack. What the runtime left there before is passed over; where no Haskell code is
-/// known, the runtime's own is the end.
+/// The foreign function that Haskell code called: on the stack of C code, the last named place before the Haskell
+/// code, which is on that stack too. Leftovers of the runtime from before are skipped; if no Haskell code is
+/// known, the runtime's own code is the end.
 fn callee(frames: &[Option<Frame<'_>>]) -> Option<usize> {
     let from = frames.iter().position(|frame| frame.is_some_and(|frame| frame.role == Role::Foreign))?;
     let at = |wanted: &dyn Fn(&Frame<'_>) -> bool| {
         let mut foreign = frames.iter().enumerate().skip(from);
         foreign.find(|(_, frame)| frame.is_some_and(|frame| wanted(&frame))).map(|(index, _)| index)
     };
-    // Names of C have no dots; code without a name is local to a function of Haskell's.
+    // Names of C have no dots; code without a name is local to a Haskell function.
     let end =
         at(&|frame| frame.local_to.is_some() || is_of_a_module(frame.name)).or_else(|| at(&|frame| frame.runtime));
     let called = frames.get(from..end.unwrap_or(frames.len()))?;
@@ -87,7 +87,7 @@ fn is_of_a_module(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase()) && name.contains('.')
 }
 
-/// Who asked the event manager comes after the manager's own frames.
+/// The code that asked the event manager: it comes after the manager's own frames.
 fn asks(frames: &[Option<Frame<'_>>]) -> Option<usize> {
     let own = |frame: &Frame<'_>| {
         frame.runtime

@@ -1,41 +1,41 @@
-//! The stack of a thread that does not run, frame by frame. Owns the lengths of frames and how far one
+//! The stack of a thread that does not run, frame by frame. Owns the lengths of frames and how far the walk
 //! goes; refuses to name them.
 
 use crate::runtimes::waiting::{Code, Role};
 use crate::target::memory::Memory;
 use std::collections::HashMap;
 
-/// Words of a stack that are looked at.
+/// Words read of a stack.
 const WORDS_MAX: usize = 512;
-/// Frames that are walked, and those whose addresses are kept.
+/// Frames that are walked, and frames whose addresses are kept.
 const FRAMES_MAX: usize = 128;
 const KEPT_MAX: usize = 12;
-/// Pieces of a stack that are gone through.
+/// Stack chunks that are followed.
 const PIECES_MAX: usize = 4;
-/// Info tables that are remembered.
+/// Info tables in the cache.
 const TABLES_MAX: usize = 1 << 16;
 /// Bytes of the table in front of the code.
 const TABLE: u64 = 16;
 
-/// What a frame is, and how many words it takes.
+/// The kind of a frame, and how many words it takes.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 enum Frame {
-    /// Code that goes on, and so many words.
+    /// A return frame, with this many words.
     Small(usize),
-    /// A transaction, and so many words.
+    /// A transaction, with this many words.
     Transaction(usize),
-    /// One that catches exceptions.
+    /// A frame that catches exceptions.
     Catch(usize),
-    /// Code of the runtime's that updates a value.
+    /// Runtime code that updates a value.
     Update(usize),
-    /// The words are as many as that address says.
+    /// A frame whose number of words is at that address.
     Big(u64),
     /// A function with arguments.
     Function,
-    /// It goes on in another piece.
+    /// The stack continues in another chunk.
     Underflow,
     Stop,
-    /// Nothing that is known, an interpreter's among them.
+    /// An unknown frame, or an interpreter's.
     Unknown,
 }
 
@@ -55,7 +55,7 @@ impl Tables {
         frame
     }
 
-    /// The same for a word that may be anything: what is none is not remembered.
+    /// The frame of an arbitrary word: a word that is not one is not cached.
     fn peek(&mut self, memory: &impl Memory, word: u64) -> Frame {
         if let Some(known) = self.0.get(&word) {
             return *known;
@@ -88,17 +88,17 @@ impl Tables {
 
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Walk {
-    /// Code from the top on; of frames that catch exceptions, their handlers'.
+    /// Code from the top on; for frames that catch exceptions, their handlers.
     pub frames: Vec<Code>,
-    /// Words of all frames but addresses of code: what they refer to is among them.
+    /// Words of all frames, except code addresses: references are among them.
     pub words: Vec<u64>,
-    /// Of these, words of frames that catch exceptions.
+    /// The subset of `words` in frames that catch exceptions.
     pub catching: Vec<u64>,
-    /// It came to the end.
+    /// The walk reached the end.
     pub whole: bool,
 }
 
-/// Walks the stack that the object at `stack` is the newest piece of.
+/// Walks the stack whose newest chunk is the object at `stack`.
 pub fn walk(memory: &impl Memory, tables: &mut Tables, stack: u64) -> Walk {
     let (mut found, mut next) = (Walk::default(), Some(stack));
     for _ in 0..PIECES_MAX {
@@ -111,8 +111,8 @@ pub fn walk(memory: &impl Memory, tables: &mut Tables, stack: u64) -> Walk {
     found
 }
 
-/// What the stack of a thread that runs held when it stood still last: the same frames as now but for the newest, which
-/// come and go. So no frame is walked; those that catch are looked for.
+/// Reads a running thread's stack as it was when the thread last stopped running: the frames are the present ones
+/// except the newest, which come and go. So it walks no frames, but searches for those that catch.
 pub fn scan(memory: &impl Memory, tables: &mut Tables, stack: u64) -> Walk {
     let (mut found, mut next) = (Walk::default(), Some(stack));
     for _ in 0..PIECES_MAX {
@@ -134,7 +134,7 @@ pub fn scan(memory: &impl Memory, tables: &mut Tables, stack: u64) -> Walk {
     found
 }
 
-/// The words in use of a piece, the newest first.
+/// The words in use of a chunk, the newest first.
 fn used(memory: &impl Memory, piece: u64) -> Option<Vec<u64>> {
     let mut head = [0; 24];
     memory.read(piece, &mut head).ok()?;
@@ -172,7 +172,7 @@ impl Walk {
         self.words.extend(own);
     }
 
-    /// Goes through one piece; gives the next one.
+    /// Walks one chunk; returns the next one.
     fn piece(&mut self, memory: &impl Memory, tables: &mut Tables, words: &[u64]) -> Option<u64> {
         let mut at = 0;
         for _ in 0..FRAMES_MAX {
@@ -260,7 +260,7 @@ mod tests {
             let image = Image::default().words(HEAP, &[0, 2, pointer, 1, 2]);
             assert_eq!(walk(&image, &mut Tables::default(), HEAP), Walk::default(), "{pointer:#x}");
         }
-        // One that goes on in itself ends.
+        // A chunk that continues in itself ends.
         let image = stack(tables(&[(35, 1)]), HEAP, 0, &[code(0), HEAP]);
         assert!(!walk(&image, &mut Tables::default(), HEAP).whole);
     }

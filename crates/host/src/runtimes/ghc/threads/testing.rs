@@ -1,4 +1,4 @@
-//! Memory that a test makes up.
+//! Memory made up by tests.
 
 use crate::target::memory::Memory;
 use std::collections::BTreeMap;

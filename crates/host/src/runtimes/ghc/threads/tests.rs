@@ -1,4 +1,4 @@
-//! Looks at memory that is made up: a heap with threads, variables and values, and what must not be believed.
+//! Samples of made-up memory: a heap with threads, variables and values, and contents that must not be trusted.
 
 use super::list::Place;
 use super::testing::Image;
@@ -55,17 +55,16 @@ fn empty() -> (Image, Place) {
     (image, place)
 }
 
-/// Where the thread of a number lies.
 fn at(id: u64) -> u64 {
     FIRST + id * THREAD
 }
 
-/// Hangs a thread before the others: why it is blocked, on what, its stack from the top.
+/// Puts a thread at the head of the list: the reason for blocking, the object, its stack from the top.
 fn hang(image: &mut Image, id: u64, (why, object): (u64, u64), stack: &[u64]) {
     hang_at(image, (at(id), OLDEST), id, (why, object), stack);
 }
 
-/// The same at an address, on the list of a generation.
+/// Like [`hang`], but at an address, on the list of a generation.
 fn hang_at(image: &mut Image, (at, generation): (u64, u64), id: u64, (why, object): (u64, u64), stack: &[u64]) {
     let next = image.read_u64(generation + layout::THREADS).unwrap();
     let mut words = [0; 16];
@@ -99,7 +98,7 @@ fn whoever_catches_exceptions_to_fill_a_variable_has_it() {
     image.put(variable, &[code(MVAR), 0, 0, 0]);
     image.put(handler, &[code(FUNCTION), variable]);
     hang(&mut image, 1, (10, END), &[code(SMALL), 7, code(CATCH), 0, handler | 1, code(STOP)]);
-    // Another one merely refers to it.
+    // Another thread merely refers to it.
     hang(&mut image, 2, (10, END), &[code(SMALL), variable, code(STOP)]);
     for id in 3..6 {
         hang(&mut image, id, (1, variable), &[code(SMALL), variable, code(STOP)]);
@@ -140,7 +139,7 @@ fn a_value_leads_to_who_computes_it() {
     let found = threads(&image, &place);
     assert_eq!((found[0].doing, found[0].object, found[0].holder), (waiting(WaitKind::Value), Some(hole), Some(1)));
     assert_eq!(found[1].doing, Doing::Ready);
-    // What is no thread owns nothing.
+    // An object that is not a thread owns nothing.
     image.put(hole, &[code(BLACK_HOLE), hole]);
     assert_eq!(threads(&image, &place)[0].holder, None);
 }
@@ -159,7 +158,7 @@ fn a_capability_says_who_runs_and_all_of_them_busy_are_left_alone() {
     image.put(VARIABLES + 32, &[CAPABILITY, idle]);
     let found = threads(&image, &place);
     assert_eq!([found[0].doing, found[1].doing], [waiting(WaitKind::Time), Doing::Runs]);
-    // One that hangs on no list: a collection is building them.
+    // A running thread that is on no list: a collection is building the lists.
     image.put(CAPABILITY + layout::CURRENT_THREAD, &[at(7)]);
     assert_eq!(look(&image, &place, &mut Tables::default()).unwrap(), Look::Missed);
 }
@@ -175,7 +174,7 @@ fn what_does_not_fit_together_is_missed() {
         image.put(at(1) + 16, &[next]);
         assert_eq!(missed(&image), Look::Missed, "{next:#x}");
     }
-    // A list that goes round, at once or after some threads, and one whose threads have ended.
+    // A cyclic list, at once or after some threads, and one whose threads have ended.
     for (count, back) in [(1, 1), (7, 1), (7, 3), (9, 9)] {
         for ended in [false, true] {
             let mut image = image.clone();
@@ -217,7 +216,7 @@ fn delays_and_input_are_told_from_locks_by_the_event_manager() {
             "a function that checks a call makes it for its caller"
         );
         assert_eq!(interpret(WaitKind::ForeignCall, &[frame(&poll, false)]), of(WaitKind::NoWork, Some(0)));
-        // Whoever is called by a function that sleeps elsewhere on its stack waits for a lock.
+        // A thread called by a function that sleeps elsewhere on its stack waits for a lock.
         assert_eq!(interpreted(&[block, frame("Main.take", false), frame(&delay, true)]), of(WaitKind::Lock, Some(1)));
     }
     assert_eq!(
@@ -253,7 +252,7 @@ fn a_place_is_known_for_versions_that_were_compiled() {
     assert!(place(Statics::default(), Some((9, 6, 6)), false).unwrap_err().contains("symbols are gone"));
 }
 
-/// Memory that is another one after so many reads: a collection came.
+/// Memory that changes after a number of reads: a collection happened.
 struct Turned<'i>(&'i Image, &'i Image, Cell<usize>);
 
 impl Memory for Turned<'_> {
@@ -284,14 +283,14 @@ fn of_two_generations(promoted: bool, collections: [u64; 2], old_at: u64) -> (Im
     for id in 2..4 {
         let (there, generation) = if promoted { (at(id + 10), YOUNG + SIZE) } else { (at(id), YOUNG) };
         hang_at(&mut image, (there, generation), id, (1, variable), &stack);
-        // Where it was there is an address now, or nothing yet where it will be.
+        // The old place now has an address, or the new place has nothing yet.
         image.put(if promoted { at(id) } else { at(id + 10) }, &[at(id + 10) | 1]);
     }
     (image, place)
 }
 
-/// A collection at any moment of a look: of the young generation, it is read again; of the oldest, it may be missed. No
-/// thread is missing or there twice.
+/// A collection at any moment of a sample: after one of the young generation it is read again; with one of the oldest
+/// it may be missed. No thread is missing or there twice.
 #[test]
 fn a_collection_that_comes_between_spoils_nothing() {
     let (before, place) = of_two_generations(false, [0, 0], at(1));

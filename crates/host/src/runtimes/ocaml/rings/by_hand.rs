@@ -1,6 +1,6 @@
-//! The rings of one process without a thread and without files: whoever has it says when
-//! they are copied, and takes the frames. Owns saying when the next look is due; refuses to
-//! wait, and to look for other processes' rings.
+//! The rings of one process without a thread and without files: the caller decides when
+//! they are copied, and takes the frames. Owns the time of the next copy; refuses to
+//! wait, and to search for other processes' rings.
 
 use super::copy::{Ring, Round};
 use super::found::mapped_by;
@@ -11,24 +11,23 @@ use crate::system::procfs::Host;
 use rtscope_model::Time;
 use std::io;
 
-/// Names are looked for so often.
+/// Interval of searching for names, nanoseconds.
 const NAMES_NS: u64 = 500_000_000;
 
-/// The rings of a process that runs.
+/// The rings of a running process.
 #[derive(Debug)]
 pub struct ByHand {
     ring: Ring,
     stream: Stream,
     last: Option<Time>,
     names: Time,
-    /// How long after the last look the next one should come, so that nothing is overwritten,
-    /// nanoseconds.
+    /// How long after the last copy the next one should come, so that nothing is overwritten, nanoseconds.
     pub due_ns: u64,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum NoRings {
-    /// It has none mapped: its runtime events are off.
+    /// No ring is mapped: its runtime events are off.
     #[error("it writes no runtime events")]
     Off,
     #[error("its runtime events, in {0}, cannot be opened")]
@@ -38,7 +37,7 @@ pub enum NoRings {
 }
 
 impl ByHand {
-    /// The rings that process `pid` writes.
+    /// Opens the rings that process `pid` writes.
     pub fn of(host: &Host, pid: u32, now: Time) -> Result<ByHand, NoRings> {
         let mapped = mapped_by(host, pid).into_iter().next().ok_or(NoRings::Off)?;
         let path = mapped.path.display().to_string();
@@ -48,7 +47,7 @@ impl ByHand {
         Ok(ByHand { ring: Ring::new(file, layout), stream, last: None, names: Time(0), due_ns: 0 })
     }
 
-    /// Copies what is new. False: the rings are another program's now. Errors: they cannot be read any more.
+    /// Copies what is new. False: the rings now belong to another program. Errors: they can no longer be read.
     pub fn look(&mut self, now: Time) -> io::Result<bool> {
         if now >= self.names {
             self.names = now.plus(NAMES_NS);
@@ -60,7 +59,7 @@ impl ByHand {
         Ok(true)
     }
 
-    /// The frames since the last call: a stream as a recording has it, head included.
+    /// The frames since the last call: a stream as in a recording, header included.
     pub fn take(&mut self) -> Vec<u8> {
         self.stream.take()
     }

@@ -1,9 +1,9 @@
-//! Takes words out of one ring file before its runtime overwrites them. Owns the
+//! Copies words out of one ring file before its runtime overwrites them. Owns the
 //! protocol of head and tail; refuses to look into events.
 //!
 //! A runtime stores an event's words, then moves the ring's tail; before that it moves
-//! the head past what the words will overwrite. So `position..tail` is copied, piece by
-//! piece, and the head read again behind each: what it has passed meanwhile was perhaps
+//! the head past what the words will overwrite. So `position..tail` is copied piece by
+//! piece, and the head is reread after each: what it has passed meanwhile may have been
 //! overwritten and is dropped. Head and tail always lie between two events.
 
 use super::layout::{Layout, NAME, NAMES, WORD};
@@ -15,12 +15,12 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{Ordering, fence};
 
-/// The last words of what was copied are kept to know the ring by: one of so many is a
+/// Number of last copied words kept to recognise the ring: one of this many is a
 /// stamp, which no other run of a program repeats.
 const KNOWN_WORDS: u64 = 8;
-/// Rings are handed out from the first on: so many behind the last used one are looked at.
+/// Rings are assigned in order: this many after the last used one are checked.
 const AHEAD: u64 = 8;
-/// Machines that may show the stores of one thread to another in another order can show
+/// Machines that may show one thread's stores to another in another order can show
 /// the head late, by at most the longest event.
 const GUARD_WORDS: Option<u64> = if cfg!(target_arch = "x86_64") { None } else { Some(1024) };
 
@@ -48,14 +48,14 @@ struct Slot {
 
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Round {
-    /// The fullest ring had so many new words.
+    /// Number of new words in the fullest ring.
     Copied(u64),
-    /// The rings are others than before: the process execed a program that made its
+    /// The rings are not the previous ones: the process called exec, and the new program made its
     /// own in the same file. Nothing was copied of them.
     Restarted,
 }
 
-/// Head and tail.
+/// Head and tail of a ring.
 type Ends = (u64, u64);
 
 impl Ring {
@@ -69,7 +69,7 @@ impl Ring {
         Ok((0..self.looked_at).any(|slot| self.seen_ends(slot).1 > 0))
     }
 
-    /// Copies what is new in all rings. Errors: the file is cut or cannot be read.
+    /// Copies what is new in all rings. Errors: the file is truncated or cannot be read.
     pub fn copy(&mut self, stream: &mut Stream, now: Time) -> io::Result<Round> {
         self.read_headers()?;
         let mut most = 0;
@@ -120,25 +120,25 @@ impl Ring {
         let Some(state) = self.slots.get(slot as usize) else { return Ok(Round::Copied(0)) };
         let position = state.position;
         if tail < position {
-            // Believed only where it is seen twice.
+            // Accepted only if it is seen twice.
             let again = self.read_ends(slot)?.1 < position;
             return Ok(if again { Round::Restarted } else { Round::Copied(0) });
         }
         let live = tail.checked_sub(head).filter(|live| *live <= self.layout.words);
         if tail == position || live.is_none() {
-            // Nothing new, or a torn look at the two ends: the next one will tell.
+            // Nothing new, or an inconsistent read of the two ends: the next read will show.
             return Ok(Round::Copied(0));
         }
         let (before, mark) = (state.known.clone(), stream.mark());
         let begin = if position < head { Slot { position: head, known: Vec::new() } } else { state.clone() };
         let copied = self.copy_words(slot, begin, seen, stream, now);
-        // Behind all that was read: those words were this program's, too.
+        // After everything was read: those words also belonged to this program.
         let copied = match copied {
             Ok(next) => self.still_there(slot, &before, position).map(|there| next.filter(|_| there)),
             Err(error) => Err(error),
         };
         let Ok(Some(next)) = copied else {
-            // Nobody has seen yet that what was added is of this program.
+            // It is not certain yet that the added words belong to this program.
             stream.drop_since(mark);
             return copied.map(|_| Round::Restarted);
         };
@@ -148,7 +148,7 @@ impl Ring {
         Ok(Round::Copied(tail - position))
     }
 
-    /// Copies from `next` up to the tail; `None` where the ring was begun anew meanwhile.
+    /// Copies from `next` up to the tail; `None` if the ring was restarted meanwhile.
     fn copy_words(
         &mut self,
         slot: u64,
@@ -182,7 +182,7 @@ impl Ring {
         Ok(Some(next))
     }
 
-    /// Whether the words that lay before `position` still do, unless they were overwritten.
+    /// Whether the words before `position` are still there, unless they were overwritten.
     fn still_there(&mut self, slot: u64, known: &[u8], position: u64) -> io::Result<bool> {
         let from = position - known.len() as u64 / WORD;
         self.words.clear();
@@ -200,11 +200,11 @@ impl Ring {
     }
 
     /// Copies names that are new. They are registered in order, so the search ends at
-    /// the first empty one; `all` looks at every place, and again at those known.
+    /// the first empty one; `all` checks every place, and rereads known ones.
     pub fn copy_names(&mut self, stream: &mut Stream, now: Time, all: bool) -> io::Result<()> {
         const BATCH: u64 = 16;
         let Some(table) = self.layout.names else { return Ok(()) };
-        // The last one known may have been read while it was written.
+        // The last known one may have been read while it was written.
         let mut next = if all { 0 } else { (self.names.len() as u64).saturating_sub(1) };
         while next < NAMES {
             let count = BATCH.min(NAMES - next);
@@ -238,8 +238,8 @@ impl Ring {
     }
 }
 
-/// The first position that cannot have been overwritten; where the head may be seen
-/// late and the ring is all but full, that is none of those copied.
+/// The first position that cannot have been overwritten; if the head may be seen
+/// late and the ring is almost full, that excludes everything copied.
 fn first_sound(head: u64, (tail, tail_after): (u64, u64), words: u64) -> u64 {
     let full = |guard: u64| (tail_after + guard).saturating_sub(words) > head;
     if GUARD_WORDS.is_some_and(full) { tail } else { head }
@@ -255,7 +255,7 @@ fn words_to_bytes(words: u64) -> usize {
     usize::try_from(words.saturating_mul(WORD)).unwrap_or(usize::MAX)
 }
 
-/// The last words of what is known now.
+/// The last words known now.
 fn remembered(before: &[u8], fresh: &[u8]) -> Vec<u8> {
     let most = words_to_bytes(KNOWN_WORDS);
     let missing = most.saturating_sub(fresh.len());
@@ -269,7 +269,7 @@ mod tests {
 
     const WORDS: u64 = 8192;
 
-    /// A file with one ring that has 8,000 words of events, cut behind so many of them.
+    /// A file with one ring that has 8,000 words of events, truncated after `words` of them.
     fn cut_behind(words: u64) -> (tempfile::TempDir, Ring, Stream) {
         let layout = Layout { rings: 1, words: WORDS, headers: 64, header_bytes: 80, data: 144, names: None };
         let folder = tempfile::tempdir().unwrap();

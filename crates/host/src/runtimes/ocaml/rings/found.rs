@@ -1,5 +1,5 @@
 //! Which processes have a ring mapped. The file stays mapped as long as its process
-//! lives, whatever its name is in whatever namespace.
+//! lives, whatever its name in any namespace.
 
 use crate::capture::folder::Folder;
 use crate::system::procfs::Host;
@@ -15,27 +15,27 @@ pub const ENDING: &str = ".events";
 #[derive(Clone, Debug)]
 pub struct Mapped {
     pub process: Process,
-    /// The file, as mappings show it.
+    /// The file's path, as mappings show it.
     pub path: PathBuf,
     pub inode: u64,
     mapping: Mapping,
 }
 
 impl Mapped {
-    /// Opens the file, also one that was unlinked or lies in another root. `None` where
+    /// Opens the file, even if it was unlinked or lies in another root. `None` if
     /// that is not permitted.
     pub fn open(&self) -> Option<File> {
         open_target(&self.process, self.mapping.file()?).ok()
     }
 
-    /// The folder that it lies in, held.
+    /// The folder of the file, held.
     pub fn folder(&self) -> Option<Folder> {
         let path = self.path.parent()?;
         Some(Folder::held(self.process.folder(path).ok()?, path.to_owned()))
     }
 }
 
-/// The ring files that a process has mapped: shared, to be written, and called so.
+/// The ring files that a process has mapped: shared, writable, and with a ring's name.
 pub fn mapped_by(host: &Host, pid: u32) -> Vec<Mapped> {
     let Ok(process) = Process::open(host, pid) else { return Vec::new() };
     let text = process.text("maps").unwrap_or_default();
@@ -58,12 +58,12 @@ pub(super) fn ring(line: &str) -> Option<(PathBuf, Mapping)> {
     number(path.file_name()?.to_str()?).map(|_| (path, mapping))
 }
 
-/// `42.events`: the number in it.
+/// The number in a name such as `42.events`.
 pub fn number(name: &str) -> Option<u32> {
     name.strip_suffix(ENDING)?.parse().ok()
 }
 
-/// The process that has `file` mapped under the name `name`: the one of that number,
+/// The process that has `file` mapped under the name `name`: the one with that number,
 /// else, if `everywhere`, any.
 pub fn writer(host: &Host, file: &File, name: &str, everywhere: bool) -> Option<u32> {
     let inode = file.metadata().ok()?.ino();

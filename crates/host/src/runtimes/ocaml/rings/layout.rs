@@ -1,4 +1,4 @@
-//! How a ring file is laid out: eight words of metadata, a header for each ring, the
+//! Layout of a ring file: eight words of metadata, a header for each ring, the
 //! rings, a table of names. Owns what those words must satisfy before any of them is
 //! used; refuses files that are not ready yet or are something else.
 
@@ -8,37 +8,37 @@ pub const WORD: u64 = 8;
 pub const METADATA: usize = 64;
 /// Bytes of a ring's header in every release; its first two words are head and tail.
 pub const HEADER: u64 = 80;
-/// Entries of the table of names, and bytes of each.
+/// Entries of the table of names, and the size of each in bytes.
 pub const NAMES: u64 = 8192;
 pub const NAME: u64 = rtscope_decode::ocaml_ring::captured::NAME as u64;
 
 /// More rings than any runtime makes.
 const RINGS_MAX: u64 = 4096;
-/// The runtime counts the length in a C `int`.
+/// The runtime computes the length in a C `int`.
 const LENGTH_MAX: u64 = i32::MAX as u64;
 
-/// Bytes of the file that a runtime makes for so many rings of so many words; `None`
-/// where that is no number.
+/// Bytes of the file that a runtime makes for `rings` rings of `words` words; `None`
+/// on overflow.
 pub fn file_length(rings: u64, words: u64) -> Option<u64> {
     let data = rings.checked_mul(words)?.checked_mul(WORD)?;
     let headers = rings.checked_mul(HEADER)?;
     data.checked_add(headers)?.checked_add(METADATA as u64)?.checked_add(NAMES * NAME)
 }
 
-/// Whether the runtime can count so far.
+/// Whether the runtime can compute this length.
 pub fn is_safe(length: u64) -> bool {
     length <= LENGTH_MAX
 }
 
-/// Where everything is.
+/// Sizes and offsets of the parts.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Layout {
     pub rings: u64,
-    /// Words in each, a power of two.
+    /// Words in each ring, a power of two.
     pub words: u64,
     /// Offset of the first ring's header.
     pub headers: u64,
-    /// From one header to the next.
+    /// Distance between two headers.
     pub header_bytes: u64,
     /// Offset of the first ring.
     pub data: u64,
@@ -46,18 +46,18 @@ pub struct Layout {
     pub names: Option<u64>,
 }
 
-/// What a file is so far.
+/// The state of a file.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Judged {
     /// Its runtime is still making it.
     NotYet,
     Ready(Layout),
-    /// It is no ring file that is known.
+    /// It is not a known kind of ring file.
     Foreign,
 }
 
 impl Layout {
-    /// Judges the metadata of a file that is `length` bytes long. Words are this machine's.
+    /// Judges the metadata of a file that is `length` bytes long. Words have this machine's byte order.
     pub fn of(metadata: &[u8; METADATA], length: u64) -> Judged {
         let mut words = [0; METADATA / 8];
         for (word, bytes) in words.iter_mut().zip(metadata.chunks_exact(8)) {
@@ -87,7 +87,7 @@ impl Layout {
         }
     }
 
-    /// The first byte after everything.
+    /// Offset of the end of the last part.
     pub fn end(&self) -> Option<u64> {
         let headers = self.rings.checked_mul(self.header_bytes)?.checked_add(self.headers)?;
         let data = self.rings.checked_mul(self.words)?.checked_mul(WORD)?.checked_add(self.data)?;
@@ -99,8 +99,8 @@ impl Layout {
         self.headers + slot * self.header_bytes
     }
 
-    /// Offset of the word at `position` of ring `slot`, and how many words lie in a
-    /// row from there.
+    /// Offset of the word at `position` of ring `slot`, and how many contiguous words
+    /// follow from there.
     pub fn place(&self, slot: u64, position: u64) -> (u64, u64) {
         let index = position & (self.words - 1);
         (self.data + (slot * self.words + index) * WORD, self.words - index)

@@ -1,11 +1,11 @@
-//! OCaml's runtime events: rings in a file that the runtime maps and overwrites. What
-//! makes a program write them, room for them on the disk, and the threads that copy
-//! their words into a capture before they are overwritten.
+//! OCaml's runtime events: rings in a file that the runtime maps and overwrites. How
+//! a program is made to write them, room for them on the disk, and the threads that
+//! copy their words into a capture before they are overwritten.
 //!
 //! Owns the file's layout as far as copying needs it, and the form of `rings/N.ring`
 //! (`docs/formats/ring-stream.md`). Refuses to know what an event means. Ring files
-//! are read with `pread` and never mapped: a program that execs another one may cut
-//! its ring short, and reading a mapping of it would kill the recorder.
+//! are read with `pread` and never mapped: a program that calls exec may truncate
+//! its ring, and reading a mapping of it would kill the recorder.
 
 mod by_hand;
 mod copy;
@@ -23,16 +23,16 @@ pub use place::Place;
 pub(crate) use reader::Reader;
 pub use reader::{Config, Copied};
 
-/// Where the last ring of a file is.
+/// Place of the last ring of a file.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Placed {
-    /// Offset behind its header.
+    /// Offset of the end of its header.
     pub header_end: u64,
-    /// Offset behind its words.
+    /// Offset of the end of its words.
     pub words_end: u64,
 }
 
-/// Where the last ring of a file of `length` bytes that is ready, and begins so, lies.
+/// The place of the last ring in a ready file with this metadata and of `length` bytes.
 pub fn placed(metadata: &[u8; 64], length: u64) -> Option<Placed> {
     let layout::Judged::Ready(found) = layout::Layout::of(metadata, length) else { return None };
     let last = found.rings.checked_sub(1)?;
@@ -43,7 +43,7 @@ pub fn placed(metadata: &[u8; 64], length: u64) -> Option<Placed> {
     })
 }
 
-/// Whether a line of `maps` is of a ring.
+/// Whether a line of `maps` describes a ring.
 pub(crate) fn is_mapped(line: &str) -> bool {
     found::ring(line).is_some()
 }

@@ -1,52 +1,51 @@
 //! The variables that make an OCaml program write its rings: `OCAMLRUNPARAM` as the
-//! runtime reads it, the size of rings that is safe for a number of domains, and the
-//! merge with what the user set. Pure: no I/O.
+//! runtime reads it, the ring size that is safe for a number of domains, and the
+//! merge with the user's settings. Pure: no I/O.
 //!
-//! The runtime computes the length of the file in a C `int` and looks at no bound: a
-//! size that is too large kills the program at its start, one of a few words hangs it.
-//! Neither is ever set here, nor left standing where it is the recorder that switches
-//! the rings on.
+//! The runtime computes the length of the file in a C `int` and checks no bound: a
+//! size that is too large kills the program at its start, one of a few words hangs
+//! it. Neither is ever set here, nor left in place if the recorder enables the rings.
 
 use super::layout;
 
-/// Rings of a runtime that was not told another number.
+/// Number of rings in a runtime without a setting for it.
 const DOMAINS_DEFAULT: u64 = 128;
 /// More than the runtime accepts.
 const DOMAINS_MAX: u64 = 4096;
 /// The runtime's own choice.
 const SIZE_DEFAULT: u32 = 16;
-/// What the recorder asks for where there is room: 90 ms at 110,000 collections a second.
+/// Requested if there is room: 90 ms at 110,000 collections a second.
 const SIZE_WANTED: u32 = 20;
-/// The least that the recorder asks for by itself.
+/// The smallest size that the recorder requests by itself.
 const SIZE_LEAST: u32 = 12;
-/// Below this an event of a program's own may not fit into its ring, and the runtime
-/// waits for ever.
+/// Below this an event of the program's own may not fit into its ring, and the
+/// runtime waits for ever.
 const SIZE_SAFE_LEAST: u32 = 8;
 
-/// Presence switches the rings on.
+/// If present, the rings are enabled.
 pub const START: &str = "OCAML_RUNTIME_EVENTS_START";
 pub const DIRECTORY: &str = "OCAML_RUNTIME_EVENTS_DIR";
-/// Presence leaves the file behind.
+/// If present, the file is not removed at the end.
 pub const PRESERVE: &str = "OCAML_RUNTIME_EVENTS_PRESERVE";
 const PARAMETERS: [&str; 2] = ["OCAMLRUNPARAM", "CAMLRUNPARAM"];
 
-/// What is known when the size of rings is chosen.
+/// The inputs for choosing the ring size.
 #[derive(Copy, Clone, Debug)]
 pub struct Request<'a> {
     pub ocamlrunparam: Option<&'a str>,
-    /// The user's `CAMLRUNPARAM`, which counts where the other is not set.
+    /// The user's `CAMLRUNPARAM`, which counts if the other is not set.
     pub camlrunparam: Option<&'a str>,
     pub release: Option<(u32, u32)>,
-    /// Largest file that may be made, in bytes.
+    /// Largest permitted file, in bytes.
     pub room: u64,
-    /// Size that is to be used whatever there is room for, as the power of two of its words.
+    /// Size to use whatever the room, as the power of two of its words.
     pub forced: Option<u32>,
 }
 
-/// How large the rings become.
+/// The chosen ring size.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Choice {
-    /// The variable to set and its value; `None`: what is there does.
+    /// The variable to set and its value; `None`: the present value is right.
     pub set: Option<(&'static str, String)>,
     /// Length of the file that the runtime will make.
     pub length: u64,
@@ -54,7 +53,7 @@ pub struct Choice {
     pub note: Option<String>,
 }
 
-/// Chooses; `None` where there is room for no ring.
+/// Chooses a size; `None` if there is room for no ring.
 pub fn choose(request: &Request<'_>) -> Option<Choice> {
     let (variable, text) = match (request.ocamlrunparam, request.camlrunparam) {
         (Some(text), _) => (PARAMETERS[0], text),
@@ -101,14 +100,14 @@ pub fn choose(request: &Request<'_>) -> Option<Choice> {
     Some(Choice { set, length: length(size)?, added, note })
 }
 
-/// The safe size that is next to one that is not.
+/// The safe size that is nearest to an unsafe one.
 fn nearest(size: u32, safe: impl Fn(&u32) -> bool) -> Option<u32> {
     let mut below = (SIZE_SAFE_LEAST..size.min(64)).rev();
     below.find(&safe).or_else(|| (SIZE_SAFE_LEAST..64).find(&safe))
 }
 
-/// How many rings the runtime makes. Up to 5.2 their number is fixed; of a program
-/// that is not known, the larger one.
+/// How many rings the runtime makes. Up to 5.2 their number is fixed; for an unknown
+/// release, the larger number.
 fn domains(text: &str, release: Option<(u32, u32)>) -> u64 {
     let own = value(text, 'd').map(|count| count.clamp(1, DOMAINS_MAX));
     match (own, release) {
@@ -118,14 +117,14 @@ fn domains(text: &str, release: Option<(u32, u32)>) -> u64 {
     }
 }
 
-/// What the runtime takes `key` for, `None` where the text does not name it. The last
+/// The runtime's value of `key`, `None` if the text does not name it. The last
 /// mention wins; one without a number means 1.
 fn value(text: &str, key: char) -> Option<u64> {
     let mentions = text.split(',').filter_map(|entry| entry.strip_prefix(key));
     mentions.map(|rest| number(rest).unwrap_or(1)).next_back()
 }
 
-/// `=20`, `=0x14`, `=4k`. What follows is not looked at.
+/// Parses `=20`, `=0x14`, `=4k`. The rest is ignored.
 fn number(rest: &str) -> Option<u64> {
     let rest = rest.strip_prefix('=')?.trim_start();
     let rest = rest.strip_prefix('+').unwrap_or(rest);
@@ -139,7 +138,7 @@ fn number(rest: &str) -> Option<u64> {
         Some('G') => 30,
         _ => 0,
     };
-    // A number that is no 32-bit one is nonsense to the runtime, too.
+    // A number of more than 32 bits is invalid to the runtime, too.
     let number = u32::from_str_radix(digits, radix).ok()?;
     Some(u64::from(number) << shift)
 }
@@ -200,7 +199,7 @@ mod tests {
             assert_eq!(choice.set, Some(("OCAMLRUNPARAM", format!("{own},e={safe}"))));
             assert!(choice.note.unwrap().contains(&format!("e={safe}")));
         }
-        // The number of rings is a parameter since 5.3 only.
+        // The number of rings is a parameter only since 5.3.
         let old = Request { release: Some((5, 2)), ..request(Some("d=8,e=24")) };
         assert_eq!(set(&old).unwrap().1, "d=8,e=24,e=20");
         let unknown = Request { release: None, ..request(Some("d=8,e=24")) };
@@ -228,7 +227,7 @@ mod tests {
     }
 
     /// What the runtime does with a text, by its own rules: the length of its file in
-    /// a C `int`, and whether the largest event fits a ring.
+    /// a C `int`, and whether the largest event fits into a ring.
     fn survives(text: &str) -> bool {
         let rings = value(text, 'd').unwrap_or(128);
         let Some(size) = value(text, 'e').or(Some(16)).filter(|size| *size < 32) else { return false };

@@ -1,5 +1,5 @@
-//! Writes what was copied, in a thread of its own: a disk that makes a writer wait must
-//! not keep anybody from copying. Owns that thread and how much may wait for it.
+//! Writes copied words in a thread of its own: a disk that makes a writer wait must not
+//! delay copying. Owns that thread and how much may wait for it.
 
 use crate::system::worker::{Shared, Worker};
 use std::fs::File;
@@ -7,19 +7,19 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Where more waits, words are left in their rings: there they may be in time as well.
+/// If more waits, words are left in their rings: they may survive there too.
 const WAITING_MAX: u64 = 64 << 20;
-/// Buffers that are used again.
+/// Buffers kept for reuse.
 const SPARE_MAX: usize = 8;
 
-/// Bytes for the end of a file.
+/// Bytes to append to a file.
 #[derive(Debug)]
 pub struct Job {
     /// The file, opened to append.
     pub file: Arc<File>,
-    /// What it is called in the capture.
+    /// Its name in the capture.
     pub name: String,
-    /// Its size before, which it is set back to where the bytes cannot be written.
+    /// Its size before, to which it is truncated if the bytes cannot be written.
     pub size: u64,
     pub bytes: Vec<u8>,
 }
@@ -37,7 +37,7 @@ pub struct Pen {
 }
 
 impl Pen {
-    /// Starts it; `failed` hears of each job that could not be written.
+    /// Starts the thread; `failed` is called for each job that could not be written.
     pub fn start(failed: impl Fn(&str, &io::Error) + Send + 'static) -> io::Result<Pen> {
         let (jobs, todo) = channel();
         let shared = Shared::new(Desk::default())?;
@@ -47,11 +47,11 @@ impl Pen {
 
     pub fn write(&self, job: Job) {
         self.worker.lock().waiting += job.bytes.len() as u64;
-        // Nobody takes it only where the thread is gone, and nothing can be done then.
+        // Sending fails only if the thread is gone, and nothing can be done then.
         let _ = self.jobs.send(job);
     }
 
-    /// Whether so much waits that nothing should be added.
+    /// Whether so much waits that nothing more should be added.
     pub fn is_behind(&self) -> bool {
         self.worker.lock().waiting > WAITING_MAX
     }
@@ -64,7 +64,7 @@ impl Pen {
         self.worker.written_bytes()
     }
 
-    /// Waits until everything is written; gives the bytes written in all.
+    /// Waits until everything is written; returns the total bytes written.
     pub fn finish(mut self) -> u64 {
         drop(self.jobs);
         self.worker.join();

@@ -1,18 +1,17 @@
 //! The folder that programs write their rings to, and room for them on its disk. A
-//! ring file is made as long as all rings together but takes up what is used of it: on
-//! a full disk the first event on a new page kills the program (SIGBUS). So the file is
-//! made before the program starts, with all of its room.
+//! ring file has the length of all rings together but takes up only what is used of it:
+//! on a full disk the first event on a new page kills the program (SIGBUS). So the file
+//! is made before the program starts, with all of its room.
 //!
-//! A program that changes its user makes its file by itself, in a folder in which each
-//! user can make files and remove and rename only his own (sticky). One variable is set
-//! for the program and all that it starts, whatever users they become, so that there
-//! cannot be a folder for each; and who they become is not known before. Nothing of the
+//! A program that changes its user makes its file itself, in a folder in which each
+//! user can make files but remove and rename only their own (sticky). One variable is
+//! set for the program and everything that it starts, whatever their users, so there
+//! cannot be a folder for each; and the users are not known in advance. Nothing of the
 //! recorder's own lies there: a runtime removes its file when it ends, which only the
-//! file's owner may do. Room for such a file is taken once it is whole, through the
-//! descriptor that it is read by, and only where it is what the process made.
+//! file's owner may do. Room for such a file is reserved once it is whole, through the
+//! descriptor that it is read by, and only if the process really made it.
 //!
-//! Refuses to write into a file that it has not made: room is taken without a byte of
-//! it being changed.
+//! Refuses to write into a file that it has not made: reserving room changes no byte of it.
 
 use super::found::{ENDING, mapped_by, number};
 use crate::capture::folder::{Folder, is_regular, reopen};
@@ -27,16 +26,16 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Of the free room of a disk one part in so many is taken at most.
+/// At most one part in this many of a disk's free room is used.
 const DISK_SHARE: u64 = 4;
-/// Where files lie in memory: of the memory that is to be had.
+/// If files lie in memory: the share of the available memory.
 const MEMORY_SHARE: u64 = 128;
-/// Larger files are not written out in full where the disk cannot reserve room.
+/// Larger files are not written out in full if the disk cannot reserve room.
 const WRITTEN_MAX: u64 = 64 << 20;
-/// Makes and finds names, and removes none of others': what a sticky folder lets do.
+/// Allows to make and find names, but not to remove others': the mode of a sticky folder.
 const SHARED_MODE: u32 = 0o1733;
 
-/// Where the rings of a recording lie.
+/// The folder for the rings of a recording.
 #[derive(Debug)]
 pub struct Place {
     pub folder: Folder,
@@ -44,13 +43,13 @@ pub struct Place {
     pub own: bool,
     /// Programs of other users make their files there.
     shared: bool,
-    /// What the program is told.
+    /// The value of the variable for the program.
     pub variable: PathBuf,
     descriptor: Option<OwnedFd>,
     reserved: Option<Reserved>,
 }
 
-/// A file that was made with its room.
+/// A file made with all of its room.
 #[derive(Debug)]
 struct Reserved {
     name: String,
@@ -73,7 +72,7 @@ impl Place {
         Ok(place)
     }
 
-    /// A folder of the user's choice: files are read there and left alone. Errors: it
+    /// Uses a folder that the user chose: its files are read and left alone. Errors: it
     /// cannot be opened.
     pub fn of_user(path: &Path) -> io::Result<Place> {
         Ok(Place::new(Folder::open(path)?, false))
@@ -95,13 +94,13 @@ impl Place {
         self.descriptor.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// Bytes that one ring file may have there.
+    /// Most bytes of one ring file there.
     pub fn room(&self) -> u64 {
         room(&self.folder)
     }
 
-    /// Takes room for a file of `length` bytes; for a program of another user it only
-    /// finds out whether there is such room. Errors: there is none; nothing is left then.
+    /// Reserves room for a file of `length` bytes; for a program of another user it only
+    /// checks that there is room. Errors: there is none; nothing remains then.
     pub fn reserve(&mut self, length: u64) -> io::Result<()> {
         self.give_back();
         let name = format!(".rtscope-{}{ENDING}", std::process::id());
@@ -115,7 +114,7 @@ impl Place {
         Ok(())
     }
 
-    /// Makes what was reserved the file of process `pid`, unless it has one already.
+    /// Makes the reserved file that of process `pid`, unless it already has one.
     pub fn assign(&mut self, pid: u32) -> io::Result<()> {
         let Some(Reserved { name: from, file }) = self.reserved.take() else { return Ok(()) };
         let name = format!("{pid}{ENDING}");
@@ -136,7 +135,7 @@ impl Place {
     }
 
     /// Removes what no process uses any more: the reserved file if no runtime made
-    /// rings in it, and in a folder of one's own every file and the folder.
+    /// rings in it, and in a folder of its own every file and the folder.
     pub fn finish(mut self, host: &Host) {
         if let Some(reserved) = self.reserved.take()
             && is_unused(&reserved.file)
@@ -162,7 +161,7 @@ impl Place {
     }
 }
 
-/// Whether a reserved file is as it was made.
+/// Whether a reserved file is unchanged.
 fn is_unused(file: &File) -> bool {
     let mut version = [0; 8];
     let read = reopen(file, OFlags::RDONLY).and_then(|file| file.read_exact_at(&mut version, 0));
@@ -180,7 +179,7 @@ pub fn remove_if_same(folder: &Folder, name: &str, file: &File) {
     }
 }
 
-/// Bytes that one ring file may have in `folder`.
+/// Most bytes of one ring file in `folder`.
 pub fn room(folder: &Folder) -> u64 {
     let free = folder.free_bytes().unwrap_or(0) / DISK_SHARE;
     if in_memory(folder) { free.min(memory() / MEMORY_SHARE) } else { free }
@@ -193,7 +192,7 @@ fn in_memory(folder: &Folder) -> bool {
         .is_ok_and(|found| matches!(found.f_type as u64 & 0xffff_ffff, TMPFS | RAMFS))
 }
 
-/// Memory that is to be had here, in bytes.
+/// Available memory, in bytes.
 fn memory() -> u64 {
     let host = Host::default();
     let machine = host.text("/proc/meminfo").and_then(|text| procfs::number(&text, "MemAvailable"));
@@ -202,8 +201,8 @@ fn memory() -> u64 {
     limits.fold(machine.unwrap_or(0).saturating_mul(1024), u64::min)
 }
 
-/// Gives a file that was just made all the room of its length. Where the disk cannot
-/// reserve room it is taken by writing.
+/// Reserves room for the whole length of a file that was just made. If the disk cannot
+/// reserve room, writes to the file instead.
 fn reserve(file: &File, length: u64) -> io::Result<()> {
     match allocate(file, FallocateFlags::empty(), length) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) if length <= WRITTEN_MAX => {
@@ -213,13 +212,13 @@ fn reserve(file: &File, length: u64) -> io::Result<()> {
     }
 }
 
-/// Takes room for a ring of `length` bytes in `folder` that process `pid` has made, by the
-/// descriptor that it is read by: its content and size stay as they are, and a file that
-/// the process did not make is left alone. False: none was taken.
+/// Reserves room for a ring of `length` bytes in `folder` that process `pid` has made, through
+/// the descriptor that it is read by: its contents and size stay unchanged, and a file that
+/// the process did not make is left alone. False: nothing was reserved.
 pub fn take_room(host: &Host, folder: &Folder, ring: &File, length: u64, pid: u32) -> bool {
     let (Ok(found), Ok(around)) = (rustix::fs::fstat(ring), folder.metadata()) else { return false };
     let owner = user_of(host, pid) == Some(found.st_uid);
-    // A second name is how another user's file gets here.
+    // A second hard link is how another user's file gets here.
     if !is_regular(&found) || !owner || found.st_nlink != 1 || found.st_dev != around.st_dev {
         return false;
     }
@@ -227,7 +226,7 @@ pub fn take_room(host: &Host, folder: &Folder, ring: &File, length: u64, pid: u3
     allocate(&file, FallocateFlags::KEEP_SIZE, length).is_ok()
 }
 
-/// The user whose files a process makes.
+/// The user that owns files which a process makes.
 pub fn user_of(host: &Host, pid: u32) -> Option<u32> {
     let status = host.process_text(pid, "status")?;
     procfs::field(&status, "Uid")?.split_ascii_whitespace().nth(3)?.parse().ok()
@@ -323,7 +322,7 @@ mod tests {
         std::os::unix::fs::symlink(scratch.path().join("secret"), scratch.path().join("rings/live/3.events")).unwrap();
         assert!(folder.read("3.events").is_err());
         assert_eq!(fs::metadata(scratch.path().join("secret")).unwrap().len(), 16);
-        // Cut short meanwhile: it does not grow again.
+        // Truncated meanwhile: it does not grow again.
         folder.create("4.events").unwrap();
         assert!(take("4.events") && folder.look_at("4.events").unwrap().st_size == 0);
     }

@@ -1,9 +1,8 @@
-//! The thread that copies rings: it sees at once when a program makes one, copies all
+//! The thread that copies rings: it notices at once when a program makes one, copies all
 //! of them often enough, and notices when they end. Owns the schedule.
 //!
-//! It may be late by what a busy machine makes a thread wait that stands back, so it
-//! aims at rings that are an eighth full. Where that was not enough, it stands back no
-//! more.
+//! At low priority a busy machine may delay it, so it aims at rings that are an eighth
+//! full. If that was not enough, it gives up its low priority.
 
 use super::copy::{Ring, Round};
 use super::found::{self, Mapped, mapped_by};
@@ -34,31 +33,31 @@ use std::sync::Arc;
 /// Shortest and longest time between two rounds.
 const PERIOD_MIN_NS: u64 = 1_000_000;
 const PERIOD_MAX_NS: u64 = 50_000_000;
-/// No program was seen to write words faster, so a ring that was quiet is looked at
-/// again before it can be full.
+/// No program was seen to write words faster, so a quiet ring is copied again
+/// before it can be full.
 const WORD_NS: u64 = 25;
 /// Part of a ring that may fill between two rounds.
 const FILL_SHARE: u64 = 8;
-/// A ring that was filled so far before it was looked at, or that fills in so short a
-/// time: on a busy machine whoever stands back comes too late.
+/// A ring that was filled this far before it was copied, or that fills in this short a
+/// time: on a busy machine a low-priority thread comes too late.
 const LATE_SHARE: u64 = 4;
 const FILL_SOON_NS: u64 = 200_000_000;
-/// Period of what need not be seen at once: names, ends of processes.
+/// Period of what need not be noticed at once: names, ends of processes.
 const SLOW_PERIOD_NS: u64 = 100_000_000;
-/// A file whose runtime is making it is looked at so often, and after a while less often.
+/// Interval of checking a file that its runtime is still making; after a while, less often.
 const READY_PERIOD_NS: u64 = 1_000_000;
 const READY_SOON_NS: u64 = 200_000_000;
 const READY_LATE_PERIOD_NS: u64 = 20_000_000;
-/// A file without rings for so long is none.
+/// A file without rings for this long is not one.
 const READY_MAX_NS: u64 = 10_000_000_000;
 /// Generations between the program and a process that it started.
 const ANCESTORS_MAX: usize = 64;
-/// In a folder of the user's a file of an earlier process is written anew so soon.
+/// In the user's folder, a file left by an earlier process is rewritten within this time.
 const STALE_NS: u64 = 2_000_000;
-/// Room is reserved for so many of the largest rings at a time: whoever may make files could else have
-/// the whole disk reserved.
+/// Room is reserved for this many of the largest rings at a time: otherwise any user that may make files
+/// could have the whole disk reserved.
 const RINGS_RESERVED_MAX: u64 = 4;
-/// Looks at all processes for the writer of a ring.
+/// Searches of all processes for the writer of a ring.
 const WIDE_LOOKS_MAX: u8 = 3;
 
 #[derive(Debug)]
@@ -70,21 +69,21 @@ pub struct Config {
     /// Folder in which programs make their files, if one is watched, and whether it is
     /// the recorder's own.
     pub watched: Option<(Folder, bool)>,
-    /// Rings that a process has already.
+    /// Rings that a process already has.
     pub mapped: Vec<Mapped>,
 }
 
 /// A ring that is being copied.
 #[derive(Debug)]
 pub struct Copied {
-    /// Stream below the capture.
+    /// Path of its stream below the capture.
     pub name: String,
-    /// Its process, 0 where it could not be found.
+    /// Its process, 0 if it could not be found.
     pub pid: u32,
     pub program: Option<File>,
 }
 
-/// What came of it since somebody asked.
+/// Results since the last request.
 #[derive(Debug, Default)]
 pub(crate) struct News {
     fresh: Vec<Copied>,
@@ -95,7 +94,7 @@ impl Shared<News> {
     /// Notes that a stream cannot be written.
     fn failed(&self, stream: &str, error: &io::Error) {
         let full = is_disk_full(error);
-        // The first one tells of all.
+        // The first report covers all streams.
         if full && !self.fill_disk() {
             return;
         }
@@ -114,11 +113,11 @@ impl Shared<News> {
     }
 }
 
-/// A running reader: there is news when rings were found, and nothing is copied any more when the disk is full.
+/// A running reader: `news` is set when rings were found, and nothing more is copied once the disk is full.
 pub(crate) type Reader = Worker<News>;
 
 impl Reader {
-    /// Starts it; a folder is watched when this returns. Errors: no watch, no thread.
+    /// Starts it; when this returns, the folder is being watched. Errors: no watch, no thread.
     pub fn start(config: Config) -> io::Result<Reader> {
         let shared = Shared::new(News::default())?;
         let told = Arc::clone(&shared);
@@ -133,12 +132,12 @@ impl Reader {
         std::mem::take(&mut self.lock().fresh)
     }
 
-    /// The disk is full: nothing is copied any more; `stream` is one that is cut by that.
+    /// The disk is full: nothing more is copied; `stream` is one that this truncates.
     pub fn stop_copying(&self, stream: &str) {
         self.failed(stream, &io::ErrorKind::StorageFull.into());
     }
 
-    /// Copies what is left and ends. Gives the rings not asked for yet and what was lost
+    /// Copies what is left and ends. Returns rings not reported yet and losses
     /// on the way to the streams.
     pub fn finish(mut self) -> (Vec<Copied>, Vec<Loss>, u64) {
         if !self.end() {
@@ -151,7 +150,7 @@ impl Reader {
     }
 }
 
-/// A file of which the runtime has not begun to write events.
+/// A file in which the runtime has not begun to write events.
 #[derive(Debug)]
 struct Coming {
     name: String,
@@ -176,7 +175,7 @@ struct Live {
     room: u64,
     /// Readable when the process has ended.
     process: Option<OwnedFd>,
-    /// The process when the file was last opened: of another program, perhaps.
+    /// The process when the file was last opened: possibly of another program.
     opened_by: Option<Writer>,
 }
 
@@ -203,7 +202,7 @@ struct State {
     wide_looks: u8,
     /// Files that were gone before they could be opened.
     missed: BTreeSet<String>,
-    /// Whether it stands back no more.
+    /// Whether it has given up its low priority.
     in_front: bool,
 }
 
@@ -257,7 +256,7 @@ impl State {
                 self.slow_round(now);
             }
             if self.shared.disk_full() {
-                // Nothing is to be copied any more; what is left is cleaning up.
+                // Nothing more is to be copied; only cleaning up is left.
                 self.coming.clear();
                 self.live.clear();
             }
@@ -282,7 +281,7 @@ impl State {
         self.shared.wait(watch.as_slice(), Some(until.since(now)));
     }
 
-    /// Takes what happened in the folder; true where a known file was opened again: its
+    /// Takes the events of the folder; true if a known file was opened again: its
     /// process may just be starting another program.
     fn take_notices(&mut self, now: Time) -> bool {
         let mut names = BTreeMap::<String, bool>::new();
@@ -307,13 +306,13 @@ impl State {
         again
     }
 
-    /// Opens a file that a runtime may be making; true where it is being copied already.
+    /// Opens a file that a runtime may be making; true if it is already being copied.
     fn expect(&mut self, name: String, created: bool, now: Time) -> bool {
         let Some((folder, _)) = &self.config.watched else { return false };
         let Some(number) = found::number(&name) else { return false };
         let inode = folder.look_at(&name).map(|file| file.st_ino).ok();
         let same = |file: &File| file.metadata().is_ok_and(|found| Some(found.ino()) == inode);
-        // Told now: the process may be gone when its ring is ready.
+        // Determined now: the process may be gone when its ring is ready.
         let writer = (number == self.config.pid || self.is_below(number)).then(|| self.writer(number));
         let live = |live: &&mut Live| live.name == name && (inode.is_none() || same(&live.ring.file));
         if let Some(live) = self.live.iter_mut().find(live) {
@@ -326,13 +325,13 @@ impl State {
         match self.read(folder, &name) {
             Ok(file) => self.coming.push(Coming { name, file, since: now, writer }),
             Err(_) if created => _ = self.missed.insert(name),
-            // It went, as files of ended processes do.
+            // It disappeared, as files of ended processes do.
             Err(_) => {}
         }
         false
     }
 
-    /// A file in the watched folder; one that another user made may take the opener.
+    /// Opens a file in the watched folder; one that another user made may need the opener.
     fn read(&self, folder: &Folder, name: &str) -> io::Result<File> {
         let read = folder.read(name);
         match (&read, self.config.host.opener()) {
@@ -348,7 +347,7 @@ impl State {
         Writer { pid, program: process.and_then(|process| open_target(&process, What::Executable).ok()) }
     }
 
-    /// Whether the program started process `pid`, or one of those that it started did.
+    /// Whether process `pid` descends from the program.
     fn is_below(&self, pid: u32) -> bool {
         self.config.host.ancestors(pid).take(ANCESTORS_MAX).any(|parent| parent == self.config.pid)
     }
@@ -363,7 +362,7 @@ impl State {
         }
     }
 
-    /// Begins to copy, if a process writes it: files of earlier ones lie about.
+    /// Begins to copy, if a process writes the file: it may be left from an earlier one.
     fn begin(&mut self, coming: Coming, layout: Layout, now: Time) {
         let own = self.config.watched.as_ref().is_some_and(|(_, own)| *own);
         let Coming { name, file, since, writer } = coming;
@@ -413,8 +412,8 @@ impl State {
         self.writer(pid)
     }
 
-    /// Whether a file can be what process `pid` made: it is its user's, or the recorder's
-    /// own. Of a process that is gone that is not known, and nothing of its is written to.
+    /// Whether process `pid` can have made a file: its user or the recorder owns it.
+    /// For a process that is gone this is not known, and its files are never written to.
     fn made(&self, file: &File, pid: u32) -> bool {
         let Ok(found) = file.metadata() else { return false };
         found.uid() == own_user() || place::user_of(&self.config.host, pid).is_none_or(|user| user == found.uid())
@@ -425,7 +424,7 @@ impl State {
         self.shared.lost(loss("rings", LossKind::SourceMissing, 1, note));
     }
 
-    /// Room on the disk for a file that its runtime has made by itself; gives the bytes.
+    /// Reserves room for a file that its runtime has made itself; returns the bytes.
     fn reserve(&self, ring: &Ring, pid: u32) -> u64 {
         let Some((folder, true)) = &self.config.watched else { return 0 };
         let (Ok(found), Some(length)) = (ring.file.metadata(), ring.layout.end()) else { return 0 };
@@ -450,7 +449,7 @@ impl State {
                     self.flush(&mut live, now, false);
                     self.live.push(live);
                 }
-                // Cut short, or begun anew: it is being made by another program.
+                // Truncated or restarted: another program is making it.
                 Ok(Round::Restarted) | Err(_) => self.begin_anew(live, now, last),
             }
         }
@@ -458,7 +457,7 @@ impl State {
             self.in_front = true;
             background::restore_priority();
         }
-        // Quick to look more often, slow to look less often.
+        // The period shrinks at once and grows slowly.
         let period = period.min(self.period_ns.saturating_mul(2)).clamp(PERIOD_MIN_NS, PERIOD_MAX_NS);
         if period != self.period_ns {
             self.period_ns = period;
@@ -466,8 +465,8 @@ impl State {
         }
     }
 
-    /// What a program had not been relieved of when it started another one in its place
-    /// was overwritten by that one's.
+    /// Words that were not copied when a program called exec were overwritten by the
+    /// new program's.
     fn begin_anew(&mut self, mut live: Live, now: Time, last: Time) {
         self.flush(&mut live, now, true);
         let note = "the program started another one in its place (exec), which used the ring anew: what was not copied \
@@ -498,7 +497,7 @@ impl State {
         }
     }
 
-    /// What became of a ring. That its process runs another program takes a closer look.
+    /// The fate of a ring. Whether its process runs another program needs a closer look.
     fn fate(&self, live: &Live, closer: bool) -> Fate {
         // In this order: a process removes its file before it ends.
         let gone = live.process.as_ref().is_some_and(is_ready);
@@ -510,10 +509,10 @@ impl State {
         if gone || (closer && live.pid != 0 && !mapped()) { Fate::Left } else { Fate::GoesOn }
     }
 
-    /// Takes the last words of a ring. What its process left in a folder of the
-    /// recorder's own is removed.
+    /// Takes the last words of a ring. A file that its process left in the recorder's
+    /// own folder is removed.
     fn close(&self, mut live: Live, fate: Fate, now: Time) {
-        // A program that just started another one may have begun it anew: that is none of its words.
+        // A program started by exec may have restarted the ring: its words are not these.
         let _ = live.ring.copy(&mut live.stream, now);
         let _ = live.ring.copy_names(&mut live.stream, now, true);
         if fate == Fate::Ended {
@@ -551,13 +550,13 @@ impl State {
     }
 }
 
-/// When a ring of so many words has to be looked at again, from what came in `elapsed`.
+/// When a ring of `ring` words has to be copied again, given `words` words in `elapsed`.
 pub(super) fn period_for(ring: u64, words: u64, elapsed: u64) -> u64 {
     let by_rate = (u128::from(elapsed) * u128::from(ring / FILL_SHARE) / u128::from(words.max(1))).try_into();
     by_rate.unwrap_or(u64::MAX).min(ring.saturating_mul(WORD_NS))
 }
 
-/// Whether a ring of so many words is filled soon at the rate of `words` in `elapsed`.
+/// Whether a ring of `ring` words fills soon at the rate of `words` in `elapsed`.
 fn fills_soon(ring: u64, words: u64, elapsed: u64) -> bool {
     u128::from(words) * u128::from(FILL_SOON_NS) > u128::from(ring) * u128::from(elapsed)
 }
@@ -581,7 +580,7 @@ mod tests {
         // 11 million words a second, as at 115,000 collections: an eighth of 2^20 words.
         let period = period_for(1 << 20, 110_000, 10_000_000);
         assert!((11_000_000..12_500_000).contains(&period), "{period}");
-        // A quiet ring is looked at before the fastest program could fill it.
+        // A quiet ring is copied before the fastest program could fill it.
         assert_eq!(period_for(1 << 16, 0, 10_000_000), 65_536 * WORD_NS);
         assert!(period_for(1 << 24, 0, 10_000_000) > PERIOD_MAX_NS);
         assert!(fills_soon(1 << 20, 110_000, 10_000_000) && !fills_soon(1 << 20, 20_000, 10_000_000));

@@ -1,5 +1,5 @@
-//! `rings/N.ring`: the file that words go to. Owns its form and what waits to be
-//! written, which is whole frames.
+//! `rings/N.ring`: the file that receives the words. Owns its form and the buffer of
+//! whole frames that wait to be written.
 
 use super::layout::{Layout, NAME};
 use super::pen::{Job, Pen};
@@ -11,34 +11,34 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-/// So much waits to be written; a write costs as much as a wake-up.
+/// Bytes that wait at most; a write costs as much as a wake-up.
 const BUFFER_MAX: usize = 256 << 10;
-/// Nothing waits longer: a recorder that is killed loses it.
+/// Longest time that frames wait: a recorder that is killed loses them.
 const WAIT_NS: u64 = 250_000_000;
 
 #[derive(Debug)]
 pub struct Stream {
-    /// What it is called in the capture.
+    /// Its name in the capture.
     pub name: String,
-    /// Without one, its frames are taken.
+    /// Without one, the caller takes the frames.
     file: Option<Arc<File>>,
     head: [u64; HEAD_WORDS],
     buffer: Vec<u8>,
-    /// Bytes handed to the pen.
+    /// Bytes passed to the pen.
     size: u64,
     flushed: Time,
     packer: Packer,
 }
 
 impl Stream {
-    /// Makes the file `rings/NAME` of a capture, whose folder `rings` is given.
+    /// Makes the file `rings/NAME` of a capture; `rings` is that folder.
     pub fn create(rings: &Folder, name: &str, layout: &Layout, pid: u32, now: Time) -> io::Result<Stream> {
         let file = rings.create_to_append(name)?;
         let stream = Stream::in_memory(layout, pid, now);
         Ok(Stream { name: format!("rings/{name}"), file: Some(Arc::new(file)), ..stream })
     }
 
-    /// One that goes nowhere: its frames are taken.
+    /// A stream without a file: the caller takes its frames.
     pub fn in_memory(layout: &Layout, pid: u32, now: Time) -> Stream {
         let head = captured::head(layout.rings, layout.words, layout.names.is_some(), pid);
         let (name, file, packer) = (String::new(), None, Packer::default());
@@ -47,7 +47,7 @@ impl Stream {
         stream
     }
 
-    /// The frames since the last call, behind a head.
+    /// The frames since the last call, after a head.
     pub fn take(&mut self) -> Vec<u8> {
         let taken = std::mem::take(&mut self.buffer);
         let head = self.head;
@@ -59,9 +59,8 @@ impl Stream {
         self.buffer.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
 
-    /// Words of ring `slot`, this machine's, of which the first one is at `position` and
-    /// begins an event. Gives how many bytes of them were taken: all but the event that the
-    /// last of them begin, if that is not whole.
+    /// Adds words of ring `slot` in this machine's byte order; the first is at `position` and
+    /// begins an event. Returns how many bytes were taken: all but a last event that is not whole.
     pub fn words(&mut self, slot: u64, position: u64, words: &[u8], now: Time) -> usize {
         let begin = self.buffer.len();
         self.push(&frame(kind::PACKED, slot, position, 0, now));
@@ -79,7 +78,7 @@ impl Stream {
         taken
     }
 
-    /// What is no event is not for a recorder to judge.
+    /// Adds words that are not events: judging them is not a recorder's task.
     fn words_as_they_are(&mut self, slot: u64, position: u64, words: &[u8], now: Time) -> usize {
         if !words.is_empty() {
             self.push(&frame(kind::WORDS, slot, position, words.len() as u64 / 8, now));
@@ -97,7 +96,7 @@ impl Stream {
         }
     }
 
-    /// Where the frames end that were added so far.
+    /// The present end of the frames.
     pub fn mark(&self) -> usize {
         self.buffer.len()
     }
@@ -106,18 +105,18 @@ impl Stream {
         self.buffer.truncate(mark);
     }
 
-    /// The name of a user event.
+    /// Adds the name of a user event.
     pub fn name(&mut self, id: u64, name: &[u8; NAME as usize], now: Time) {
         self.push(&frame(kind::NAME, 0, id, NAME / 8, now));
         self.buffer.extend(name);
     }
 
-    /// The process has ended in good order.
+    /// Records that the process has ended regularly.
     pub fn end(&mut self, now: Time) {
         self.push(&frame(kind::ENDED, 0, 0, 0, now));
     }
 
-    /// Hands over what has waited long enough, or all.
+    /// Passes to the pen what has waited long enough, or everything.
     pub fn flush(&mut self, pen: &Pen, now: Time, all: bool) {
         let due = all || self.buffer.len() >= BUFFER_MAX || now.since(self.flushed) >= WAIT_NS;
         if !due || self.buffer.is_empty() {
@@ -150,7 +149,7 @@ mod tests {
         let mark = stream.mark();
         stream.words(2, 103, &bytes([begin, 6, begin]), Time(9));
         stream.drop_since(mark);
-        // No event has no words.
+        // An empty event has no words.
         assert_eq!(stream.words(3, 100, &bytes([0, 2, 3]), Time(9)), 24);
         assert_eq!(stream.words(3, 103, &[], Time(9)), 0);
         stream.name(7, &[b'x'; 128], Time(10));

@@ -1,8 +1,7 @@
-//! `block-fragmentation`: free blocks in megablocks that something keeps.
+//! `block-fragmentation`: free blocks in megablocks that something retains.
 //!
-//! Cost: free blocks in megablocks that hold something, beyond what the next major
-//! collection copies into. The runtime fills them again before it takes new megablocks, but
-//! the system does not get them back.
+//! Cost: free blocks in megablocks that hold something, beyond what the next major collection copies into. The
+//! runtime refills them before it takes new megablocks, but the system does not get them back.
 
 use super::{FIGURE, Lasted, RSS, frees, verdict};
 use crate::findings::{Facts, Rule, Verdict};
@@ -11,7 +10,7 @@ use rtscope_model::units::{bytes, counted, percent};
 use rtscope_model::{Evidence, Remedy};
 use std::collections::BTreeMap;
 
-/// Megablocks with so many of their 256 blocks free are what costs.
+/// The cost lies in megablocks with at least this many of their 256 blocks free.
 const SPARSE: usize = 128;
 
 pub static RULE: Rule = Rule {
@@ -35,8 +34,8 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.seen(seen(lasted)).remedies(remedies()))
 }
 
-/// What lies in megablocks that are half free and more: words for it, with how many of
-/// these megablocks hold it, the most first.
+/// What occupies megablocks that are at least half free: in words, with the number of these megablocks that hold it,
+/// most first.
 fn keepers(heap: &Heap) -> Vec<(&'static str, u64)> {
     let is_free = |mark: char| matches!(mark, '.' | ',' | '=' | ' ');
     let mut sums: BTreeMap<&'static str, u64> = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! `copy-reserve`: a copying collection needs as much free memory as it copies, and the
-//! runtime keeps it between collections.
+//! `copy-reserve`: a copying collection needs as much free memory as it copies, and the runtime keeps that memory
+//! between collections.
 //!
-//! Cost: free memory up to what the next major collection copies. It is no waste as long as
-//! the heap is collected by copying; other collectors do without.
+//! Cost: free memory up to the amount that the next major collection copies. It is no waste as long as the heap is
+//! collected by copying; other collectors do without it.
 
 use super::{FIGURE, Lasted, RSS, verdict};
 use crate::findings::{Facts, Rule, Verdict};
@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict(lasted, lasted.bytes, "", rest).seen(seen(lasted)).remedies(remedies()))
 }
 
-/// What a collection of all generations copies.
+/// Bytes that a collection of all generations copies.
 fn moved(heap: &Heap) -> u64 {
     heap.kinds.iter().filter(|kind| kind.kind == "small").filter_map(|kind| kind.used_bytes).sum()
 }

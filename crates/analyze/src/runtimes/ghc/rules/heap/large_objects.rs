@@ -1,7 +1,6 @@
-//! `large-objects`: buffers of which little is used are kept as a whole.
+//! `large-objects`: buffers are retained as a whole although little of them is used.
 //!
-//! Cost: bytes of large objects that are seen only through slices of them, less what the
-//! slices show.
+//! Cost: bytes of large objects that are visible only through slices, minus the bytes of the slices.
 
 use super::{FIGURE, Lasted, frees, verdict};
 use crate::findings::{Facts, Rule, Verdict};

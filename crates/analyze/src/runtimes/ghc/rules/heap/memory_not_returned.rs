@@ -1,9 +1,8 @@
-//! `memory-not-returned`: whole megablocks that hold nothing and that the system has not got
-//! back.
+//! `memory-not-returned`: whole megablocks that hold nothing and were not returned to the system.
 //!
-//! Cost: free megablocks beyond what the next major collection copies into, and those that
-//! were given back and are still counted as resident. The latter the system takes when it
-//! needs them: lazy return is no real use, which is said.
+//! Cost: free megablocks beyond what the next major collection copies into, and those that were returned but still
+//! count as resident. The system takes the latter when it needs them: lazily returned memory is not really used, and
+//! the finding says so.
 
 use super::{FIGURE, Lasted, RSS, verdict};
 use crate::findings::{Facts, Rule, Verdict};
@@ -32,7 +31,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict(lasted, lasted.bytes, "", rest).seen(seen(lasted)).remedies(remedies(lasted)))
 }
 
-/// More of it is given back than kept.
+/// Whether more of it was returned than kept.
 fn is_lazy(lasted: &Lasted<'_>) -> bool {
     lasted.heap.fragmentation.returned_resident_bytes.saturating_mul(2) >= lasted.heap.part_bytes(Part::FreeMegablocks)
 }

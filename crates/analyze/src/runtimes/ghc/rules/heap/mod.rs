@@ -1,7 +1,6 @@
-//! What rules about memory have in common: looks at the heap, what of a figure lasted from
-//! one look to the next, and why they are blind. Owns that a figure which was seen in one
-//! look only does not count where there are more: what the next collection frees costs
-//! nothing for long.
+//! What rules about memory share: looks at the heap, what part of a figure lasted from one look to the next, and why
+//! they are blind. Owns that a figure seen in only one of several looks does not count: what the next collection
+//! frees does not cost anything for long.
 
 pub mod block_fragmentation;
 pub mod copy_reserve;
@@ -16,12 +15,12 @@ use crate::findings::{COST_MIN_BYTES, Cost, Facts, Need, Rule, Says, Verdict, ev
 use rtscope_model::heap::Heap;
 use rtscope_model::{Evidence, Figure, Remedy, Time};
 
-/// What rules about a figure of a look at the heap have in common.
+/// What rules about a figure of a look at the heap share.
 const FIGURE: Rule = Rule { needs: Some(&LOOKS), bytes_min: COST_MIN_BYTES, ..Rule::BLANK };
 
 static LOOKS: Need = Need { name: "looks at the heap (`--heap-every`)", optional: true, missing: no_looks };
 
-/// At the end a program has given up what it held: the mean is what tells.
+/// At its end a program has released its memory, so the mean is what counts.
 const RSS: Figure = Figure { path: "memory.rss_bytes.mean", shows: "less is resident" };
 
 fn no_looks(facts: &Facts<'_>) -> Option<String> {
@@ -36,15 +35,15 @@ fn verdict(lasted: &Lasted<'_>, bytes: u64, what: impl Into<String>, rest: impl 
 
 /// A figure that lasted.
 pub struct Lasted<'a> {
-    /// The look at which it is told: the later one of the two that saw it.
+    /// The look that reports it: the later one of the two that saw it.
     heap: &'a Heap,
     bytes: u64,
-    /// From the look before to this one; `None`: there was only one.
+    /// From the previous look to this one; `None`: there was only one.
     range: Option<(Time, Time)>,
 }
 
 impl<'a> Lasted<'a> {
-    /// The most of `figure` that two looks in a row saw, or the only look.
+    /// The largest value of `figure` that two successive looks saw, or the only look.
     fn of(facts: &Facts<'a>, figure: impl Fn(&Heap) -> u64) -> Option<Lasted<'a>> {
         let sure = facts.heaps.iter().filter(|heap| is_sure(heap)).map(|heap| (heap, figure(heap)));
         let sure: Vec<(&Heap, u64)> = sure.collect();
@@ -55,7 +54,7 @@ impl<'a> Lasted<'a> {
         };
         let most = match sure[..] {
             [(heap, bytes)] => Some(Lasted { heap, bytes, range: None }),
-            // Of equals the first.
+            // Of equal ones the first.
             _ => sure.iter().zip(sure.iter().skip(1)).map(both).rev().max_by_key(|lasted| lasted.bytes),
         };
         most.filter(|most| most.bytes > 0)
@@ -70,13 +69,13 @@ impl<'a> Lasted<'a> {
     }
 }
 
-/// Whether its figures are of one moment.
+/// Whether its figures belong to one moment.
 fn is_sure(heap: &Heap) -> bool {
     let moved = heap.scan.as_ref().and_then(|scan| scan.collections_of_oldest).unwrap_or(0);
     heap.unsettled_megablocks == 0 && moved == 0 && !heap.in_collection
 }
 
-/// One that makes less memory resident, and lets another recording show `what`, too.
+/// A remedy that makes less memory resident, and also lets another recording show `what`.
 fn frees(text: &str, what: &str) -> Remedy {
     Remedy::new(text).falls(RSS).shows(&format!("{what}, and less is resident"))
 }

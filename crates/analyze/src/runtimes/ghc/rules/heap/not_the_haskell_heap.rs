@@ -1,7 +1,7 @@
-//! `not-the-haskell-heap`: the memory that grows is none of GHC's runtime.
+//! `not-the-haskell-heap`: the growing memory does not belong to GHC's runtime.
 //!
-//! Cost: what lies outside the heap, mapped files aside, beyond what lay there at the first
-//! look. Without looks: how far the memory that stayed resident is above the whole heap.
+//! Cost: memory outside the heap, without mapped files, beyond what was there at the first look. Without looks: how
+//! far the memory that stayed resident exceeds the whole heap.
 
 use super::{FIGURE, Lasted, RSS};
 use crate::findings::{Cost, Facts, Need, Rule, Verdict, evidence, sure};
@@ -9,8 +9,8 @@ use rtscope_model::heap::{Heap, Part};
 use rtscope_model::units::bytes;
 use rtscope_model::{Evidence, Remedy, Setting};
 
-/// Without looks: the memory at the end is so many times its mean. It would be twice for what
-/// grows steadily from nothing.
+/// Without looks: the memory at the end is this multiple of its mean. The ratio is two for steady growth
+/// from nothing.
 const GROWS: f64 = 1.25;
 
 pub static RULE: Rule = Rule {
@@ -44,12 +44,12 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.seen(seen(facts, &outside)).remedies(remedies()))
 }
 
-/// What lies outside.
+/// Memory outside the heap.
 struct Outside {
     grown: u64,
     rss: u64,
     heap: u64,
-    /// The heap was looked at.
+    /// Whether there were looks at the heap.
     looked: bool,
 }
 
@@ -61,16 +61,15 @@ impl Outside {
         Some(Outside { grown: lasted.bytes, rss: lasted.rss_bytes(), heap: lasted.heap.heap_bytes, looked: true })
     }
 
-    /// The heap need not be resident as a whole: this is the least that lies outside.
+    /// The heap need not be entirely resident: this is a lower bound of the memory outside.
     fn by_lines(facts: &Facts<'_>) -> Option<Outside> {
         let levels = facts.lines.levels(facts.end);
         let (rss, heap) = (levels.rss_bytes?, levels.heap_bytes?);
-        // What was taken once and stays is no growth.
+        // Memory that was taken once and stays is no growth.
         if (rss.last as f64) < GROWS * rss.mean {
             return None;
         }
-        // What was resident through the whole second half; memory that is given back again
-        // and again was not.
+        // Memory that was resident through the whole second half; memory that is returned repeatedly was not.
         let middle = facts.end.minus(facts.end.since(facts.started) / 2);
         let stayed = facts.lines.rss_stayed(middle)?;
         Some(Outside { grown: stayed.saturating_sub(heap.max), rss: rss.last, heap: heap.max, looked: false })

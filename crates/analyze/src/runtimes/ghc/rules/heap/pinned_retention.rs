@@ -1,9 +1,7 @@
-//! `pinned-retention`: live pinned objects keep the blocks that they lie in, with all that
-//! is dead there.
+//! `pinned-retention`: live pinned objects retain the blocks that they lie in, with everything that is dead there.
 //!
-//! Cost: dead bytes in blocks that something holds, and what of the free memory the runtime
-//! keeps because of them: it keeps free blocks in proportion to blocks in use, so dead ones
-//! are paid for more than once.
+//! Cost: dead bytes in blocks that something retains, and the part of the free memory that the runtime keeps because
+//! of them: it keeps free blocks in proportion to blocks in use, so dead ones cost more than once.
 
 use super::{FIGURE, Lasted, RSS, frees, verdict};
 use crate::findings::{Facts, Rule, Verdict};
@@ -11,7 +9,7 @@ use rtscope_model::heap::{Heap, Holder, Part};
 use rtscope_model::units::{bytes, count, percent};
 use rtscope_model::{Evidence, Remedy};
 
-/// Holders that are named.
+/// Number of holders that are named.
 const NAMED: usize = 2;
 
 pub static RULE: Rule = Rule {
@@ -24,7 +22,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    // Dead bytes of blocks in which something lives.
+    // Dead bytes of blocks with live objects.
     let dead = |heap: &Heap| heap.holders.iter().map(|holder| holder.kept_dead_bytes).sum();
     let lasted = &Lasted::of(facts, dead)?;
     let cost = with_free(lasted.heap, lasted.bytes);
@@ -37,7 +35,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict(lasted, cost, what, ".").seen(seen(lasted, cost)).remedies(remedies()))
 }
 
-/// With the free memory that is kept for them.
+/// Adds the free memory that is kept because of them.
 fn with_free(heap: &Heap, dead_bytes: u64) -> u64 {
     let free = heap.part_bytes(Part::BlockFragmentation) + heap.part_bytes(Part::FreeMegablocks);
     let used = heap.part_bytes(Part::Live) + heap.part_bytes(Part::ObjectFragmentation) + heap.part_bytes(Part::Slop);

@@ -1,5 +1,5 @@
-//! The rules about memory, over looks at a heap made by hand: found, silent below their
-//! thresholds, one name for one cause.
+//! The rules about memory, over hand-made looks at a heap: found, silent below their thresholds, one name for
+//! one cause.
 
 use crate::analysis::Analysis;
 use crate::recording::{Context, Tail};
@@ -9,7 +9,7 @@ use rtscope_model::{Confidence, Finding, Names, Time};
 
 const MIB: u64 = 1 << 20;
 
-/// A heap with so many MiB in each part; all of it resident.
+/// A heap with this many MiB in each part; all of it is resident.
 fn heap(seconds: u64, parts: &[(Part, u64)]) -> Heap {
     let line = |(part, mib): &(Part, u64)| Line { line: "x".into(), part: *part, bytes: mib * MIB, how: "y".into() };
     let rss: u64 = parts.iter().map(|(_, mib)| mib * MIB).sum();
@@ -73,7 +73,7 @@ fn dead_pinned_bytes_come_first_with_the_free_memory_that_is_kept_for_them() {
     let cost = found.cost_bytes.unwrap() as f64 / MIB as f64;
     assert!((cost - (120.0 + 300.0 * dead_share)).abs() < 1.0, "{cost}");
     assert!(found.claim.contains("120 MiB") && found.claim.contains("`PS` and `PlainPtr`"), "{}", found.claim);
-    // What is kept for dead pinned bytes has that name only.
+    // Memory kept because of dead pinned bytes is reported under that name only.
     assert_eq!(ids(&[stripped(1), stripped(2)]), ["pinned-retention"]);
 }
 
@@ -82,11 +82,11 @@ fn what_one_look_saw_does_not_count_where_there_are_more() {
     let healthy = |seconds| heap(seconds, &[(Part::Live, 300)]);
     assert_eq!(ids(&[healthy(1), stripped(2), healthy(3)]), Vec::<String>::new());
     assert_eq!(first(&[stripped(1)]).confidence, Confidence::Medium);
-    // A look that a collection came across is not believed.
+    // A look during which a collection took place does not count.
     let mut moved = stripped(3);
     moved.scan = Some(Scan { collections_of_oldest: Some(1), ..Scan::default() });
     assert_eq!(ids(&[healthy(1), stripped(2), moved]), Vec::<String>::new());
-    // Nor is one inside of a collection.
+    // Nor does a look inside a collection.
     let inside = Heap { in_collection: true, ..stripped(3) };
     assert_eq!(ids(&[healthy(1), stripped(2), inside]), Vec::<String>::new());
 }
@@ -148,7 +148,7 @@ fn growth_outside_the_heap_is_no_matter_of_the_heap() {
     let outside = |seconds, mib| heap(seconds, &[(Part::Live, 20), (Part::NotHeap, mib)]);
     let found = first(&[outside(1, 5), outside(2, 150), outside(3, 300)]);
     assert_eq!((found.id.as_str(), found.cost_bytes), ("not-the-haskell-heap", Some(145 * MIB)));
-    // What was there from the start does not grow.
+    // Memory that was there from the start does not grow.
     assert!(ids(&[outside(1, 300), outside(2, 300), outside(3, 301)]).is_empty());
 }
 
@@ -172,7 +172,7 @@ fn without_a_look_only_what_grows_to_the_end_is_told() {
     };
     assert_eq!(found([20, 60, 100, 140, 180]), ["not-the-haskell-heap"]);
     assert!(found([100, 100, 100, 100, 101]).is_empty());
-    // Taken and given back again and again, and taken just when the program ended.
+    // Taken and returned repeatedly, and taken just before the program ended.
     assert!(found([20, 180, 20, 20, 180]).is_empty());
     assert!(found([180, 180, 20, 20, 180]).is_empty());
 }
