@@ -17,11 +17,11 @@ main = do
   [path] <- getArgs
   bytes <- Lazy.readFile path
   (header, rest) <- either die return (readHeader bytes)
-  let (events, trouble) = readEvents header rest
+  let (events, failure) = readEvents header rest
       add counts event = IntMap.insertWith (+) (number (evSpec event)) (1 :: Int) counts
       counts = foldl' add IntMap.empty events
   forM_ (IntMap.toList counts) $ \(tag, count) -> putStrLn (show tag ++ " " ++ show count)
-  maybe (return ()) die trouble
+  maybe (return ()) die failure
 
 number :: EventInfo -> Int
 number info = case info of

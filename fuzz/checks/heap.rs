@@ -3,7 +3,7 @@
 
 use rtscope_heap::descriptor::{BLOCK, DESCRIPTORS, MEGABLOCK};
 use rtscope_heap::ledger::{self, Residency};
-use rtscope_heap::{Beside, Memory, Scan, Space, Statics, Survey, sampled};
+use rtscope_heap::{Memory, Scan, ScanInput, Space, Statics, Survey, sampled};
 use rtscope_model::chance::Chance;
 use std::io;
 
@@ -37,15 +37,15 @@ pub fn check(bytes: &[u8]) {
     assert!(totals.iter().all(|total| total.used_bytes <= total.blocks * BLOCK));
     let lines = ledger::lines(&survey, &ledger::resident(&survey, &Residency::default()), None);
     assert_eq!(lines.iter().map(|line| line.bytes).sum::<u64>(), 2 * MEGABLOCK);
-    let beside = Beside {
+    let input = ScanInput {
         threads: 1,
         code: std::iter::once(CODE..CODE + 0x1000).collect(),
         data: std::iter::once(DATA..DATA + 0x1000).collect(),
     };
-    let old = sampled::look(&image, &space, &beside.code, &mut Chance::new(u64::from(bytes[0])));
+    let old = sampled::look(&image, &space, &input.code, &mut Chance::new(u64::from(bytes[0])));
     let named: u64 = old.thunks.iter().map(|(_, bytes)| bytes).sum();
     assert!(named <= old.thunk_bytes && old.thunk_bytes <= old.bytes && old.thunks.len() <= 8);
-    let scan = Scan::of(&image, &survey, &Statics::default(), &beside);
+    let scan = Scan::of(&image, &survey, &Statics::default(), &input);
     let met: u64 = scan.census.iter().map(|entry| entry.bytes).sum();
     assert!(met + scan.skipped_bytes <= scan.read_bytes && scan.read_bytes <= 2 * MEGABLOCK);
     let pinned = scan.pinned;

@@ -2,7 +2,7 @@
 //! memory, all blocks are accounted for, no copy exceeds a buffer, and reading ends.
 
 use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
-use rtscope_heap::{Beside, Scan, Space, Statics, Survey};
+use rtscope_heap::{Scan, ScanInput, Space, Statics, Survey};
 use rtscope_host::binary::{RuntimeSymbols, StmSymbols};
 use rtscope_host::by_bytes;
 use rtscope_host::mappings::Mapping;
@@ -31,9 +31,9 @@ impl Memory for &Image<'_> {
         let mut rest = buffer;
         while !rest.is_empty() {
             let count = rest.len().min(self.0.len() - from);
-            let (now, behind) = rest.split_at_mut(count);
+            let (now, after) = rest.split_at_mut(count);
             now.copy_from_slice(&self.0[from..from + count]);
-            (rest, from) = (behind, 0);
+            (rest, from) = (after, 0);
         }
         Ok(())
     }
@@ -167,8 +167,8 @@ fn heap(image: &Image<'_>, statics: &Statics, mappings: &[Mapping]) {
     assert_eq!(blocks, 256 * survey.megablocks.len() as u64);
     let code = mappings.iter().filter(|mapping| !mapping.name.is_empty()).map(|mapping| mapping.range.clone());
     let data = std::iter::once(0..image.0.len() as u64 / 8 * 8).collect();
-    let beside = Beside { threads: 1, code: code.collect(), data };
-    let scan = Scan::of(&image, &survey, statics, &beside);
+    let input = ScanInput { threads: 1, code: code.collect(), data };
+    let scan = Scan::of(&image, &survey, statics, &input);
     let met: u64 = scan.census.iter().map(|entry| entry.bytes).sum();
     assert!(met + scan.skipped_bytes <= scan.read_bytes);
     assert!(scan.pinned.live_objects <= scan.pinned.objects);

@@ -32,11 +32,11 @@ pub fn check(bytes: &[u8]) {
     for version in Version::ALL.map(Some).into_iter().chain([None]) {
         match Rings::open(source.clone(), version) {
             Ok(rings) => {
-                let told = rings.version();
-                assert_eq!(told.by == VersionSource::Caller, version.is_some());
+                let found = rings.version();
+                assert_eq!(found.by == VersionSource::Caller, version.is_some());
                 drain(&rings, Classes::ALL, bytes.len());
                 drain(&rings, pauses, bytes.len());
-                go_on(&rings, bytes);
+                resume(&rings, bytes);
             }
             Err(RingError::NotARing) => assert!(!Rings::recognise(bytes.get(..64).unwrap_or(bytes))),
             Err(error) => assert!(!error.to_string().is_empty()),
@@ -45,10 +45,10 @@ pub fn check(bytes: &[u8]) {
 }
 
 /// Appends the same bytes: rings that do not run backwards.
-fn go_on(rings: &Rings, bytes: &[u8]) {
+fn resume(rings: &Rings, bytes: &[u8]) {
     let mut stream = rings.stream(Classes::ALL);
     let first = stream.by_ref().count();
-    if stream.go_on(Arc::new(bytes.to_vec())).is_ok() {
+    if stream.resume_with(Arc::new(bytes.to_vec())).is_ok() {
         let mut last = Time(0);
         let mut again = 0;
         for event in stream.by_ref() {

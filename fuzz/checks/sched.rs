@@ -45,7 +45,7 @@ pub fn check(data: &[u8]) {
     }
     assert!(stream.losses().len() <= 3 * 512);
     // The same data again is older than what was returned, so hardly any events come.
-    stream.go_on([source(second), source(first)]);
+    stream.resume_with([source(second), source(first)]);
     stream.by_ref().for_each(drop);
     assert!(stream.take_losses().len() <= 3 * 512 && stream.losses().is_empty());
 }

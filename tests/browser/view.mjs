@@ -248,9 +248,9 @@ await step("zooming, moving, selecting, inspecting", async () => {
   const pause = await (await fetch(`${url}pause?id=${id}`)).json();
   const length = units.duration(pause.released_ns - pause.requested_ns);
   if (!(await text(page, "#pause .large")).startsWith(length)) fail(`pause ${id} is not told as ${length}`);
-  const told = await text(page, "#pause dl");
+  const terms = await text(page, "#pause dl");
   for (const ns of [pause.stopped_ns - pause.requested_ns, pause.collected_ns - pause.stopped_ns]) {
-    if (!told.includes(units.duration(ns))) fail(`${units.duration(ns)} is not among ${told}`);
+    if (!terms.includes(units.duration(ns))) fail(`${units.duration(ns)} is not among ${terms}`);
   }
   if (!(await text(page, "#pause")).includes("throttled")) fail("the cause is not told");
   const first = await shown(page);
@@ -281,13 +281,13 @@ await step("zooming, moving, selecting, inspecting", async () => {
 
   // Arrows walk, and it is said.
   await page.locator("#stage").focus();
-  const said = new Set();
+  const announced = new Set();
   for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight"]) {
     await page.keyboard.press(key);
     await page.waitForTimeout(250);
-    said.add(await text(page, "#says"));
+    announced.add(await text(page, "#says"));
   }
-  if (said.size < 4 || ![...said].some((one) => one.includes("capability"))) fail(`said: ${[...said].join(" / ")}`);
+  if (announced.size < 4 || ![...announced].some((one) => one.includes("capability"))) fail(`said: ${[...announced].join(" / ")}`);
 
   // Closing a group makes its rows one.
   const rows = await page.locator(".label").count();

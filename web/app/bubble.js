@@ -1,7 +1,7 @@
-// The box at the pointer: what is under it. For eyes only; keys have says.js.
+// The box at the pointer: what is under it. For eyes only; keys have announcer.js.
 
 import * as hit from "./hit.js";
-import * as tell from "./tell.js";
+import * as describe from "./describe.js";
 import { rowAt } from "./layout.js";
 import { momentIn } from "./time.js";
 import { clean, el } from "./dom.js";
@@ -25,10 +25,10 @@ export class Bubble {
    * @param {number} y
    */
   show(x, y) {
-    const told = this.#words(x, y);
-    this.box.hidden = !told;
-    if (!told) return;
-    this.box.replaceChildren(el("strong", {}, told.title), ...told.lines.map((line) => el("div", {}, line)));
+    const text = this.#words(x, y);
+    this.box.hidden = !text;
+    if (!text) return;
+    this.box.replaceChildren(el("strong", {}, text.title), ...text.lines.map((line) => el("div", {}, line)));
     const { width, height } = this.box.getBoundingClientRect();
     const left = x + 16 + width > this.scene.width ? x - width - 12 : x + 16;
     const top = y + 18 + height > this.scene.height ? y - height - 10 : y + 18;
@@ -47,10 +47,10 @@ export class Bubble {
     if (!row) return null;
     if (gap) return { title: "Gap: not seen", lines: [clean(gap.note)] };
     if (row.form === "values") {
-      const lines = tell.values(hit.valuesAt(scene, row, at));
+      const lines = describe.values(hit.valuesAt(scene, row, at));
       return { title: momentIn(at, state.view.to - state.view.from), lines };
     }
     const spot = hit.spotAt(scene, x, y);
-    return spot ? tell.spot(state, spot) : null;
+    return spot ? describe.spot(state, spot) : null;
   }
 }

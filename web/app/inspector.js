@@ -2,7 +2,7 @@
 // drawing and the tables are made from the same line of `report --pauses`.
 
 import * as api from "./api.js";
-import * as tell from "./tell.js";
+import * as describe from "./describe.js";
 import * as waterfall from "./waterfall.js";
 import { clean, el } from "./dom.js";
 import { bytes, duration, percent } from "./units.js";
@@ -15,12 +15,12 @@ export class Inspector {
   /**
    * @param {HTMLElement} place
    * @param {import("./state.js").State} state
-   * @param {(text: string) => void} say
+   * @param {(text: string) => void} announce
    */
-  constructor(place, state, say) {
+  constructor(place, state, announce) {
     this.place = place;
     this.state = state;
-    this.say = say;
+    this.announce = announce;
     /** @type {Pause | null} */
     this.pause = null;
     /** @type {AbortController | null} */
@@ -51,9 +51,9 @@ export class Inspector {
       const pause = known?.id === id ? known : await api.pause(id, asking.signal);
       if (asking.signal.aborted) return;
       this.pause = pause;
-      this.state.mark([tell.begin(pause), pause.stopped_ns, pause.collected_ns, pause.released_ns].map((at) => at - this.state.session.from_ns));
+      this.state.mark([describe.begin(pause), pause.stopped_ns, pause.collected_ns, pause.released_ns].map((at) => at - this.state.session.from_ns));
       this.draw();
-      this.say(waterfall.words(this.state.session, pause));
+      this.announce(waterfall.words(this.state.session, pause));
     } catch (error) {
       if (!asking.signal.aborted) this.place.replaceChildren(el("p", { class: "quiet" }, error instanceof Error ? error.message : String(error)));
     }
@@ -62,11 +62,11 @@ export class Inspector {
   draw() {
     const { pause, state } = this;
     if (!pause) return;
-    const { session } = state, from = tell.begin(pause) - session.from_ns, to = pause.released_ns - session.from_ns;
+    const { session } = state, from = describe.begin(pause) - session.from_ns, to = pause.released_ns - session.from_ns;
     this.width = this.place.clientWidth;
     const width = Math.max(280, this.width - 34);
     this.place.replaceChildren(
-      el("h2", {}, `Pause ${pause.id}`, el("span", { class: "aside" }, tell.pauseKind(pause))),
+      el("h2", {}, `Pause ${pause.id}`, el("span", { class: "aside" }, describe.pauseKind(pause))),
       el("p", { class: "large" }, duration(to - from), el("span", { class: "aside" }, ` at ${momentIn(from, Math.min(state.span, (to - from) * 1000))}`)),
       pause.quality === "partial" ? el("p", { class: "warn" }, "Not seen whole: counted, but kept out of the report's quantiles.") : "",
       waterfall.draw(session, pause, width),
@@ -90,7 +90,7 @@ function facts(session, pause) {
     ["collecting", duration(pause.collected_ns - pause.stopped_ns)],
     ["release", `${pause.release_basis === "lower-bound" ? "at least " : ""}${duration(pause.released_ns - pause.collected_ns)}`],
   ];
-  const held = tell.heldUp(session, pause);
+  const held = describe.heldUp(session, pause);
   if (held) rows.push(["held up by", `${held.lane} for ${duration(held.ns)}: ${held.why}`]);
   if (pause.leader !== null) rows.push(["led by", `${session.lane} ${pause.leader}`]);
   if (pause.generation !== null) rows.push(["generation", String(pause.generation)]);
@@ -108,14 +108,14 @@ function causes(session, pause) {
   /** @type {Map<string, {words: string, lanes: Set<number>, ns: number, cause: string}>} */
   const sums = new Map();
   for (const piece of pause.causes) {
-    const text = tell.cause(session, piece), sum = sums.get(text) ?? { words: text, lanes: new Set(), ns: 0, cause: piece.cause };
+    const text = describe.cause(session, piece), sum = sums.get(text) ?? { words: text, lanes: new Set(), ns: 0, cause: piece.cause };
     sum.ns += piece.to_ns - piece.from_ns;
     if (piece.lane !== null) sum.lanes.add(piece.lane);
     sums.set(text, sum);
   }
   const all = [...sums.values()].sort((a, b) => b.ns - a.ns), total = all.reduce((sum, { ns }) => sum + ns, 0);
   const rows = all.slice(0, 30).map(({ words, lanes: of, ns, cause }) => el("tr", {},
-    el("td", { class: "words" }, el("span", { class: `swatch bg-${tell.causeRole(session, cause)}`, "aria-hidden": "true" }), words),
+    el("td", { class: "words" }, el("span", { class: `swatch bg-${describe.causeRole(session, cause)}`, "aria-hidden": "true" }), words),
     el("td", {}, [...of].slice(0, 4).join(", ")), el("td", { class: "figure" }, duration(ns)), el("td", { class: "figure" }, percent(ns / total))));
   return el("table", {}, el("caption", {}, "What was waited for"),
     el("thead", {}, el("tr", {}, ...["why", session.lane, "in all", "of waits"].map((text) => el("th", { scope: "col" }, text)))), el("tbody", {}, ...rows));
@@ -126,7 +126,7 @@ function causes(session, pause) {
  * @param {Pause} pause
  */
 function lanes(session, pause) {
-  const begin = tell.begin(pause);
+  const begin = describe.begin(pause);
   const after = (/** @type {number | null} */ at) => (at === null ? "-" : `+${duration(at - begin)}`);
   const rows = pause.lanes.slice(0, 600).map((lane) => el("tr", {},
     el("th", { scope: "row" }, String(lane.lane)), el("td", { class: "figure" }, lane.tid === null ? "-" : String(lane.tid)),

@@ -7,7 +7,7 @@ import * as hit from "./hit.js";
 import * as input from "./input.js";
 import * as link from "./url.js";
 import * as over from "./over.js";
-import * as tell from "./tell.js";
+import * as describe from "./describe.js";
 import * as theme from "./theme.js";
 import { Bubble } from "./bubble.js";
 import { Frames } from "./frames.js";
@@ -17,7 +17,7 @@ import { Labels } from "./labels.js";
 import { Overview } from "./overview.js";
 import { Panel } from "./panel.js";
 import { Pauses, summed } from "./pauses.js";
-import { Says } from "./says.js";
+import { Announcer } from "./announcer.js";
 import { Scene } from "./scene.js";
 import { Search } from "./search.js";
 import { Selection } from "./selection.js";
@@ -38,7 +38,7 @@ function words(error) {
 }
 
 /** @param {string | null} text */
-function trouble(text) {
+function failure(text) {
   const line = byId("trouble", HTMLElement);
   if (line.hidden === (text === null) && line.textContent === (text ?? "")) return;
   line.hidden = text === null;
@@ -46,26 +46,26 @@ function trouble(text) {
 }
 
 theme.choose(theme.chosen());
-api.session().then(start).catch((error) => trouble(`The session cannot be shown: ${words(error)}`));
+api.session().then(start).catch((error) => failure(`The session cannot be shown: ${words(error)}`));
 
 /** @param {import("./types").Session} session */
 function start(session) {
-  const state = new State(session), says = new Says(byId("says", HTMLElement));
-  const say = (/** @type {string} */ text) => says.say(text);
+  const state = new State(session), announcer = new Announcer(byId("says", HTMLElement));
+  const announce = (/** @type {string} */ text) => announcer.announce(text);
   const probe = byId("probe", HTMLElement), stage = byId("stage", HTMLElement), scroller = byId("scroller", HTMLElement);
   let look = theme.lookOfPage(session.kinds, probe);
 
-  const tiles = new Tiles({ fetch: api.tiles, changed: () => draw("below"), trouble });
+  const tiles = new Tiles({ fetch: api.tiles, changed: () => draw("below"), failure });
   const scene = new Scene(byId("below", HTMLCanvasElement), byId("above", HTMLCanvasElement), state, tiles);
   const overview = new Overview(byId("overview", HTMLCanvasElement), state, tiles);
   const labels = new Labels(byId("labels", HTMLElement), state);
   const bubble = new Bubble(byId("bubble", HTMLElement), scene);
   const panel = new Panel(byId("side", HTMLElement));
-  const pauses = new Pauses(byId("pauses", HTMLElement), byId("bound", HTMLSelectElement), state, say);
-  const inspector = new Inspector(byId("pause", HTMLElement), state, say);
-  const selection = new Selection(byId("selection", HTMLElement), state, say);
+  const pauses = new Pauses(byId("pauses", HTMLElement), byId("bound", HTMLSelectElement), state, announce);
+  const inspector = new Inspector(byId("pause", HTMLElement), state, announce);
+  const selection = new Selection(byId("selection", HTMLElement), state, announce);
   const search = byId("search", HTMLInputElement);
-  new Search(search, byId("hits", HTMLElement), state, say, async (id) => pauses.goTo(await api.pause(id)));
+  new Search(search, byId("hits", HTMLElement), state, announce, async (id) => pauses.goTo(await api.pause(id)));
 
   // --- one frame
   const wanted = { below: false, above: false, size: true };
@@ -157,17 +157,17 @@ function start(session) {
   async function pauseAt(from, to) {
     const [found] = await api.pauses({ from, to: Math.max(to, from + 1), limit: 1 });
     if (found) state.inspect(found.id);
-    else say("no pause there");
+    else announce("no pause there");
   }
   input.listen(stage, state, scene, {
     click(x, y) {
       const spot = hit.spotAt(scene, x, y);
       state.pointAt(spot?.track.id ?? state.track, spot);
       if (!spot) return;
-      say(tell.sentence(state, spot));
+      announce(describe.sentence(state, spot));
       const role = theme.roleOf(state.kind(spot.kind).role);
       const still = !["program", "idle", "asleep", "running", "unknown", "mark"].includes(role);
-      if (still && pauseTracks.has(spot.track.id)) pauseAt(scene.at(x), scene.at(x + 1)).catch((error) => say(words(error)));
+      if (still && pauseTracks.has(spot.track.id)) pauseAt(scene.at(x), scene.at(x + 1)).catch((error) => announce(words(error)));
     },
     twice(x, y) {
       const spot = hit.spotAt(scene, x, y);
@@ -187,14 +187,14 @@ function start(session) {
     help: () => help(),
     slow: (direction) => void pauses.slow(direction),
     enter: () => {
-      if (state.spot) pauseAt(state.spot.from, state.spot.to).catch((error) => say(words(error)));
+      if (state.spot) pauseAt(state.spot.from, state.spot.to).catch((error) => announce(words(error)));
     },
     summary: () => state.select({ ...state.view }),
     stepped: (spot) => {
       const row = state.rows.find((one) => one.tracks.some((track) => track.id === state.track));
-      if (spot) say(tell.sentence(state, spot));
-      else if (row?.form === "values") say(tell.values(hit.valuesAt(scene, row, (state.view.from + state.view.to) / 2)).join(", "));
-      else if (state.track !== null) say(`${state.trackName(state.track)}: nothing there`);
+      if (spot) announce(describe.sentence(state, spot));
+      else if (row?.form === "values") announce(describe.values(hit.valuesAt(scene, row, (state.view.from + state.view.to) / 2)).join(", "));
+      else if (state.track !== null) announce(`${state.trackName(state.track)}: nothing there`);
     },
   });
   const middle = () => (state.view.from + state.view.to) / 2;
@@ -255,7 +255,7 @@ function start(session) {
   api.report().then((report) => {
     pauses.use(report);
     byId("count", HTMLElement).textContent = summed(report) ?? "";
-  }).catch((error) => say(words(error)));
+  }).catch((error) => announce(words(error)));
   draw("size");
 }
 

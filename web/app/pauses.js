@@ -1,7 +1,7 @@
 // The list of the longest pauses of an interval, and the way from one slow pause to the next.
 
 import * as api from "./api.js";
-import * as tell from "./tell.js";
+import * as describe from "./describe.js";
 import { el } from "./dom.js";
 import { count, duration, percent } from "./units.js";
 import { momentIn } from "./time.js";
@@ -20,20 +20,20 @@ export class Pauses {
    * @param {HTMLElement} place
    * @param {HTMLSelectElement} bound
    * @param {State} state
-   * @param {(text: string) => void} say
+   * @param {(text: string) => void} announce
    */
-  constructor(place, bound, state, say) {
+  constructor(place, bound, state, announce) {
     this.place = place;
     this.bound = bound;
     this.state = state;
-    this.say = say;
+    this.announce = announce;
     /** @type {AbortController | null} */
     this.asking = null;
     /** @type {number | undefined} */
     this.timer = undefined;
     /** The one that was gone to last. @type {Pause | undefined} */
     this.shown = undefined;
-    bound.addEventListener("change", () => this.say(`slow pauses: ${this.bound.selectedOptions[0]?.textContent ?? ""}`));
+    bound.addEventListener("change", () => this.announce(`slow pauses: ${this.bound.selectedOptions[0]?.textContent ?? ""}`));
   }
 
   /**
@@ -58,15 +58,15 @@ export class Pauses {
    */
   async slow(direction) {
     const { state } = this, { view } = state, now = this.#inView();
-    const begin = now ? tell.begin(now) - state.session.from_ns : direction > 0 ? view.from - 1 : view.to;
+    const begin = now ? describe.begin(now) - state.session.from_ns : direction > 0 ? view.from - 1 : view.to;
     const range = direction > 0 ? { from: Math.max(0, begin + 1), to: state.span + 1 } : { from: 0, to: Math.max(0, begin) };
     try {
       const found = await api.pauses({ ...range, min: this.least, limit: 2, order: direction > 0 ? "first" : "last" });
       const next = found.find((pause) => pause.id !== now?.id);
       if (next) this.goTo(next);
-      else this.say(direction > 0 ? "no slow pause behind this" : "no slow pause before this");
+      else this.announce(direction > 0 ? "no slow pause behind this" : "no slow pause before this");
     } catch (error) {
-      this.say(error instanceof Error ? error.message : String(error));
+      this.announce(error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -74,7 +74,7 @@ export class Pauses {
   #inView() {
     const { state, shown } = this;
     if (!shown || shown.id !== state.pause) return null;
-    const from = tell.begin(shown) - state.session.from_ns, to = shown.released_ns - state.session.from_ns;
+    const from = describe.begin(shown) - state.session.from_ns, to = shown.released_ns - state.session.from_ns;
     return to >= state.view.from && from <= state.view.to ? shown : null;
   }
 
@@ -83,7 +83,7 @@ export class Pauses {
    * @param {Pause} pause
    */
   goTo(pause) {
-    const { state } = this, from = tell.begin(pause) - state.session.from_ns, to = pause.released_ns - state.session.from_ns;
+    const { state } = this, from = describe.begin(pause) - state.session.from_ns, to = pause.released_ns - state.session.from_ns;
     this.shown = pause;
     state.show(around(from, to, state.span));
     state.inspect(pause.id);
@@ -133,14 +133,14 @@ export class Pauses {
 
   /** @param {Pause} pause */
   #row(pause) {
-    const { session, span } = this.state, at = tell.begin(pause) - session.from_ns;
+    const { session, span } = this.state, at = describe.begin(pause) - session.from_ns;
     const stop = pause.requested_ns === null ? null : pause.stopped_ns - pause.requested_ns;
-    const held = tell.heldUp(session, pause), bar = el("span", { class: "bar", "aria-hidden": "true" });
-    if (stop !== null) bar.style.width = `${Math.round((stop / Math.max(1, tell.lengthOf(pause))) * 100)}%`;
+    const held = describe.heldUp(session, pause), bar = el("span", { class: "bar", "aria-hidden": "true" });
+    if (stop !== null) bar.style.width = `${Math.round((stop / Math.max(1, describe.lengthOf(pause))) * 100)}%`;
     const button = el("button", { type: "button", class: "go", onclick: () => this.goTo(pause), "aria-label": `pause ${pause.id} at ${momentIn(at, span)}: inspect` }, momentIn(at, span));
     return el("tr", { "aria-current": String(this.state.pause === pause.id), "data-pause": pause.id },
       el("td", {}, button),
-      el("td", { class: "figure" }, duration(tell.lengthOf(pause)), el("span", { class: "track-of-bar", "aria-hidden": "true" }, bar)),
+      el("td", { class: "figure" }, duration(describe.lengthOf(pause)), el("span", { class: "track-of-bar", "aria-hidden": "true" }, bar)),
       el("td", { class: "figure" }, duration(stop)),
       el("td", { class: "words" }, held ? `${held.why} (${held.lane}, ${duration(held.ns)})` : "-"));
   }

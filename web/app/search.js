@@ -70,14 +70,14 @@ export class Search {
    * @param {HTMLInputElement} input
    * @param {HTMLElement} list
    * @param {State} state
-   * @param {(text: string) => void} say
+   * @param {(text: string) => void} announce
    * @param {Acts["pause"]} pause
    */
-  constructor(input, list, state, say, pause) {
+  constructor(input, list, state, announce, pause) {
     this.input = input;
     this.list = list;
     this.state = state;
-    this.say = say;
+    this.announce = announce;
     this.pause = pause;
     /** @type {Hit[]} */
     this.found = [];
@@ -142,7 +142,7 @@ export class Search {
     try {
       await hit.go();
     } catch (error) {
-      this.say(error instanceof Error ? error.message : String(error));
+      this.announce(error instanceof Error ? error.message : String(error));
     }
     if (hit.what !== "spans" && hit.what !== "name") this.#close();
   }
@@ -157,7 +157,7 @@ export class Search {
     const found = [];
     for (let first = 0; first < Math.min(tracks.length, 256); first += 64) found.push(...await api.find(what, tracks.slice(first, first + 64)));
     found.sort((a, b) => b.to_ns - b.from_ns - (a.to_ns - a.from_ns));
-    this.say(found.length === 0 ? `${name} is nowhere` : `${name}: ${found.length} places, longest first`);
+    this.announce(found.length === 0 ? `${name} is nowhere` : `${name}: ${found.length} places, longest first`);
     this.#show(found.slice(0, SHOWN).map((one) => ({
       what: duration(one.to_ns - one.from_ns),
       text: `${momentIn(one.from_ns, this.state.span)} · ${clean(this.state.trackName(one.track))}`,

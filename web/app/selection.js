@@ -16,12 +16,12 @@ export class Selection {
   /**
    * @param {HTMLElement} place
    * @param {import("./state.js").State} state
-   * @param {(text: string) => void} say
+   * @param {(text: string) => void} announce
    */
-  constructor(place, state, say) {
+  constructor(place, state, announce) {
     this.place = place;
     this.state = state;
-    this.say = say;
+    this.announce = announce;
     /** @type {AbortController | null} */
     this.asking = null;
     /** @type {number | undefined} */
@@ -66,7 +66,7 @@ export class Selection {
   #draw(summary, left) {
     const { pauses, from_ns: from, to_ns: to } = summary, length = Math.max(1, to - from);
     const stood = `${count(pauses.count)} ${pauses.count === 1 ? "pause" : "pauses"}, ${duration(pauses.stood_ns)} (${percent(pauses.stood_ns / length)})`;
-    this.say(`Selected ${duration(length)} at ${momentIn(from, length)}: ${stood}`);
+    this.announce(`Selected ${duration(length)} at ${momentIn(from, length)}: ${stood}`);
     const { groups } = this.state.session;
     const byId = new Map(summary.tracks.map((track) => [track.id, track]));
     const tables = groups.flatMap((group) => {

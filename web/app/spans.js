@@ -31,7 +31,7 @@ export function accumulate(columns, width, palette, spans, from, nsPerPixel, cli
   const { times, halves, shares, count } = spans, { slots, count: depth } = palette;
   const perNs = 1 / nsPerPixel;
   const low = Math.max(clipFrom, from), high = Math.min(clipTo, from + width * nsPerPixel);
-  for (let index = firstBehind(times, count, low); index < count; index++) {
+  for (let index = firstAfter(times, count, low); index < count; index++) {
     const begin = times[index * 4], end = times[index * 4 + 1];
     if (begin >= high) break;
     const left = ((begin > low ? begin : low) - from) * perNs, right = ((end < high ? end : high) - from) * perNs;
@@ -58,7 +58,7 @@ export function accumulate(columns, width, palette, spans, from, nsPerPixel, cli
  * @param {number} count
  * @param {number} at
  */
-function firstBehind(times, count, at) {
+function firstAfter(times, count, at) {
   let low = 0, high = count;
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -205,7 +205,7 @@ function stack(pixels, stride, column, top, height, columns, palette, ground, ph
 export function indexAt(spans, at, slack) {
   const { times, shares, count } = spans;
   let best = -1, bestMiss = Infinity, bestShare = 0;
-  for (let index = firstBehind(times, count, at - slack); index < count; index++) {
+  for (let index = firstAfter(times, count, at - slack); index < count; index++) {
     const begin = times[index * 4], end = times[index * 4 + 1];
     if (begin > at + slack) break;
     const miss = at < begin ? begin - at : at >= end ? at - end : 0;

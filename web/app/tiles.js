@@ -99,14 +99,14 @@ export class Tiles {
    * @param {object} of
    * @param {(form: Form, level: number, want: string) => Promise<ArrayBuffer>} of.fetch
    * @param {() => void} of.changed something came that may be on screen
-   * @param {(trouble: string | null) => void} of.trouble the server does not answer; null: it does again
+   * @param {(failure: string | null) => void} of.failure the server does not answer; null: it does again
    * @param {number} [of.budget] bytes
    * @param {() => number} [of.now] milliseconds
    */
-  constructor({ fetch, changed, trouble, budget = 64 << 20, now = () => performance.now() }) {
+  constructor({ fetch, changed, failure, budget = 64 << 20, now = () => performance.now() }) {
     this.fetch = fetch;
     this.changed = changed;
-    this.trouble = trouble;
+    this.failure = failure;
     this.budget = budget;
     this.now = now;
     /** In the order of use, oldest first. @type {Map<string, Held>} */
@@ -225,11 +225,11 @@ export class Tiles {
       for (const { track, tile, data, bytes } of unpack(await this.fetch(form, level, want), form)) {
         this.#keep(keyOf(track, level, tile), { data, bytes: bytes + 200 });
       }
-      this.trouble(null);
+      this.failure(null);
     } catch (error) {
       this.restUntil = this.now() + REST;
       setTimeout(() => this.changed(), REST + 10);
-      this.trouble(error instanceof Error ? error.message : String(error));
+      this.failure(error instanceof Error ? error.message : String(error));
     }
     this.open -= 1;
     keys.forEach((key) => this.asked.delete(key));

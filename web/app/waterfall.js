@@ -4,7 +4,7 @@
 import { svg } from "./dom.js";
 import { duration } from "./units.js";
 import { roundStep } from "./time.js";
-import * as tell from "./tell.js";
+import * as describe from "./describe.js";
 
 /** @typedef {import("./types").Pause} Pause */
 /** @typedef {import("./types").PauseLane} PauseLane */
@@ -35,7 +35,7 @@ export function chosenLanes(pause) {
  * @param {number} width CSS pixels
  */
 export function draw(session, pause, width) {
-  const lanes = chosenLanes(pause), begin = tell.begin(pause), span = Math.max(1, pause.released_ns - begin);
+  const lanes = chosenLanes(pause), begin = describe.begin(pause), span = Math.max(1, pause.released_ns - begin);
   const rows = lanes.map((lane) => ({ lane, causes: pause.causes.filter((piece) => piece.lane === lane.lane) }));
   let y = TOP;
   const places = rows.map(({ causes }) => {
@@ -57,7 +57,7 @@ export function draw(session, pause, width) {
     drawing.append(svg("text", { x: 0, y: top + 11, class: lane.lane === pause.straggler ? "strong" : "" }, `${session.lane} ${lane.lane}`),
       svg("text", { x: LEFT - 8, y: top + 11, class: "quiet end" }, name));
     for (const piece of causes) {
-      const text = tell.cause(session, piece), role = tell.causeRole(session, piece.cause), from = Math.max(piece.from_ns, begin);
+      const text = describe.cause(session, piece), role = describe.causeRole(session, piece.cause), from = Math.max(piece.from_ns, begin);
       drawing.append(bar(from, piece.to_ns, top + BAR + 1, STRIP, role, `${text}: ${duration(piece.to_ns - piece.from_ns)}`));
       const space = x(piece.to_ns) - x(from) - 6;
       if (space > 40) {
@@ -100,7 +100,7 @@ function phases(drawing, pause, bar, x) {
   drawing.append(svg("text", { x: 0, y: 17, class: "strong" }, "pause"));
   /** @type {[string, string, number, number][]} */
   const parts = [
-    ["waiting-to-stop", "stop", tell.begin(pause), pause.stopped_ns],
+    ["waiting-to-stop", "stop", describe.begin(pause), pause.stopped_ns],
     ["collecting", "collect", pause.stopped_ns, pause.collected_ns],
     ["release", "release", pause.collected_ns, pause.released_ns],
   ];
@@ -137,10 +137,10 @@ function laneBars(pause, lane, top, bar, begin) {
  * @param {Pause} pause
  */
 export function words(session, pause) {
-  const parts = [`Pause ${pause.id}, a ${tell.pauseKind(pause)} of ${duration(tell.lengthOf(pause))}`];
+  const parts = [`Pause ${pause.id}, a ${describe.pauseKind(pause)} of ${duration(describe.lengthOf(pause))}`];
   if (pause.requested_ns !== null) parts.push(`${duration(pause.stopped_ns - pause.requested_ns)} until all had stopped`);
   parts.push(`${duration(pause.collected_ns - pause.stopped_ns)} collecting`, `${duration(pause.released_ns - pause.collected_ns)} until all ran again`);
-  const held = tell.heldUp(session, pause);
+  const held = describe.heldUp(session, pause);
   if (held) parts.push(`held up by ${held.lane} for ${duration(held.ns)}: ${held.why}`);
   return `${parts.join("; ")}.`;
 }

@@ -21,14 +21,14 @@ const settle = () => new Promise((done) => setTimeout(done, 5));
 const wish = (track, level, tile, form = "spans") => ({ form, track, level, tile });
 
 function cache(options = {}) {
-  const asked = [], state = { trouble: null, fail: false, now: 0, asked };
+  const asked = [], state = { failure: null, fail: false, now: 0, asked };
   const tiles = new Tiles({
     fetch: async (form, level, want) => {
       asked.push(`${form}:${level}:${want}`);
       if (state.fail) throw new Error("gone");
       return answer(want, options.records, form === "values" ? 40 : 32);
     },
-    changed: () => {}, trouble: (text) => { state.trouble = text; }, now: () => state.now, ...options,
+    changed: () => {}, failure: (text) => { state.failure = text; }, now: () => state.now, ...options,
   });
   return { tiles, state };
 }
@@ -83,12 +83,12 @@ test("a server that has gone is said and asked again later", async () => {
   state.fail = true;
   tiles.want([wish(1, 0, 0)]);
   await settle();
-  assert.equal(state.trouble, "gone");
+  assert.equal(state.failure, "gone");
   tiles.want([wish(1, 0, 0)]);
   assert.equal(state.asked.length, 1, "not at once");
   [state.now, state.fail] = [10_000, false];
   tiles.want([wish(1, 0, 0)]);
   await settle();
-  assert.equal(state.trouble, null);
+  assert.equal(state.failure, null);
   assert.equal(tiles.get(1, 0, 0)?.count, 2);
 });

@@ -7,7 +7,7 @@ import * as units from "../app/units.js";
 const table = JSON.parse(readFileSync(new URL("units.json", import.meta.url), "utf8"));
 
 for (const [name, rows] of Object.entries(table)) {
-  test(`${name} says what the reports say`, () => {
+  test(`${name} matches the reports`, () => {
     for (const [value, text] of rows) assert.equal(units[name](value), text, `${name}(${value})`);
   });
 }

@@ -6,7 +6,7 @@ import { Frames } from "../app/frames.js";
 import * as hit from "../app/hit.js";
 import { hits } from "../app/search.js";
 import { State } from "../app/state.js";
-import * as tell from "../app/tell.js";
+import * as describe from "../app/describe.js";
 import { chosenLanes, LANES_MAX, words } from "../app/waterfall.js";
 import { tileOf } from "./records.js";
 
@@ -51,15 +51,15 @@ const pause = {
   lanes: [lane(0, 60), lane(1, 10)], causes: [piece("running", 0, 10), piece("preempted", 10, 50, 0, "rustc"), piece("running", 50, 60)],
 };
 
-test("a pause is told with the cause that cost most", () => {
-  assert.equal(tell.lengthOf(pause), 100);
-  assert.deepEqual(tell.heldUp(session, pause), { lane: "capability 0", why: "preempted by rustc", ns: 40 });
-  assert.equal(tell.heldUp(session, { ...pause, held_up_by: null }), null);
+test("a pause is described with the cause that cost most", () => {
+  assert.equal(describe.lengthOf(pause), 100);
+  assert.deepEqual(describe.heldUp(session, pause), { lane: "capability 0", why: "preempted by rustc", ns: 40 });
+  assert.equal(describe.heldUp(session, { ...pause, held_up_by: null }), null);
   assert.equal(words(session, pause), "Pause 7, a major collection of 100 ns; 60 ns until all had stopped; 30 ns collecting; 10 ns until all ran again; held up by capability 0 for 40 ns: preempted by rustc.");
-  assert.equal(tell.cause(session, piece("never-heard-of", 0, 1)), "never-heard-of");
+  assert.equal(describe.cause(session, piece("never-heard-of", 0, 1)), "never-heard-of");
 });
 
-test("of many lanes those that tell the story are drawn, in their order", () => {
+test("of many lanes the decisive ones are drawn, in their order", () => {
   const lanes = Array.from({ length: 512 }, (_, id) => lane(id, id % 50, id === 300 ? 999 : 100));
   const chosen = chosenLanes({ ...pause, lanes, straggler: 411, leader: 3, causes: [piece("running", 0, 9, 77)] }).map((one) => one.lane);
   assert.equal(chosen.length, LANES_MAX);
@@ -67,8 +67,8 @@ test("of many lanes those that tell the story are drawn, in their order", () => 
   assert.deepEqual(chosen, [...chosen].sort((a, b) => a - b));
 });
 
-test("a cause is drawn as the session says", () => {
-  assert.deepEqual(["preempted", "running", "of a later version"].map((id) => tell.causeRole(session, id)), ["wants-a-cpu", "running", "unknown"]);
+test("a cause is drawn as in the session", () => {
+  assert.deepEqual(["preempted", "running", "of a later version"].map((id) => describe.causeRole(session, id)), ["wants-a-cpu", "running", "unknown"]);
 });
 
 /** As much of a scene as a search for spans takes. */
@@ -89,12 +89,12 @@ test("steps go from span to span, also where tiles meet", () => {
   spot = hit.step(scene, row, null, 1000, -1);
   assert.equal(spot.from, 60);
   assert.equal(hit.step(scene, row, spot, 0, -1).from, 40);
-  const told = tell.spot(scene.state, hit.spotIn(scene, row, 45, 1));
-  assert.equal(told.title, "wants a CPU");
-  assert.ok(told.lines.includes("rustc has it") && told.lines.includes("20 ns"));
+  const text = describe.spot(scene.state, hit.spotIn(scene, row, 45, 1));
+  assert.equal(text.title, "wants a CPU");
+  assert.ok(text.lines.includes("rustc has it") && text.lines.includes("20 ns"));
 });
 
-test("a state keeps to the session and tells of changes", () => {
+test("a state keeps to the session and reports changes", () => {
   const state = new State(session), changes = [];
   state.listen((change) => changes.push(change));
   state.show({ from: 1e6, to: 2e6 });

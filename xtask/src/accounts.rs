@@ -79,16 +79,16 @@ struct Row {
 ///
 /// # Errors
 /// The rows cannot be read or written, or a program cannot be built.
-pub fn run(options: &Options, rtscope: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn run(options: &Options, rtscope: &Path, print: &mut dyn FnMut(&str)) -> Result<()> {
     let mut rows = Rows::open(&options.rows)?;
     if !options.table {
-        suite(options, rtscope, &mut rows, say)?;
+        suite(options, rtscope, &mut rows, print)?;
     }
-    table(&rows.all).iter().for_each(|line| say(line));
+    table(&rows.all).iter().for_each(|line| print(line));
     Ok(())
 }
 
-fn suite(options: &Options, rtscope: &Path, rows: &mut Rows<Row>, say: &mut dyn FnMut(&str)) -> Result<()> {
+fn suite(options: &Options, rtscope: &Path, rows: &mut Rows<Row>, print: &mut dyn FnMut(&str)) -> Result<()> {
     let runner = open_to_all(Runner::new(rtscope)?)?;
     let commit = commit(&["crates", "workloads"])?;
     let asked = |spec: &&Spec| options.on.is_empty() || options.on.iter().any(|name| name == spec.name);
@@ -116,7 +116,7 @@ fn suite(options: &Options, rtscope: &Path, rows: &mut Rows<Row>, say: &mut dyn 
                     run,
                     ..row(runner.recorded_by(becoming, &workload, toolchain))
                 };
-                say(&sentence(&row));
+                print(&sentence(&row));
                 rows.add(vec![row])?;
             }
         }
@@ -225,7 +225,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_row_says_what_is_not_known_and_whether_it_sums_up() {
+    fn a_row_shows_what_is_not_known_and_whether_it_sums_up() {
         let part =
             |id: &str, ns: u64, parts: Value| json!({"id": id, "name": id, "ns": ns, "why": null, "parts": parts});
         let inner = json!([part("a", 1, json!([])), part("b", 2, json!([]))]);

@@ -106,8 +106,8 @@ pub fn names(expression: &str) -> Result<Vec<String>> {
 fn ask(arguments: &[&str]) -> Result<String> {
     let done =
         Command::new("apt-cache").args(arguments).env("LC_ALL", "C").output().context("apt-cache cannot be run")?;
-    let said = String::from_utf8_lossy(&done.stderr);
-    ensure!(done.status.success(), "apt-cache {}: {}", arguments.join(" "), said.trim());
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    ensure!(done.status.success(), "apt-cache {}: {}", arguments.join(" "), stderr.trim());
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
@@ -126,8 +126,8 @@ fn get(arguments: &[&str], packages: &[&str], folder: &Path) -> Result<()> {
     command.args(["-o", "DPkg::Lock::Timeout=300", "-q"]).args(arguments).args(packages).current_dir(folder);
     let done = command.env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null()).output();
     let done = done.context("apt-get cannot be run")?;
-    let said = String::from_utf8_lossy(&done.stderr);
-    ensure!(done.status.success(), "apt-get {}: {}", arguments.join(" "), said.trim());
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    ensure!(done.status.success(), "apt-get {}: {}", arguments.join(" "), stderr.trim());
     Ok(())
 }
 

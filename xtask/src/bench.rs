@@ -24,15 +24,15 @@ const BLOCK_MARKER: u16 = 18;
 /// Runs per reader.
 const REPEATS: usize = 5;
 
-/// Measures speed and memory of reading; writes every line to `say`. Returns what is wrong.
-pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
+/// Measures speed and memory of reading; writes every line to `print`. Returns what is wrong.
+pub fn reading(runner: &Runner, toolchain: &Toolchain, print: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
     let log = churned(runner, toolchain)?;
     let bytes = fs::metadata(&log)?.len();
     let walk = compile_walk()?;
     let mut wrong = Vec::new();
     let naive = counts_of(&Command::new(&walk).arg(&log).output()?.stdout)?;
     let events: u64 = naive.values().sum();
-    say(&format!(
+    print(&format!(
         "log: {:.1} MB, {:.1} M events, all classes, GHC {}",
         bytes as f64 / 1e6,
         events as f64 / 1e6,
@@ -41,11 +41,11 @@ pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)
     if bytes < 200_000_000 || events < 15_000_000 {
         wrong.push("the log is smaller than 200 MB or 15 M events".into());
     }
-    say(&quietness());
+    print(&quietness());
     let report = [runner.rtscope.clone().into_os_string(), "report".into(), log.clone().into_os_string()];
     let ours = timed(&report)?;
-    say(&speed("rtscope report", bytes, ours));
-    say(&speed("naive C walk, counts only", bytes, timed(&[walk.into_os_string(), log.clone().into_os_string()])?));
+    print(&speed("rtscope report", bytes, ours));
+    print(&speed("naive C walk, counts only", bytes, timed(&[walk.into_os_string(), log.clone().into_os_string()])?));
     let json = runner.report(&log)?;
     wrong.extend(differences("the C walk", &naive, &counts_of_report(&json)));
     match compile_ghc_events(toolchain) {
@@ -53,7 +53,7 @@ pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)
             let start = Instant::now();
             let done = Command::new(&reader).arg(&log).output()?;
             ensure!(done.status.success(), "ghc_events_count: {}", String::from_utf8_lossy(&done.stderr));
-            say(&speed("ghc-events library, streaming", bytes, start.elapsed().as_secs_f64()));
+            print(&speed("ghc-events library, streaming", bytes, start.elapsed().as_secs_f64()));
             // The library follows block markers and does not return them.
             let mut ours = counts_of_report(&json);
             ours.remove(&BLOCK_MARKER);
@@ -63,7 +63,7 @@ pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)
     }
     let peaks = (0..REPEATS).map(|_| peak_anonymous_kib(&report)).collect::<Result<Vec<_>>>()?;
     let anonymous = peaks.into_iter().max().unwrap_or(0);
-    say(&format!("rtscope report, anonymous memory  {:>6.1} MiB at most", anonymous as f64 / 1024.0));
+    print(&format!("rtscope report, anonymous memory  {:>6.1} MiB at most", anonymous as f64 / 1024.0));
     if anonymous > 64 * 1024 {
         wrong.push("more than 64 MiB of anonymous memory".into());
     }
@@ -71,12 +71,12 @@ pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)
     if rate < 1.2 {
         wrong.push(format!("report reads {rate:.2} GB/s, less than 1.2"));
     }
-    wrong.extend(exporting(runner, &log, bytes, say)?);
+    wrong.extend(exporting(runner, &log, bytes, print)?);
     Ok(wrong)
 }
 
 /// Measures speed and memory of exporting the same log.
-fn exporting(runner: &Runner, log: &Path, bytes: u64, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
+fn exporting(runner: &Runner, log: &Path, bytes: u64, print: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     for format in ["perfetto", "chrome", "fxt"] {
         let out = runner.scratch.join(format!("churner.{format}"));
@@ -87,7 +87,7 @@ fn exporting(runner: &Runner, log: &Path, bytes: u64, say: &mut dyn FnMut(&str))
         let peak = peak_anonymous_kib(&words)?;
         let written = fs::metadata(&out)?.len();
         let line = speed(&format!("rtscope export --to {format}"), bytes, seconds);
-        say(&format!("{line}, {:.0} MB written, {:.1} MiB of memory", written as f64 / 1e6, peak as f64 / 1024.0));
+        print(&format!("{line}, {:.0} MB written, {:.1} MiB of memory", written as f64 / 1e6, peak as f64 / 1024.0));
         let rate = bytes as f64 / 1e6 / seconds;
         if format == "perfetto" && rate < 150.0 {
             wrong.push(format!("export to Perfetto reads {rate:.0} MB/s, less than 150"));
@@ -97,8 +97,8 @@ fn exporting(runner: &Runner, log: &Path, bytes: u64, say: &mut dyn FnMut(&str))
     Ok(wrong)
 }
 
-fn speed(who: &str, bytes: u64, seconds: f64) -> String {
-    format!("{who:<32} {seconds:>8.3} s {:>8.2} GB/s", bytes as f64 / 1e9 / seconds)
+fn speed(reader: &str, bytes: u64, seconds: f64) -> String {
+    format!("{reader:<32} {seconds:>8.3} s {:>8.2} GB/s", bytes as f64 / 1e9 / seconds)
 }
 
 /// Whether figures measured now can be trusted.
@@ -204,14 +204,14 @@ pub fn counts_of_report(report: &Value) -> Counts {
     rows.iter().filter_map(pair).filter(|(_, count)| *count > 0).collect()
 }
 
-fn differences(who: &str, theirs: &Counts, ours: &Counts) -> Vec<String> {
+fn differences(reader: &str, theirs: &Counts, ours: &Counts) -> Vec<String> {
     let tags: std::collections::BTreeSet<_> = theirs.keys().chain(ours.keys()).collect();
     let differing = tags.into_iter().filter(|tag| theirs.get(tag) != ours.get(tag));
     let none = 0;
     differing
         .map(|tag| {
             let [a, b] = [theirs, ours].map(|side| side.get(tag).unwrap_or(&none));
-            format!("events of type {tag}: {who} counts {a}, rtscope {b}")
+            format!("events of type {tag}: {reader} counts {a}, rtscope {b}")
         })
         .collect()
 }

@@ -133,7 +133,7 @@ pub fn folder(toolchain: &str) -> PathBuf {
 }
 
 /// Remakes every log and expectation of `toolchain`, or only the one called `only`.
-pub fn make(toolchain: &Toolchain, only: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn make(toolchain: &Toolchain, only: Option<&str>, print: &mut dyn FnMut(&str)) -> Result<()> {
     let (builds, scratch) = (target_folder().join("workloads"), target_folder().join("corpus"));
     fs::create_dir_all(&builds)?;
     fs::create_dir_all(&scratch)?;
@@ -152,7 +152,7 @@ pub fn make(toolchain: &Toolchain, only: Option<&str>, say: &mut dyn FnMut(&str)
         let target = folder(toolchain.name).join(recipe.name);
         fs::write(target.with_extension("eventlog"), &log)?;
         fs::write(target.with_extension("json"), serde_json::to_string_pretty(&expectation)? + "\n")?;
-        say(&format!("{}/{}: {bytes} bytes, {} pauses", toolchain.name, recipe.name, expectation.pauses));
+        print(&format!("{}/{}: {bytes} bytes, {} pauses", toolchain.name, recipe.name, expectation.pauses));
     }
     Ok(())
 }
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_corpus_is_what_its_expectations_say() {
+    fn the_corpus_matches_its_expectations() {
         let all = all().unwrap();
         assert!(all.len() >= 15, "{} logs", all.len());
         for (name, log, expectation) in all {

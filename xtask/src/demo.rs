@@ -12,23 +12,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Records a workload and prints its report.
-pub fn run(runner: &Runner, say: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn run(runner: &Runner, print: &mut dyn FnMut(&str)) -> Result<()> {
     let toolchain = compiler()?;
     // A quota requires root; lanes that queue for other lanes' CPUs are visible without it.
     let quota = QuotaGroup::new(0.5).map(drop);
     let name = if quota.is_ok() { "throttled" } else { "oversubscribed" };
     let workload = workload::load(name)?;
-    say(&format!("workload {name} on GHC {}: {}", toolchain.version, workload.about));
+    print(&format!("workload {name} on GHC {}: {}", toolchain.version, workload.about));
     let outcome = runner.run(&workload, &toolchain)?;
     let capture = kept(&outcome.capture)?;
     let status = Command::new(&runner.rtscope).arg("report").arg(&capture).status()?;
     ensure!(matches!(status.code(), Some(0 | 3)), "rtscope report ended with {status}");
-    say(&format!(
+    print(&format!(
         "rtscope is {}; `cargo install --path crates/rtscope` installs it",
         from_here(&runner.rtscope).display()
     ));
     if let Err(error) = quota {
-        say(&format!(
+        print(&format!(
             "not shown: a program throttled by a CPU quota ({error:#}); with root the demo shows that instead"
         ));
     }

@@ -51,10 +51,10 @@ impl Drawing {
         let mut word = String::new();
         let mut rest = template;
         while let Some((before, part)) = rest.split_once('{') {
-            let (part, behind) = part.split_once('}').with_context(|| format!("{template}: a brace is open"))?;
+            let (part, after) = part.split_once('}').with_context(|| format!("{template}: a brace is open"))?;
             word += before;
             word += &self.part(part).with_context(|| template.to_owned())?;
-            rest = behind;
+            rest = after;
         }
         Ok(word + rest)
     }

@@ -15,13 +15,13 @@ struct Arm<'a> {
 }
 
 /// Measures the workloads in `only` (none: those for OCaml) `repeats` times each, all in random order;
-/// every line goes to `say`.
+/// every line goes to `print`.
 pub fn run(
     runner: &Runner,
     toolchains: &[Toolchain],
     only: &[String],
     repeats: usize,
-    say: &mut dyn FnMut(&str),
+    print: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let all = match only {
         [] => workload::all()?
@@ -47,7 +47,7 @@ pub fn run(
             let arm = &mut arms[number];
             let run = runner.alone(&arm.workload, arm.toolchain)?;
             let on = arm.workload.language.compiler(arm.toolchain).unwrap_or_default();
-            say(&format!(
+            print(&format!(
                 "{} on {on}: {:.2} s, others {:.0} %",
                 arm.workload.name,
                 run.seconds,
@@ -56,8 +56,8 @@ pub fn run(
             arm.runs.push(run);
         }
     }
-    say(&format!("{:<34} {:<12} {:>24} {:>14}", "workload", "compiler", "seconds", "others, at most"));
-    arms.iter().for_each(|arm| say(&line(arm)));
+    print(&format!("{:<34} {:<12} {:>24} {:>14}", "workload", "compiler", "seconds", "others, at most"));
+    arms.iter().for_each(|arm| print(&line(arm)));
     Ok(())
 }
 

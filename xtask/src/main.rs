@@ -157,7 +157,7 @@ fn main() -> ExitCode {
 
 /// Returns whether everything succeeded.
 fn run(arguments: Arguments) -> Result<bool> {
-    let mut say = |line: &str| println!("{line}");
+    let mut print = |line: &str| println!("{line}");
     let rtscope = arguments.rtscope;
     match arguments.job {
         Job::Toolchains { only, print } => toolchains(only.as_deref(), print),
@@ -196,31 +196,31 @@ fn run(arguments: Arguments) -> Result<bool> {
             println!("{}: {} components", out.display(), bom["components"].as_array().map_or(0, Vec::len));
             Ok(true)
         }
-        Job::Demo => demo::run(&Runner::new(&rtscope)?, &mut say).map(|()| true),
+        Job::Demo => demo::run(&Runner::new(&rtscope)?, &mut print).map(|()| true),
         Job::Record { workloads, on, out } => record(&rtscope, &workloads, on.as_deref(), &out).map(|()| true),
-        Job::Truth(options) => truth::command::run(&rtscope, &options, &mut say),
-        Job::Purposes(options) => purposes::command::run(&rtscope, &options, &mut say),
-        Job::Waits(options) => waits::run(&rtscope, &options, &mut say),
+        Job::Truth(options) => truth::command::run(&rtscope, &options, &mut print),
+        Job::Purposes(options) => purposes::command::run(&rtscope, &options, &mut print),
+        Job::Waits(options) => waits::run(&rtscope, &options, &mut print),
         Job::Starts { pairs } => {
-            starts::run(&Runner::new(&rtscope)?, &first_toolchain()?, pairs, &mut say).map(|()| true)
+            starts::run(&Runner::new(&rtscope)?, &first_toolchain()?, pairs, &mut print).map(|()| true)
         }
         Job::StmSuite(options) => stm_suite::run(&options, &|line| println!("{line}")),
         Job::Bench { pairs } => {
             let (runner, toolchain) = (Runner::new(&rtscope)?, first_toolchain()?);
-            let wrong = bench::reading(&runner, &toolchain, &mut say)?;
+            let wrong = bench::reading(&runner, &toolchain, &mut print)?;
             if pairs > 0 {
-                overhead::run(&runner, &toolchain, pairs, &mut say)?;
+                overhead::run(&runner, &toolchain, pairs, &mut print)?;
             }
             wrong.iter().for_each(|line| println!("NOT MET: {line}"));
             Ok(wrong.is_empty())
         }
         Job::Overhead { pairs } => {
-            overhead::run(&Runner::new(&rtscope)?, &first_toolchain()?, pairs, &mut say).map(|()| true)
+            overhead::run(&Runner::new(&rtscope)?, &first_toolchain()?, pairs, &mut print).map(|()| true)
         }
-        Job::Accounts(options) => accounts::run(&options, &rtscope, &mut say).map(|()| true),
+        Job::Accounts(options) => accounts::run(&options, &rtscope, &mut print).map(|()| true),
         Job::Effects { only, repeats } => {
             let there: Vec<Toolchain> = ALL.iter().filter_map(|spec| spec.installed(&cache())).collect();
-            effects::run(&Runner::new(&rtscope)?, &there, &only, repeats, &mut say).map(|()| true)
+            effects::run(&Runner::new(&rtscope)?, &there, &only, repeats, &mut print).map(|()| true)
         }
         Job::VerifyPauses { logs } => verify_all(&rtscope, &logs),
         Job::Raw { logs } => {
@@ -232,16 +232,16 @@ fn run(arguments: Arguments) -> Result<bool> {
         }
         Job::Fixtures { only } => {
             let scratch = target_folder().join("guests");
-            guest::harvest::all(only.as_deref(), &scratch, &mut say).map(|()| true)
+            guest::harvest::all(only.as_deref(), &scratch, &mut print).map(|()| true)
         }
         Job::Corpus { rings, log } => {
             for spec in ALL.iter().filter(|spec| !rings || spec.ocaml.is_some()) {
-                let toolchain = spec.install(&cache(), &mut say)?;
+                let toolchain = spec.install(&cache(), &mut print)?;
                 if !rings {
-                    corpus::make(&toolchain, log.as_deref(), &mut say)?;
+                    corpus::make(&toolchain, log.as_deref(), &mut print)?;
                 }
                 if log.is_none() {
-                    ring_corpus::make(spec, &toolchain, &mut say)?;
+                    ring_corpus::make(spec, &toolchain, &mut print)?;
                 }
             }
             Ok(true)

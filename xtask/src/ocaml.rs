@@ -58,7 +58,7 @@ fn compile_anew(toolchain: &Toolchain, sources: &[&Path], output: &Path) -> Resu
 /// The output of a tool.
 fn run(mut command: impl std::borrow::BorrowMut<Command>, on: &Path) -> Result<String> {
     let done = command.borrow_mut().stdin(Stdio::null()).output().context("OCaml's tools cannot be run")?;
-    let said = String::from_utf8_lossy(&done.stderr);
-    ensure!(done.status.success(), "OCaml's compiler on {}: {said}", on.display());
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    ensure!(done.status.success(), "OCaml's compiler on {}: {stderr}", on.display());
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }

@@ -42,7 +42,7 @@ const WAYS: [Way; 7] = [
 /// Runs each program in rounds, each round in its own order (a run pays for the write-back that the
 /// previous one leaves). Compares the program's own mutator and collection wall time (process wall time
 /// falls on the ticker's grid).
-pub fn run(runner: &Runner, toolchain: &Toolchain, pairs: usize, say: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn run(runner: &Runner, toolchain: &Toolchain, pairs: usize, print: &mut dyn FnMut(&str)) -> Result<()> {
     for (name, arguments, about) in PROGRAMS {
         let program = workload::load(name)?.build(toolchain, &runner.builds)?;
         let mut arms = WAYS.map(|_| Vec::new());
@@ -54,18 +54,18 @@ pub fn run(runner: &Runner, toolchain: &Toolchain, pairs: usize, say: &mut dyn F
             }
         }
         let [plain, plain_again, log, log_again, record, without_looks, without_both] = &arms;
-        say(&format!(
+        print(&format!(
             "{about}: {pairs} rounds of {:.2} s, GHC {}, -N2; medians of ratios with 95 % intervals",
             median(plain),
             toolchain.version
         ));
-        say(&line("plain over plain (A/A)", ratio(plain_again, plain), None));
-        say(&line("eventlog (-l-agp) over plain", ratio(log, plain), Some(ratio(plain_again, plain))));
-        say(&line("eventlog over eventlog (A/A)", ratio(log_again, log), None));
+        print(&line("plain over plain (A/A)", ratio(plain_again, plain), None));
+        print(&line("eventlog (-l-agp) over plain", ratio(log, plain), Some(ratio(plain_again, plain))));
+        print(&line("eventlog over eventlog (A/A)", ratio(log_again, log), None));
         let control = Some(ratio(log_again, log));
-        say(&line("rtscope record over eventlog alone", ratio(record, log), control));
-        say(&line("record --no-waits over it", ratio(without_looks, log), control));
-        say(&line("and --sample-code 0 over it", ratio(without_both, log), control));
+        print(&line("rtscope record over eventlog alone", ratio(record, log), control));
+        print(&line("record --no-waits over it", ratio(without_looks, log), control));
+        print(&line("and --sample-code 0 over it", ratio(without_both, log), control));
     }
     Ok(())
 }

@@ -97,8 +97,8 @@ impl Packages<'_> {
         let (bindings, shared) = (repository().join("bindings"), shared_folder()?);
         let mut command = self.toolchain.command(program.as_ref(), directory, &[self.folder, &bindings, &shared]);
         let done = command.args(words).stdin(Stdio::null()).output()?;
-        let said = [done.stdout, done.stderr].concat();
-        ensure!(done.status.success(), "{}: {}", program.as_ref().display(), String::from_utf8_lossy(&said));
+        let printed = [done.stdout, done.stderr].concat();
+        ensure!(done.status.success(), "{}: {}", program.as_ref().display(), String::from_utf8_lossy(&printed));
         Ok(())
     }
 }

@@ -112,22 +112,22 @@ fn around_stats(cap: u16, gc: &[RawEvent<'_>], stats: usize, lanes: &BTreeMap<u1
 /// not before `stopped`. It may be a few nanoseconds older than the request, which the leader only posts
 /// after making it. Time stamps run back by less than a microsecond at ends, hence the additional events.
 fn arrival(gc: &[RawEvent<'_>], stopped: u64, collected: u64) -> Option<usize> {
-    let behind = gc.partition_point(|event| event.time <= collected);
-    let behind = (behind + 8).min(gc.len());
-    let at = gc[..behind].iter().rposition(|event| event.tag == GC_START && event.time <= collected)?;
+    let after = gc.partition_point(|event| event.time <= collected);
+    let after = (after + 8).min(gc.len());
+    let at = gc[..after].iter().rposition(|event| event.tag == GC_START && event.time <= collected)?;
     let end = gc.iter().skip(at).find(|event| event.tag == GC_END);
     end.is_none_or(|end| end.time >= stopped).then_some(at)
 }
 
 /// When a capability resumed the thread that it had left; `None` if it had none or the log does not say.
 fn back(threads: &[RawEvent<'_>], collected: u64) -> Option<u64> {
-    let behind = threads.partition_point(|event| event.time <= collected);
-    let before = threads[..behind].iter().rfind(|event| event.tag != MIGRATE_THREAD)?;
+    let after = threads.partition_point(|event| event.time <= collected);
+    let before = threads[..after].iter().rfind(|event| event.tag != MIGRATE_THREAD)?;
     let status = if before.tag == STOP_THREAD { u16_at(before.payload, 4)? } else { return None };
     if !(1..=3).contains(&status) {
         return None;
     }
-    let next = threads[behind..].iter().find(|event| event.tag == RUN_THREAD || gives_away(event, before))?;
+    let next = threads[after..].iter().find(|event| event.tag == RUN_THREAD || gives_away(event, before))?;
     (next.tag == RUN_THREAD).then_some(next.time)
 }
 

@@ -29,7 +29,7 @@ const MAX_BYTES: usize = 220 * 1024;
 const NAMES: usize = 3;
 
 /// Remakes the rings and expectations for this toolchain's OCaml.
-pub fn make(spec: &Spec, toolchain: &Toolchain, say: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn make(spec: &Spec, toolchain: &Toolchain, print: &mut dyn FnMut(&str)) -> Result<()> {
     let Some(version) = spec.ocaml else { return Ok(()) };
     let short = version.rsplit_once('.').map_or(version, |(short, _)| short);
     let scratch = target_folder().join("ring-corpus").join(short);
@@ -48,7 +48,7 @@ pub fn make(spec: &Spec, toolchain: &Toolchain, say: &mut dyn FnMut(&str)) -> Re
         let target = into.join(recipe.name);
         fs::write(target.with_extension("events"), &ring)?;
         fs::write(target.with_extension("json"), serde_json::to_string_pretty(&expectation)? + "\n")?;
-        say(&format!("ocaml-{short}/{}: {} bytes, {} words", recipe.name, ring.len(), expectation.words));
+        print(&format!("ocaml-{short}/{}: {} bytes, {} words", recipe.name, ring.len(), expectation.words));
     }
     Ok(())
 }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rings_are_what_their_expectations_say() {
+    fn the_rings_match_their_expectations() {
         let all = all().unwrap();
         assert!(all.len() >= 4, "{} rings", all.len());
         for (name, ring, expectation) in all {

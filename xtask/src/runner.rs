@@ -81,8 +81,8 @@ impl Outcome {
     pub fn names(&self, text: &str) -> bool {
         let first = &self.report["findings"][0];
         let evidence = first["evidence"].as_array().map_or(&[][..], Vec::as_slice);
-        let said = evidence.iter().map(|seen| &seen["text"]).chain([&first["claim"]]);
-        said.filter_map(Value::as_str).any(|said| said.contains(text))
+        let texts = evidence.iter().map(|seen| &seen["text"]).chain([&first["claim"]]);
+        texts.filter_map(Value::as_str).any(|seen| seen.contains(text))
     }
 }
 
@@ -169,8 +169,8 @@ impl Runner {
         let seconds = start.elapsed().as_secs_f64();
         let noise = Reading::now(&expected).since(&before);
         let throttled_periods = around.end();
-        let said = String::from_utf8_lossy(&done.stderr);
-        ensure!(done.status.success(), "{} ended with {}: {said}", workload.name, done.status);
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        ensure!(done.status.success(), "{} ended with {}: {stderr}", workload.name, done.status);
         Ok(Run { seconds, throttled_periods, noise })
     }
 
@@ -258,8 +258,8 @@ impl Runner {
 
     fn report_with(&self, file: &Path, options: &[&str]) -> Result<Value> {
         let done = Command::new(&self.rtscope).args(["report", "--json"]).args(options).arg(file).output()?;
-        let said = String::from_utf8_lossy(&done.stderr);
-        ensure!(matches!(done.status.code(), Some(0 | 3)), "report ended with {}: {said}", done.status);
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        ensure!(matches!(done.status.code(), Some(0 | 3)), "report ended with {}: {stderr}", done.status);
         serde_json::from_slice(&done.stdout).context("report --json printed no JSON")
     }
 }

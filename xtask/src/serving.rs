@@ -91,9 +91,9 @@ impl Serving {
     }
 
     fn complaints(&mut self) -> Result<String> {
-        let mut said = Vec::new();
-        self.child.stderr.take().context("no standard error")?.read_to_end(&mut said)?;
-        Ok(String::from_utf8_lossy(&said).into_owned())
+        let mut stderr = Vec::new();
+        self.child.stderr.take().context("no standard error")?.read_to_end(&mut stderr)?;
+        Ok(String::from_utf8_lossy(&stderr).into_owned())
     }
 }
 

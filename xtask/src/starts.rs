@@ -36,15 +36,15 @@ impl Arm {
     }
 }
 
-/// Measures `pairs` pairs; every line goes to `say`.
-pub fn run(runner: &Runner, toolchain: &Toolchain, pairs: usize, say: &mut dyn FnMut(&str)) -> Result<()> {
+/// Measures `pairs` pairs; every line goes to `print`.
+pub fn run(runner: &Runner, toolchain: &Toolchain, pairs: usize, print: &mut dyn FnMut(&str)) -> Result<()> {
     for name in ["throttled", "oversubscribed"] {
         let plain = workload::load(name)?;
         for goal in ["latency", "throughput"] {
-            compare(runner, toolchain, &plain, goal, pairs, say)?;
+            compare(runner, toolchain, &plain, goal, pairs, print)?;
         }
     }
-    say(&format!("rtscope run adds to a start: {}", added(runner, pairs)?));
+    print(&format!("rtscope run adds to a start: {}", added(runner, pairs)?));
     Ok(())
 }
 
@@ -54,7 +54,7 @@ fn compare(
     plain: &Workload,
     goal: &str,
     pairs: usize,
-    say: &mut dyn FnMut(&str),
+    print: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let rtscope = runner.rtscope.to_string_lossy().into_owned();
     let launcher = [&rtscope, "run", "--goal", goal, "--"].map(str::to_owned).into();
@@ -70,7 +70,7 @@ fn compare(
         }
     }
     let [before, after] = &arms;
-    say(&format!("{}, as it is (+RTS {}) and planned for {goal}; {pairs} pairs", plain.name, plain.rts.join(" ")));
+    print(&format!("{}, as it is (+RTS {}) and planned for {goal}; {pairs} pairs", plain.name, plain.rts.join(" ")));
     let mut line = |what: &str, before: &[f64], after: &[f64], scale: f64, digits: usize| {
         if before.is_empty() {
             return;
@@ -78,7 +78,7 @@ fn compare(
         let [b, a] = [median(before) * scale, median(after) * scale];
         // A ratio to 0 says nothing.
         let change = if before.contains(&0.0) { String::new() } else { format!("  {}", ratio(after, before)) };
-        say(&format!("  {what:<28} {b:>9.digits$} -> {a:>9.digits$}{change}"));
+        print(&format!("  {what:<28} {b:>9.digits$} -> {a:>9.digits$}{change}"));
     };
     line("worst pause, ms", &before.worst_ms, &after.worst_ms, 1.0, 1);
     line("of the run paused, %", &before.paused, &after.paused, 100.0, 1);

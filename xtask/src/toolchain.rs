@@ -111,8 +111,8 @@ impl Spec {
         (complete && is_root()).then(|| found(Some(root))).flatten()
     }
 
-    /// Installs it if needed. `say` gets one line per step.
-    pub fn install(&self, cache: &Path, say: &mut dyn FnMut(&str)) -> Result<Toolchain> {
+    /// Installs it if needed. `print` gets one line per step.
+    pub fn install(&self, cache: &Path, print: &mut dyn FnMut(&str)) -> Result<Toolchain> {
         if let Some(there) = self.installed(cache) {
             return Ok(there);
         }
@@ -127,16 +127,16 @@ impl Spec {
         lock.lock()?;
         if self.installed(cache).is_none() {
             if apt::candidate("ghc").is_some_and(|version| version.starts_with(self.ghc)) {
-                say(&format!("installing GHC {} from this machine's own packages", self.ghc));
+                print(&format!("installing GHC {} from this machine's own packages", self.ghc));
                 apt::install(&["ghc"])?;
             } else {
-                self.bootstrap(&self.root(cache), say)?;
+                self.bootstrap(&self.root(cache), print)?;
             }
         }
         self.installed(cache).with_context(|| format!("{} was installed but does not work", self.name))
     }
 
-    fn bootstrap(&self, root: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
+    fn bootstrap(&self, root: &Path, print: &mut dyn FnMut(&str)) -> Result<()> {
         apt::install(&["debootstrap"])?;
         remove_tree(root)?;
         let mirror = apt::mirror()?;
@@ -144,12 +144,12 @@ impl Spec {
         let script = if script.exists() { script } else { script.with_file_name("sid") };
         let key = apt::keyring().map_or_else(
             || {
-                say("no Debian keyring on this machine: the packages' signatures are not checked");
+                print("no Debian keyring on this machine: the packages' signatures are not checked");
                 OsString::from("--no-check-gpg")
             },
             |path| OsString::from(format!("--keyring={}", path.display())),
         );
-        say(&format!("installing {} (GHC {}) into {}", self.suite, self.ghc, root.display()));
+        print(&format!("installing {} (GHC {}) into {}", self.suite, self.ghc, root.display()));
         let log_path = root.with_extension("log");
         let mut installing = Command::new("unshare")
             .args(["--mount", "--propagation", "private", "sh", "-c", INSTALL, "sh"])
@@ -161,7 +161,7 @@ impl Spec {
             .spawn()
             .context("unshare (package util-linux) cannot be run")?;
         for line in installing.stdout.take().into_iter().flat_map(|steps| BufReader::new(steps).lines()) {
-            say(&line?);
+            print(&line?);
         }
         let status = installing.wait()?;
         if !status.success() {
@@ -270,8 +270,8 @@ impl Toolchain {
 
     fn run_ghc(&self, mut command: Command, on: &Path) -> Result<()> {
         let done = command.stdin(Stdio::null()).output().context("ghc cannot be run")?;
-        let said = String::from_utf8_lossy(&done.stderr);
-        ensure!(done.status.success(), "ghc {} on {}: {said}", self.version, on.display());
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        ensure!(done.status.success(), "ghc {} on {}: {stderr}", self.version, on.display());
         Ok(())
     }
 

@@ -37,26 +37,26 @@ pub fn verify(rtscope: &Path, log: &Path) -> Result<Verdict> {
     let raw = RawLog::read(&bytes).with_context(|| log.display().to_string())?;
     let expected = pauses(&raw);
     let done = Command::new(rtscope).args(["report", "--pauses"]).arg(log).output()?;
-    let said = String::from_utf8_lossy(&done.stderr);
+    let stderr = String::from_utf8_lossy(&done.stderr);
     // 3: there were losses that may change the answer; the comparison shows whether they do.
-    ensure!(matches!(done.status.code(), Some(0 | 3)), "report --pauses ended with {}: {said}", done.status);
-    let mut said = Vec::new();
+    ensure!(matches!(done.status.code(), Some(0 | 3)), "report --pauses ended with {}: {stderr}", done.status);
+    let mut reported = Vec::new();
     for line in String::from_utf8(done.stdout)?.lines() {
         let line: Line = serde_json::from_str(line).with_context(|| line.to_owned())?;
         if line.kind != "concurrent-sync" {
-            said.push(line);
+            reported.push(line);
         }
     }
-    said.sort_by_key(|line| line.stopped_ns);
-    Ok(compare(&expected, &said))
+    reported.sort_by_key(|line| line.stopped_ns);
+    Ok(compare(&expected, &reported))
 }
 
-fn compare(expected: &[RawPause], said: &[Line]) -> Verdict {
+fn compare(expected: &[RawPause], reported: &[Line]) -> Verdict {
     let mut verdict = Verdict { pauses: expected.len(), differences: Vec::new() };
-    if expected.len() != said.len() {
-        verdict.differences.push(format!("{} pauses in the raw log, {} said", expected.len(), said.len()));
+    if expected.len() != reported.len() {
+        verdict.differences.push(format!("{} pauses in the raw log, {} said", expected.len(), reported.len()));
     }
-    for (number, (raw, line)) in expected.iter().zip(said).enumerate() {
+    for (number, (raw, line)) in expected.iter().zip(reported).enumerate() {
         let figures = [
             ("requested", raw.requested, line.requested_ns),
             ("stopped", Some(raw.stopped), Some(line.stopped_ns)),
@@ -65,9 +65,11 @@ fn compare(expected: &[RawPause], said: &[Line]) -> Verdict {
             ("leader", Some(raw.leader.into()), line.leader.map(u64::from)),
             ("straggler", raw.straggler.map(u64::from), line.straggler.map(u64::from)),
         ];
-        for (what, raw, said) in figures {
-            if raw != said {
-                verdict.differences.push(format!("pause {number}: {what} is {raw:?} in the raw log, said {said:?}"));
+        for (what, raw, reported) in figures {
+            if raw != reported {
+                verdict
+                    .differences
+                    .push(format!("pause {number}: {what} is {raw:?} in the raw log, said {reported:?}"));
             }
         }
     }

@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_says_nothing_that_its_runtime_would_not_hear() {
+    fn a_workload_sets_nothing_that_its_runtime_ignores() {
         let haskell = load("healthy").unwrap();
         assert!(Workload { runparam: Some("s=4k".into()), ..haskell.clone() }.check().is_err());
         assert!(Workload { program: Some("nowhere".into()), ..haskell.clone() }.check().is_err());

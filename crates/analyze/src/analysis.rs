@@ -59,7 +59,7 @@ struct Moments {
     /// The latest event.
     now: Time,
     /// The last call of [`Analysis::standing`].
-    stood: Time,
+    last_standing: Time,
     /// First and last event of the runtime.
     runtime: Option<(Time, Time)>,
     /// The end of the last pause's work.
@@ -229,7 +229,7 @@ impl Analysis {
                 if event.lane.is_some() {
                     self.lanes.task(event.lane, tid);
                 }
-                self.threads.told(event.lane, event.time, tid);
+                self.threads.reported(event.lane, event.time, tid);
             }
             Runtime::LaneCreated if event.lane.is_some() => {
                 self.lanes.seen(event.lane, event.time);
@@ -315,8 +315,8 @@ impl Analysis {
         let pending = self.pending.iter().map(|next| next.pause.begin()).min();
         self.divide(pending);
         let divided = self.account.as_ref().map(|account| account.done);
-        let asked = [self.timeline.oldest(), pending, self.held.oldest(), divided];
-        let oldest = asked.into_iter().flatten().min().unwrap_or(self.at.now);
+        let oldest = [self.timeline.oldest(), pending, self.held.oldest(), divided];
+        let oldest = oldest.into_iter().flatten().min().unwrap_or(self.at.now);
         self.evidence.prune(oldest.min(self.at.now));
     }
 
@@ -364,7 +364,7 @@ impl Analysis {
         let span_ns = at.since(self.context.started.unwrap_or(at));
         let mut lanes = self.lanes(used, at, span_ns, self.summary.sums.stopped_ns());
         // A program that creates domains all the time accumulates lanes that have ended.
-        let before = std::mem::replace(&mut self.at.stood, at);
+        let before = std::mem::replace(&mut self.at.last_standing, at);
         lanes.retain(|lane| self.lanes.lives_at(LaneId(lane.id), before));
         let tracks = used.then_some(&self.evidence.tracks);
         let spent = tracks.map(|tracks| self.lanes.spent(tracks, at, self.spent_ns(&lanes)));
@@ -480,7 +480,7 @@ impl Analysis {
         self.folds.each(|fold| fold.result(&end, &mut results));
         results.tracer.recorder_held_ns = recorder_held_ns;
         if used && let Some(account) = &results.account {
-            told_by_account(account, &mut results.lanes, &mut results.productivity);
+            fill_from_account(account, &mut results.lanes, &mut results.productivity);
         }
         results.requests = self.requests.map(|requests| requests.finish(used));
         results.source = tail.source.unwrap_or(self.context.source);
@@ -570,7 +570,7 @@ impl Analysis {
 }
 
 /// Fills in from the account what a lane's own threads do not show: program and idle time, and so productivity.
-fn told_by_account(account: &Account, lanes: &mut [Lane], productivity: &mut Productivity) {
+fn fill_from_account(account: &Account, lanes: &mut [Lane], productivity: &mut Productivity) {
     let ns = |parts: &[Node], id: &str| parts.iter().find(|part| part.id == id).map_or(0, |part| part.ns);
     for lane in lanes {
         let Some(of) = account.lanes.iter().find(|of| of.lane.0 == lane.id) else { continue };

@@ -93,7 +93,7 @@ fn a_quota_is_found_with_its_cost_and_its_path() {
 }
 
 #[test]
-fn a_quota_beside_a_neighbour_is_still_the_quota() {
+fn a_quota_with_a_neighbour_is_still_the_quota() {
     let (results, pauses) = analyse(quota(context(2)), throttled(20, 77));
     assert_eq!(ids(&results), ["cpu-throttled"]);
     assert!(
@@ -209,15 +209,15 @@ fn looked(kind: WaitKind, looks: u64) -> Option<Waits> {
 }
 
 #[test]
-fn lanes_without_work_behind_one_lock_are_a_convoy() {
+fn lanes_without_work_waiting_for_one_lock_are_a_convoy() {
     let of = |looks| away_of(Context { waits: looked(WaitKind::Lock, looks), ..context(2) }, OffState::Sleeping);
     let results = of(5);
     assert_eq!(ids(&results), ["lock-convoy"]);
     let finding = results.findings.first().unwrap();
     assert_eq!(finding.cost_ns, 19 * 60 * MS / 2, "{}", finding.claim);
-    let says = "The average capability had nothing to run for 570 ms of 2.00 s (28 %): threads waited in `Main.work` for the \
+    let text = "The average capability had nothing to run for 570 ms of 2.00 s (28 %): threads waited in `Main.work` for the \
                 same MVar, and the one that had it was at work in `Main.spin`.";
-    assert_eq!(finding.claim.to_string(), says);
+    assert_eq!(finding.claim.to_string(), text);
     assert_eq!(ids(&of(4)), ["lock-convoy"], "half of the time at least");
     let few = of(1);
     assert!(few.findings.is_empty(), "{:?}", ids(&few));
@@ -227,7 +227,7 @@ fn lanes_without_work_behind_one_lock_are_a_convoy() {
 }
 
 #[test]
-fn threads_of_one_domain_are_told_where_cpus_are_free() {
+fn threads_of_one_domain_are_reported_where_cpus_are_free() {
     let of = |cpus, waits| {
         let runtime = crate::results::Runtime { family: Some("ocaml".into()), ..Default::default() };
         let context = Context { waits, runtime, ..context(cpus) };
@@ -259,8 +259,8 @@ fn a_part_of_the_account_that_no_rule_explains_is_a_finding() {
     let finding = results.findings.first().unwrap();
     // One of two lanes; the log ends with the last pause.
     assert_eq!(finding.cost_ns, 19 * 60 * MS / 2, "{}", finding.claim);
-    let says = "The average capability had work and no CPU for 570 ms of 2.00 s (28 %), most of it: a CPU was idle.";
-    assert_eq!(finding.claim.to_string(), says);
+    let text = "The average capability had work and no CPU for 570 ms of 2.00 s (28 %), most of it: a CPU was idle.";
+    assert_eq!(finding.claim.to_string(), text);
     let results = away(OffState::Uninterruptible);
     assert_eq!(ids(&results), ["kept"]);
     let finding = results.findings.first().unwrap();
@@ -320,18 +320,18 @@ fn an_unjoined_clock_uses_no_kernel_event() {
     let (results, _) = analyse(Context { clock: ClockMap::LOG_OWN, ..context(2) }, held(20, 77));
     assert!(!results.kernel.used);
     assert_eq!(ids(&results), ["standing-still"], "why is not seen");
-    let blind: Vec<_> =
+    let unchecked: Vec<_> =
         results.checked.iter().filter(|checked| checked.why.is_some()).map(|checked| checked.id).collect();
-    assert!(["cpu-throttled", "preempted", "oversubscribed"].iter().all(|id| blind.contains(id)), "{blind:?}");
+    assert!(["cpu-throttled", "preempted", "oversubscribed"].iter().all(|id| unchecked.contains(id)), "{unchecked:?}");
     assert!(results.kernel.notes.iter().any(|note| note.contains("clock")));
     let evidence: Vec<&str> = results.findings[0].evidence.iter().map(|seen| seen.text.as_str()).collect();
     assert!(evidence.iter().any(|text| text.starts_with("20 pauses, ")), "{evidence:?}");
-    let said =
+    let advises =
         |results: &Results, text| results.findings[0].remedies.iter().any(|remedy| remedy.text.words.contains(text));
-    assert!(said(&results, "rtscope tune") && !said(&results, "as many capabilities"));
+    assert!(advises(&results, "rtscope tune") && !advises(&results, "as many capabilities"));
     // That two lanes on one CPU are too many needs no kernel events.
     let (results, _) = analyse(Context { clock: ClockMap::LOG_OWN, ..context(1) }, held(20, 77));
-    assert!(said(&results, "as many capabilities as there are CPUs (1)"));
+    assert!(advises(&results, "as many capabilities as there are CPUs (1)"));
 }
 
 #[test]
@@ -382,8 +382,8 @@ fn what_overlaps_is_counted_once_on_the_wall() {
 fn least_outside(pauses: &[BlamedPause], end: u64, window: u64) -> f64 {
     let spans: Vec<(u64, u64)> =
         pauses.iter().map(|one| (one.pause.begin().0 / MS, one.pause.released.0 / MS)).collect();
-    let stood = |ms: u64| spans.iter().any(|span| (span.0..span.1).contains(&ms));
-    let standing: Vec<u64> = (0..end / MS).map(|ms| u64::from(stood(ms))).collect();
+    let stopped = |ms: u64| spans.iter().any(|span| (span.0..span.1).contains(&ms));
+    let standing: Vec<u64> = (0..end / MS).map(|ms| u64::from(stopped(ms))).collect();
     let worst = standing.windows((window / MS) as usize).map(|some| some.iter().sum::<u64>()).max();
     1.0 - worst.unwrap_or(0) as f64 * MS as f64 / window as f64
 }
@@ -432,7 +432,7 @@ fn a_leader_that_is_late_itself_is_waited_for_too() {
 }
 
 #[test]
-fn lane_times_are_told_where_threads_stay_with_their_lanes() {
+fn lane_times_are_reported_where_threads_stay_with_their_lanes() {
     let (results, _) = analyse(context(2), held(20, 77));
     let lanes: Vec<_> =
         results.lanes.iter().map(|lane| (lane.id, lane.tids.clone(), lane.mutator_ns.is_some())).collect();
@@ -458,7 +458,7 @@ fn memory_stays_bounded_over_a_long_stream() {
 }
 
 #[test]
-fn a_pause_waits_for_the_counters_behind_it_and_not_for_ever() {
+fn a_pause_waits_for_the_counters_after_it_and_not_for_ever() {
     let names = names();
     let mut analysis = Analysis::new(quota(context(2)));
     let mut pauses = 0;

@@ -180,9 +180,9 @@ impl Places {
         let mut symbols = Symbols::default();
         // The source of a kernel place is the entry path of the thread.
         let mut add = |name: &str, module: &str, kind| {
-            let door =
+            let entry =
                 [("clear_page", FIRST_TOUCH), ("vfs_write", "write")].into_iter().find(|(inside, _)| *inside == name);
-            let source = door.map(|(_, door)| door.to_owned());
+            let source = entry.map(|(_, entry)| entry.to_owned());
             symbols.add(Symbol { name: name.into(), module: module.into(), kind, source, purpose: None })
         };
         let spin = add("Main.spin", "prog", CodeKind::Program);

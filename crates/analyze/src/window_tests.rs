@@ -65,7 +65,7 @@ fn near(shown: Option<f64>, expected: Option<f64>) -> bool {
 }
 
 #[test]
-fn over_all_of_a_stream_it_says_what_the_results_say() {
+fn over_all_of_a_stream_it_equals_the_results() {
     let (results, figures) = both(held((0..50).map(|number| number % 40)), 20, 5 * SECOND);
     assert_eq!((figures.span_ns, figures.at), (5 * SECOND, Time(5 * SECOND)));
     let (shown, pauses) = (&figures.pauses, &results.pauses);
@@ -186,7 +186,7 @@ fn a_lane_is_shown_until_the_second_in_which_it_ended_is_over() {
 }
 
 #[test]
-fn who_had_the_cpus_is_not_said_where_only_the_own_threads_are_seen() {
+fn the_holders_of_cpus_are_not_reported_where_only_the_own_threads_are_seen() {
     let kernel = Some(Kernel { tier: Tier::OwnSwitches, ..Kernel::default() });
     let mut analysis = Analysis::new(Context { kernel, ..context(SECOND) });
     held([40].into_iter()).events().iter().for_each(|event| analysis.push(event, &names(), &mut |_| {}));
@@ -195,7 +195,7 @@ fn who_had_the_cpus_is_not_said_where_only_the_own_threads_are_seen() {
 }
 
 #[test]
-fn a_loss_that_comes_while_it_goes_on_takes_its_pauses_out_of_quantiles() {
+fn a_loss_that_arrives_while_it_runs_takes_its_pauses_out_of_quantiles() {
     let names = names();
     let mut analysis = Analysis::new(context(SECOND));
     let mut window = Window::new(5, Standing::default());
@@ -218,7 +218,7 @@ fn a_loss_that_comes_while_it_goes_on_takes_its_pauses_out_of_quantiles() {
 }
 
 #[test]
-fn it_is_bounded_however_long_it_goes_on() {
+fn it_is_bounded_however_long_it_runs() {
     let mut window = Window::new(usize::MAX, Standing::default());
     for second in 1..=2_000 {
         window.close(Standing { at: Time(second * SECOND), ..Standing::default() });

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_checked_by_the_format_that_asks_for_one() {
+    fn a_version_is_checked_by_the_format_that_needs_one() {
         assert!(check_version("5.4.1").is_ok());
         assert!(check_version("9.9").is_err());
     }

@@ -196,7 +196,7 @@ pub trait GrowingLog {
     }
 
     /// Whether it has identified the runtime that wrote it.
-    fn tells(&self) -> bool;
+    fn identifies_runtime(&self) -> bool;
 
     /// Why it cannot be read, if that has become apparent.
     fn failed(&self) -> Option<&str> {

@@ -185,8 +185,11 @@ mod tests {
     fn what_is_none_is_refused_in_words() {
         let whole = file(HEAD, 0);
         for end in 0..whole.len() {
-            let says = refused(&whole[..end]);
-            assert!(says.contains(if end < 8 { "no file of requests" } else { "inside its head" }), "{end}: {says}");
+            let reason = refused(&whole[..end]);
+            assert!(
+                reason.contains(if end < 8 { "no file of requests" } else { "inside its head" }),
+                "{end}: {reason}"
+            );
         }
         assert!(refused(b"# eventlog").contains("no file of requests"));
         assert!(refused(&[&MAGIC[..], &[255; 4]].concat()).contains("4294967295 bytes"));
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_breaks_off_with_an_error_says_so() {
+    fn a_file_that_breaks_off_with_an_error_reports_it() {
         struct Broken;
         impl Read for Broken {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

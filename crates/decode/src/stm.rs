@@ -60,7 +60,7 @@ pub struct Header {
     /// Mode of the scheduler, see [`rtscope_model::StmSeen::Mode`].
     pub mode: u32,
     /// The runtime's calls are redirected to the package.
-    pub led: bool,
+    pub redirected: bool,
     /// There are more capabilities than lanes: counts can be short.
     pub crowded: bool,
 }
@@ -88,7 +88,7 @@ impl Header {
         else {
             return Err(NoBlock::Damaged);
         };
-        let (led, crowded) = (flags & 1 != 0, flags & 4 != 0);
+        let (redirected, crowded) = (flags & 1 != 0, flags & 4 != 0);
         let named_offset = bytes.get(48..).and_then(|rest| self::words(rest).next()).unwrap_or(0);
         let found = Header {
             lane_bytes,
@@ -100,7 +100,7 @@ impl Header {
             named_offset,
             names,
             mode,
-            led,
+            redirected,
             crowded,
         };
         let sizes = (LANE_BYTES_MIN..=ENTRY_BYTES_MAX).contains(&lane_bytes)
@@ -270,7 +270,7 @@ mod tests {
         let long = "é".repeat(32);
         let bytes = block(&[lane(10), lane(7)], &[("transfer", transfer), (&long, StmNamed::default())], 1, 1);
         let header = Header::parse(&bytes).unwrap();
-        assert_eq!((header.names, header.mode, header.led), (2, 1, true));
+        assert_eq!((header.names, header.mode, header.redirected), (2, 1, true));
         assert_eq!(header.lanes(part(&bytes, header.lane_range(u32::MAX))), [lane(10), lane(7)]);
         assert_eq!(header.lanes(part(&bytes, header.lane_range(1))), [lane(10)]);
         let (number, last) = header.last_lane();
@@ -318,7 +318,7 @@ mod tests {
         for (word, value) in [(4, 0), (4, 1 << 20), (5, 63), (6, 0), (6, 100), (7, 5), (7, u32::MAX), (11, 1 << 8)] {
             assert_eq!(with(word, value), Err(NoBlock::Damaged), "{word} {value}");
         }
-        assert!(with(8, 7).is_ok() && with(9, 0xff04).is_ok_and(|header| !header.led && header.crowded));
+        assert!(with(8, 7).is_ok() && with(9, 0xff04).is_ok_and(|header| !header.redirected && header.crowded));
         let mut other = whole.clone();
         other[7] = 2;
         assert_eq!(Header::parse(&other), Err(NoBlock::Version(2)));

@@ -84,7 +84,7 @@ mod tests {
     use crate::testing::groups;
 
     #[test]
-    fn objects_before_and_behind_an_address_are_found() {
+    fn objects_before_and_after_an_address_are_found() {
         let groups = groups(&[(0x42_0010_4000, 4000), (0x42_0010_5000, 8192)]);
         let bits = Bits::of(&groups);
         for (group, word) in [(0, 0), (0, 130), (1, 5), (1, 511)] {

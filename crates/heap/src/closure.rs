@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constructor_says_its_name_itself() {
+    fn a_constructors_table_has_its_name() {
         use crate::testing::Image;
         let at = 0x40_0000_u64;
         let name = |text: &str| {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_take_the_words_that_their_layouts_say() {
+    fn objects_take_the_words_of_their_layouts() {
         assert_eq!(info(4, 2, 0).words(&[0]), Some(3));
         assert_eq!(info(15, 0, 0).words(&[0]), Some(3));
         assert_eq!(info(16, 1, 2).words(&[0]), Some(5));

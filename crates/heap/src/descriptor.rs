@@ -91,8 +91,8 @@ impl Descriptor {
 
     /// Megablocks that this group takes.
     pub fn megablocks(&self) -> u64 {
-        let behind = u64::from(self.blocks).saturating_sub((BLOCKS - FIRST) as u64);
-        1 + behind.div_ceil(BLOCKS as u64)
+        let rest = u64::from(self.blocks).saturating_sub((BLOCKS - FIRST) as u64);
+        1 + rest.div_ceil(BLOCKS as u64)
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_takes_the_megablocks_that_the_runtime_says() {
+    fn a_group_takes_as_many_megablocks_as_in_the_runtime() {
         let of =
             |blocks| Descriptor { start: 0, free: 0, link: 0, generation: 0, flags: Flags(0), blocks }.megablocks();
         assert_eq!([1, 252, 253, 252 + 256, 253 + 256].map(of), [1, 1, 2, 2, 3]);

@@ -265,7 +265,7 @@ mod tests {
     use rtscope_model::heap::{mark_word, pinned_grade};
 
     #[test]
-    fn the_map_has_a_mark_for_each_block_and_pinned_ones_say_what_lives() {
+    fn the_map_has_a_mark_for_each_block_and_pinned_ones_show_what_lives() {
         const AT: u64 = 0x42_0010_0000;
         let laid = Laid::at(AT)
             .group(1, 0, 0, 100)

@@ -40,10 +40,10 @@ pub fn levels(survey: &Survey, resident: &Resident, pinned: Option<&Pinned>, lin
         ..Fragmentation::default()
     };
     let mut used_blocks = 0;
-    let mut behind = None;
+    let mut previous_end = None;
     for megablock in survey.megablocks.iter().filter(|megablock| !megablock.is_returned()) {
-        levels.gap_bytes += behind.map_or(0, |behind| megablock.address.saturating_sub(behind));
-        behind = Some(megablock.end());
+        levels.gap_bytes += previous_end.map_or(0, |previous_end| megablock.address.saturating_sub(previous_end));
+        previous_end = Some(megablock.end());
         let held = Held::of(megablock);
         if held.used_blocks == 0 {
             continue;

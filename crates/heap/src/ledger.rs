@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_look_at_objects_dead_ones_are_not_told() {
+    fn without_a_scan_dead_objects_are_not_reported() {
         let survey = survey();
         let lines = lines(&survey, &resident(&survey, &Residency::default()), None);
         let found: Vec<_> =

@@ -31,5 +31,5 @@ mod young;
 
 pub use memory::{Memory, Space};
 pub use runtime::{Runtime, Statics};
-pub use scan::{Beside, Scan};
+pub use scan::{Scan, ScanInput};
 pub use survey::Survey;

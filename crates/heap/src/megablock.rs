@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_told_by_their_flags() {
+    fn flags_identify_groups() {
         let laid = Laid::at(AT)
             .group(1, 0, 0, 100)
             .group(1, 0, Flags::EVACUATED, 4096)
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_object_takes_the_megablocks_behind() {
+    fn a_large_object_takes_the_following_megablocks() {
         let laid = Laid::at(AT).group(252 + 256 + 10, 1, Flags::LARGE, (252 + 256 + 9) * 4096);
         let (first, rest) = Megablock::read(AT, &laid.descriptors());
         let (second, rest) = Megablock::go_on(first.end(), rest.expect("more"));

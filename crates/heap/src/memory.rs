@@ -73,6 +73,6 @@ impl Space {
 /// The range that holds `address`; `ranges` are sorted and disjoint.
 #[inline]
 pub fn holding(ranges: &[Range<u64>], address: u64) -> Option<&Range<u64>> {
-    let behind = ranges.partition_point(|range| range.end <= address);
-    ranges.get(behind).filter(|range| range.contains(&address))
+    let next = ranges.partition_point(|range| range.end <= address);
+    ranges.get(next).filter(|range| range.contains(&address))
 }

@@ -55,8 +55,8 @@ const RANGES_MAX: usize = 1 << 16;
 pub fn given_back(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Range<u64>>> {
     let mut ranges = Vec::new();
     if let Some(watermark) = statics.high_watermark {
-        let behind = memory.read_u64(watermark)?;
-        ranges.extend((behind != 0).then_some(behind..u64::MAX));
+        let watermark = memory.read_u64(watermark)?;
+        ranges.extend((watermark != 0).then_some(watermark..u64::MAX));
     }
     let head = statics.given_back.map(|head| memory.read_u64(head)).transpose()?;
     let mut at = head.unwrap_or(0);
@@ -175,8 +175,8 @@ fn generation(memory: &impl Memory, address: u64, number: u32, size: u64) -> io:
 /// The value of `mark`. Fields before it differ between ways, those after it do not.
 fn marks(memory: &impl Memory, address: u64, size: u64) -> io::Result<Option<bool>> {
     let Some(at) = size.checked_sub(FROM_MARK).filter(|at| *at >= GENERATION as u64) else { return Ok(None) };
-    let said = memory.read_u32(address.saturating_add(at))?;
-    Ok((said <= 1).then_some(said == 1))
+    let mark = memory.read_u32(address.saturating_add(at))?;
+    Ok((mark <= 1).then_some(mark == 1))
 }
 
 /// The value of `n_old_blocks`, two words after `mark`.

@@ -51,7 +51,7 @@ pub struct Scan {
 
 /// What a scan needs to know about a program in addition to its blocks.
 #[derive(Clone, Debug, Default)]
-pub struct Beside {
+pub struct ScanInput {
     /// Threads that read; 0 means one.
     pub threads: usize,
     /// Address ranges mapped from files, where the info tables lie.
@@ -62,19 +62,19 @@ pub struct Beside {
 
 impl Scan {
     /// Scans the blocks of `survey`.
-    pub fn of(memory: &(impl Memory + Sync), survey: &Survey, statics: &Statics, beside: &Beside) -> Scan {
+    pub fn of(memory: &(impl Memory + Sync), survey: &Survey, statics: &Statics, input: &ScanInput) -> Scan {
         let search = Search::over(Groups::of(survey, |kind, _| kind == Kind::Pinned));
         // A large object shows its type at its start, and holds no pointers.
         let heads = search.groups.heads();
         let pinned = batch::batches(&heads);
-        let unread = batch::in_parallel(pinned.len(), beside.threads, |numbers| {
-            let mut pass = Pass::new(memory, beside, &search);
+        let unread = batch::in_parallel(pinned.len(), input.threads, |numbers| {
+            let mut pass = Pass::new(memory, input, &search);
             numbers.filter_map(|number| pinned.get(number)).for_each(|batch| pass.begin(&heads, batch));
             pass.sums.unread_bytes
         });
-        let work = Work::of(memory, survey, statics, beside);
-        let passes = batch::in_parallel(work.units.len(), beside.threads, |numbers| {
-            let mut pass = Pass::new(memory, beside, &search);
+        let work = Work::of(memory, survey, statics, input);
+        let passes = batch::in_parallel(work.units.len(), input.threads, |numbers| {
+            let mut pass = Pass::new(memory, input, &search);
             numbers.filter_map(|number| work.units.get(number)).for_each(|unit| pass.unit(&work, unit));
             pass.finish()
         });
@@ -114,7 +114,7 @@ struct Work {
 }
 
 impl Work {
-    fn of(memory: &impl Memory, survey: &Survey, statics: &Statics, beside: &Beside) -> Work {
+    fn of(memory: &impl Memory, survey: &Survey, statics: &Statics, input: &ScanInput) -> Work {
         let moved = Groups::of(survey, |kind, _| kind == Kind::Small);
         let large = Groups::of(survey, |kind, _| kind == Kind::Large);
         // Without known nurseries, no recent allocation is known.
@@ -126,7 +126,7 @@ impl Work {
         };
         let mut units: Vec<Unit> =
             large.iter().map(|group| group.used_bytes() / 8).enumerate().flat_map(parts).collect();
-        units.extend(beside.data.iter().cloned().map(Unit::Data));
+        units.extend(input.data.iter().cloned().map(Unit::Data));
         units.extend(batch::batches(&held).into_iter().map(Unit::Held));
         units.extend(batch::batches(&moved).into_iter().map(Unit::Moved));
         Work { moved, held, large, units }
@@ -210,10 +210,10 @@ impl Objects<'_> {
 }
 
 impl<'m, M: Memory> Pass<'m, M> {
-    fn new(memory: &'m M, beside: &Beside, search: &'m Search) -> Pass<'m, M> {
+    fn new(memory: &'m M, input: &ScanInput, search: &'m Search) -> Pass<'m, M> {
         Pass {
             reader: Reader::new(memory),
-            tables: Tables::new(memory, beside.code.clone()),
+            tables: Tables::new(memory, input.code.clone()),
             objects: Objects { search, holding: Holding::default(), slices: Slices::default(), tallies: Vec::new() },
             sums: Sums::default(),
         }
@@ -359,8 +359,8 @@ mod tests {
             .words(DATA, &[0, block(4) + 5000, 0, 0]);
         let survey = Survey::take(&image, &space(AT, 1), &Statics::default(), true).unwrap();
         let ranges = |from: u64, to: u64| std::iter::once(from..to).collect::<Vec<_>>();
-        let beside = Beside { threads: 2, code: ranges(CODE, CODE + 0x1000), data: ranges(DATA, DATA + 32) };
-        let scan = Scan::of(&image, &survey, &Statics::default(), &beside);
+        let input = ScanInput { threads: 2, code: ranges(CODE, CODE + 0x1000), data: ranges(DATA, DATA + 32) };
+        let scan = Scan::of(&image, &survey, &Statics::default(), &input);
         let counted: Vec<_> = scan.census.iter().map(|entry| (entry.info_address, entry.count, entry.bytes)).collect();
         assert_eq!(counted, [(array, 1, 600 * 8), (bytes, 1, 100 * 8), (pair, 1, 24)]);
         assert_eq!((scan.read_bytes, scan.skipped_bytes, scan.unread_bytes), (705 * 8, 16, 0));

@@ -134,14 +134,15 @@ impl Survey {
 
     /// The oldest generation that the runtime reports, else the oldest one seen.
     pub fn oldest_generation(&self) -> u8 {
-        let said = self.after.generations.len().checked_sub(1).map(|oldest| oldest.min(255) as u8);
+        let reported = self.after.generations.len().checked_sub(1).map(|oldest| oldest.min(255) as u8);
         let cells = || self.megablocks.iter().flat_map(|megablock| &megablock.cells);
-        said.unwrap_or_else(|| cells().map(|cell| cell.generation).max().unwrap_or(0))
+        reported.unwrap_or_else(|| cells().map(|cell| cell.generation).max().unwrap_or(0))
     }
 
     /// Bytes of the blocks that a collection of all generations would copy.
     pub fn copied_bytes(&self) -> u64 {
-        let marks = |generation: u8| self.after.generations.get(usize::from(generation)).and_then(|said| said.marks);
+        let marks =
+            |generation: u8| self.after.generations.get(usize::from(generation)).and_then(|reported| reported.marks);
         let stays = |total: &Total| total.generation.and_then(marks).is_some_and(|marks| marks);
         BLOCK * self.blocks(|total| total.kind == Kind::Small && !stays(total))
     }
@@ -181,10 +182,10 @@ fn totals(megablocks: &[Megablock], nursery_blocks: Option<u64>) -> Vec<Total> {
 
 /// Blocks that a capability keeps for pinned objects look like those of its nursery: blocks in excess
 /// of the runtime's nursery count are its own.
-fn keep_nurseries(totals: &mut Vec<Total>, said: Option<u64>) {
-    let Some(said) = said else { return };
+fn keep_nurseries(totals: &mut Vec<Total>, reported: Option<u64>) {
+    let Some(reported) = reported else { return };
     let Some(nursery) = totals.iter_mut().find(|total| total.kind == Kind::Nursery) else { return };
-    let more = nursery.blocks.saturating_sub(said);
+    let more = nursery.blocks.saturating_sub(reported);
     nursery.blocks -= more;
     match totals.iter_mut().find(|total| total.kind == Kind::Other) {
         Some(other) => other.blocks += more,
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_inside_a_collection_is_told() {
+    fn a_look_inside_a_collection_is_reported() {
         let megablocks = |flags: u16| {
             let laid = |number: u64| (AT + number * MEGABLOCK, Laid::at(AT + number * MEGABLOCK));
             let full = |(at, laid): (u64, Laid)| (at, laid.group(252, 1, flags, 252 * 4096).descriptors());
@@ -352,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn the_runtimes_count_says_whether_a_collection_came() {
+    fn the_runtimes_count_shows_whether_a_collection_happened() {
         let generation = |number: u64, collections: u64| {
             let mut words = [0; 24];
             (words[0], words[16]) = (number, collections);

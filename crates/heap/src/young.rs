@@ -119,7 +119,7 @@ mod tests {
     const AT: u64 = 0x42_0010_0000;
 
     #[test]
-    fn blocks_behind_the_one_that_is_filled_are_left_out() {
+    fn blocks_after_the_current_one_are_left_out() {
         let mut laid = Laid::at(AT);
         for used in [4000, 4080, 100, 4096, 4096, 4096] {
             laid = laid.group(1, 0, 0, used);

@@ -17,7 +17,7 @@ const SECOND: u64 = 1_000_000_000;
 pub(crate) struct Gather<'l> {
     load: &'l Load,
     /// The number of the last second that each worker reported, and whether it has finished.
-    told: Vec<Option<u64>>,
+    reported: Vec<Option<u64>>,
     pending: BTreeMap<u64, Part>,
     seconds: Vec<Second>,
     totals: Totals,
@@ -30,7 +30,7 @@ impl<'l> Gather<'l> {
     pub(crate) fn new(load: &'l Load, workers: usize) -> Gather<'l> {
         Gather {
             load,
-            told: vec![None; workers],
+            reported: vec![None; workers],
             pending: BTreeMap::new(),
             seconds: Vec::new(),
             totals: Totals::default(),
@@ -51,11 +51,11 @@ impl<'l> Gather<'l> {
     }
 
     fn reached(&mut self, worker: usize, number: u64) -> Vec<Second> {
-        if let Some(told) = self.told.get_mut(worker) {
-            *told = (*told).max(Some(number));
+        if let Some(reported) = self.reported.get_mut(worker) {
+            *reported = (*reported).max(Some(number));
         }
         // No worker reports a second again that all have reported.
-        let Some(Some(all)) = self.told.iter().min().copied() else { return Vec::new() };
+        let Some(Some(all)) = self.reported.iter().min().copied() else { return Vec::new() };
         let mut complete = Vec::new();
         while let Some(first) = self.pending.first_entry().filter(|first| *first.key() <= all) {
             let (number, part) = first.remove_entry();
@@ -90,7 +90,7 @@ impl<'l> Gather<'l> {
     }
 
     pub(crate) fn document(self, started: Started, interrupted: bool, kept: Option<Kept>) -> Document {
-        let Gather { load, totals, mut seconds, broken, told, .. } = self;
+        let Gather { load, totals, mut seconds, broken, reported, .. } = self;
         let took_ns = totals.last.0.saturating_sub(started.monotonic_ns);
         trim(&mut seconds, took_ns);
         let mut all = totals.fine.clone();
@@ -107,7 +107,7 @@ impl<'l> Gather<'l> {
             timeout_ns: ns(load.timeout),
             connections: load.connections as u64,
             streams: shared.then_some(load.streams as u64),
-            threads: told.len() as u64,
+            threads: reported.len() as u64,
             started,
             took_ns,
             ended: match (interrupted, broken) {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_complete_when_every_worker_has_told_it() {
+    fn a_second_is_complete_when_every_worker_has_reported_it() {
         let load = load(Vec::new());
         let mut gather = Gather::new(&load, 2);
         let (one, totals) = part(&[10, 20], Outcome::Answered(200));

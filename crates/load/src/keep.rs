@@ -53,7 +53,7 @@ mod tests {
     use rtscope_model::request::Request;
 
     #[test]
-    fn the_file_is_bounded_and_says_what_it_is() {
+    fn the_file_is_bounded_and_identifies_itself() {
         let due = Time(7);
         let outcome = Outcome::Timeout;
         let request = Request { due, sent: None, done: due.plus(9000), outcome, connection: 1, warm_up: false };

@@ -37,7 +37,7 @@ use std::time::Duration;
 use target::TargetError;
 use task::{BROKEN, INTERRUPTED, RUNNING};
 use thiserror::Error;
-use worker::{Said, Worker};
+use worker::{Message, Worker};
 
 /// Timeout for the first connection to the server.
 const FIRST_TRY: Duration = Duration::from_secs(5);
@@ -79,12 +79,12 @@ pub fn run(
     let started = Started { monotonic_ns: start.0, unix_ns: clock::unix_ns().saturating_add(LEAD_NS) };
     let keeper = keep.map(|out| Keeper::new(out, load.keep, &load.target.uri.to_string(), started));
     let mut keeper = keeper.transpose().map_err(LoadError::Keep)?;
-    let (said, heard) = channel();
-    let threads = spawn(&load, address, start, stop, begin, &said);
+    let (sender, receiver) = channel();
+    let threads = spawn(&load, address, start, stop, begin, &sender);
     // Only the workers hold senders now: when the last worker ends, the channel closes.
-    drop(said);
+    drop(sender);
     let mut gather = Gather::new(&load, threads.len());
-    let listened = listen(&heard, &mut gather, keeper.as_mut(), &stop.state, each_second);
+    let listened = listen(&receiver, &mut gather, keeper.as_mut(), &stop.state, each_second);
     if listened.is_err() {
         stop.state.store(BROKEN, Ordering::Relaxed);
     }
@@ -104,7 +104,7 @@ fn spawn(
     start: Time,
     stop: &Stop,
     begin: fn(),
-    said: &Sender<Said>,
+    messages: &Sender<Message>,
 ) -> Vec<JoinHandle<io::Result<()>>> {
     let profile = Arc::new(load.profile.after_warm_up(load.warm_up));
     let of = load.threads.clamp(1, load.connections.max(1));
@@ -116,7 +116,7 @@ fn spawn(
         address,
         start,
         stop: stop.clone(),
-        said: said.clone(),
+        messages: messages.clone(),
     };
     let thread = |worker: Worker| {
         thread::spawn(move || {
@@ -129,21 +129,21 @@ fn spawn(
 
 /// Processes the workers' messages until all workers have ended.
 fn listen(
-    heard: &Receiver<Said>,
+    receiver: &Receiver<Message>,
     gather: &mut Gather<'_>,
     mut keeper: Option<&mut Keeper<'_>>,
     stop: &AtomicU8,
     each_second: &mut dyn FnMut(&Second),
 ) -> io::Result<()> {
-    for said in heard {
-        let complete = match said {
-            Said::Second { worker, number, part, kept } => {
+    for message in receiver {
+        let complete = match message {
+            Message::Second { worker, number, part, kept } => {
                 if let Some(keeper) = &mut keeper {
                     keeper.write(&kept)?;
                 }
                 gather.second(worker, number, &part)
             }
-            Said::Done { worker, totals } => gather.done(worker, &totals),
+            Message::Done { worker, totals } => gather.done(worker, &totals),
         };
         complete.iter().for_each(&mut *each_second);
         if gather.broken.is_some() {

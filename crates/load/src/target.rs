@@ -28,7 +28,7 @@ pub enum TargetError {
     Name(String, #[source] io::Error),
     /// The last address that was tried refuses connections.
     #[error("nothing accepts connections at {0}: {1}")]
-    Nobody(SocketAddr, #[source] io::Error),
+    Refused(SocketAddr, #[source] io::Error),
 }
 
 /// A URL and the request that is sent there.
@@ -133,7 +133,7 @@ impl Target {
         for address in (self.host.as_str(), self.port).to_socket_addrs().map_err(name)? {
             match TcpStream::connect_timeout(&address, timeout) {
                 Ok(_) => return Ok(address),
-                Err(source) => last = Some(TargetError::Nobody(address, source)),
+                Err(source) => last = Some(TargetError::Refused(address, source)),
             }
         }
         Err(last.unwrap_or_else(|| name(io::ErrorKind::NotFound.into())))

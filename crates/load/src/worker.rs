@@ -29,7 +29,7 @@ const DRAIN_LOOK_NS: u64 = 2_000_000;
 /// an answer that it has not seen yet is measured as the server's time.
 const TASKS_PER_LOOK: u32 = 13;
 
-pub(crate) enum Said {
+pub(crate) enum Message {
     /// What ended in the second with this number, counted from the start.
     Second { worker: usize, number: u64, part: Part, kept: Vec<u8> },
     /// The worker has finished; its totals.
@@ -46,7 +46,7 @@ pub(crate) struct Worker {
     pub(crate) address: SocketAddr,
     pub(crate) start: Time,
     pub(crate) stop: Stop,
-    pub(crate) said: Sender<Said>,
+    pub(crate) messages: Sender<Message>,
 }
 
 impl Worker {
@@ -62,13 +62,13 @@ impl Worker {
             if worker.stop.takes_sigint && worker.number == 0 {
                 tokio::task::spawn_local(obey(worker.stop.clone()));
             }
-            tokio::task::spawn_local(tell(Rc::clone(&worker), Rc::clone(&desk)));
+            tokio::task::spawn_local(report_seconds(Rc::clone(&worker), Rc::clone(&desk)));
             worker.send(&desk).await
         }))?;
         let now = clock::now();
-        worker.say(&desk, now.since(worker.start) / SECOND, now);
+        worker.report(&desk, now.since(worker.start) / SECOND, now);
         // The receiver is gone only if the load has failed elsewhere.
-        let _ = worker.said.send(Said::Done { worker: worker.number, totals: Box::new(desk.totals()) });
+        let _ = worker.messages.send(Message::Done { worker: worker.number, totals: Box::new(desk.totals()) });
         Ok(())
     }
 
@@ -97,18 +97,18 @@ impl Worker {
         Ok(())
     }
 
-    fn say(&self, desk: &Desk, number: u64, now: Time) {
+    fn report(&self, desk: &Desk, number: u64, now: Time) {
         let (part, kept) = desk.part(now);
-        let _ = self.said.send(Said::Second { worker: self.number, number, part, kept });
+        let _ = self.messages.send(Message::Second { worker: self.number, number, part, kept });
     }
 }
 
 /// Reports at the end of each second what ended in it.
-async fn tell(worker: Rc<Worker>, desk: Rc<Desk>) {
+async fn report_seconds(worker: Rc<Worker>, desk: Rc<Desk>) {
     for number in 0.. {
         let end = worker.start.plus((number + 1) * SECOND);
         tokio::time::sleep(Duration::from_nanos(end.since(clock::now()))).await;
-        worker.say(&desk, number, clock::now());
+        worker.report(&desk, number, clock::now());
     }
 }
 

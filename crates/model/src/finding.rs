@@ -39,18 +39,18 @@ crate::listed! {
 pub struct Claim {
     text: String,
     #[serde(skip)]
-    says_share: bool,
+    has_share: bool,
 }
 
 impl Claim {
-    /// A claim with this text; `says_share`: the text includes the finding's share.
-    pub fn new(text: impl Into<String>, says_share: bool) -> Claim {
-        Claim { text: text.into(), says_share }
+    /// A claim with this text; `has_share`: the text includes the finding's share.
+    pub fn new(text: impl Into<String>, has_share: bool) -> Claim {
+        Claim { text: text.into(), has_share }
     }
 
     /// Whether the text includes the share of the run or of the memory that the finding costs.
-    pub fn says_share(&self) -> bool {
-        self.says_share
+    pub fn has_share(&self) -> bool {
+        self.has_share
     }
 }
 

@@ -33,9 +33,9 @@ pub struct AtLink {
     /// Why a program with that link does not accept an option; `None`: it does.
     pub refusal: fn(&Link, &str) -> Option<Refusal>,
     /// Explains a refusal in one sentence.
-    pub says: fn(Refusal) -> String,
+    pub explain: fn(Refusal) -> String,
     /// Remark for a program whose link is unknown.
-    pub doubt: &'static str,
+    pub unknown_note: &'static str,
     /// The field of a package description with the compiler's options.
     pub field: &'static str,
     /// The compiler's option that links in options of the runtime.

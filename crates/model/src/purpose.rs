@@ -192,7 +192,7 @@ pub enum Frame {
     /// A known function of a runtime.
     Runtime(Role),
     /// Code that serves its callers: the C library, a linker's stub.
-    Helper,
+    Serving,
     /// Code of the program, or unknown code.
     Program,
 }
@@ -214,7 +214,7 @@ pub fn of_chain(frames: impl IntoIterator<Item = Frame>) -> Option<PurposeId> {
                 return Some(if depth == 0 { own } else { itself.unwrap_or(calls) });
             }
             Frame::Runtime(Role { own, .. }) => served = Some(own),
-            Frame::Helper => {}
+            Frame::Serving => {}
             Frame::Program => break,
         }
     }
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn who_serves_takes_the_nearest_callers_purpose() {
+    fn serving_functions_take_the_nearest_callers_purpose() {
         let copies = frame("copying", None);
         let stacks = frame("stacks", Some("stacks"));
         let waits = frame("waiting-for-collectors", Some("remembered-set"));
@@ -281,14 +281,14 @@ mod tests {
         assert_eq!(of(&[copies, leads]), Some("tracing-objects"));
         assert_eq!(of(&[frame("object-layout", None), leads]), Some("tracing-objects"));
         assert_eq!(
-            of(&[Frame::Helper, frame("allocation", None), leading("foreign-calls", "foreign-calls")]),
+            of(&[Frame::Serving, frame("allocation", None), leading("foreign-calls", "foreign-calls")]),
             Some("allocation")
         );
-        assert_eq!(of(&[Frame::Helper, leading("foreign-calls", "foreign-calls")]), Some("foreign-calls"));
-        assert_eq!(of(&[Frame::Helper, Frame::Helper, stacks]), Some("stacks"));
-        assert_eq!(of(&[Frame::Helper, copies]), Some("copying"));
+        assert_eq!(of(&[Frame::Serving, leading("foreign-calls", "foreign-calls")]), Some("foreign-calls"));
+        assert_eq!(of(&[Frame::Serving, Frame::Serving, stacks]), Some("stacks"));
+        assert_eq!(of(&[Frame::Serving, copies]), Some("copying"));
         assert_eq!(of(&[copies, Frame::Program, stacks]), Some("copying"), "who called the program is none of it");
-        assert_eq!(of(&[Frame::Helper, Frame::Program, stacks]), None, "another language's code is the program's");
+        assert_eq!(of(&[Frame::Serving, Frame::Program, stacks]), None, "another language's code is the program's");
         assert_eq!(of(&[Frame::Program, stacks]), None);
         assert_eq!(of(&[]), None);
     }

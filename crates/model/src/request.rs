@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_say_something_is_wrong_are_no_fine_ones() {
+    fn answers_that_report_an_error_are_no_fine_ones() {
         assert!(Outcome::Answered(200).is_fine() && Outcome::Answered(399).is_fine());
         assert!(!Outcome::Answered(400).is_fine() && !Outcome::Timeout.is_fine());
     }

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_come_out_of_a_shell_as_they_went_in() {
+    fn words_pass_through_a_shell_unchanged() {
         for text in ["-N4", "-N4 -A16m", "d=4,s=1M", "", "it's $HOME `x` \"y\" \\", "a\nb"] {
             let done = std::process::Command::new("sh").args(["-c", &format!("printf %s {}", quoted(text))]).output();
             assert_eq!(String::from_utf8(done.unwrap().stdout).unwrap(), text);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn cleaned_json_says_the_same() {
+    fn cleaned_json_means_the_same() {
         assert_eq!(
             clean_json("{\n \"a\": \"\u{9b}x\u{7f}\u{e0041}\"\n}\n"),
             "{\n \"a\": \"\\u009bx\\u007f\\udb40\\udc41\"\n}\n"

@@ -24,7 +24,7 @@ const START: u64 = 81_234 * SECOND;
 
 /// Why lanes come late.
 #[derive(Copy, Clone, Eq, PartialEq)]
-enum Trouble {
+enum Delay {
     Nothing,
     Throttled,
     Preempted,
@@ -36,7 +36,7 @@ struct Situation {
     span_ns: u64,
     /// Time between two collections.
     every_ns: u64,
-    trouble: Trouble,
+    delay: Delay,
     kernel: bool,
     gaps: bool,
     hostile: bool,
@@ -48,7 +48,7 @@ const USUAL: Situation = Situation {
     lanes: 4,
     span_ns: 3_200 * MS,
     every_ns: 9 * MS,
-    trouble: Trouble::Nothing,
+    delay: Delay::Nothing,
     kernel: true,
     gaps: false,
     hostile: false,
@@ -58,9 +58,9 @@ const USUAL: Situation = Situation {
 fn situation(name: &str) -> Option<Situation> {
     Some(match name {
         "usual" => USUAL,
-        "throttled" => Situation { lanes: 2, trouble: Trouble::Throttled, ..USUAL },
-        "preempted" => Situation { trouble: Trouble::Preempted, ..USUAL },
-        "oversubscribed" => Situation { lanes: 6, trouble: Trouble::Oversubscribed, ..USUAL },
+        "throttled" => Situation { lanes: 2, delay: Delay::Throttled, ..USUAL },
+        "preempted" => Situation { delay: Delay::Preempted, ..USUAL },
+        "oversubscribed" => Situation { lanes: 6, delay: Delay::Oversubscribed, ..USUAL },
         "gaps" => Situation { gaps: true, ..USUAL },
         "one_lane" => Situation { lanes: 1, ..USUAL },
         "many_lanes" => Situation { lanes: 512, span_ns: 400 * MS, ..USUAL },
@@ -69,7 +69,7 @@ fn situation(name: &str) -> Option<Situation> {
         "no_kernel" => Situation { kernel: false, ..USUAL },
         "no_runtime" => Situation { lanes: 0, ..USUAL },
         // Ten million spans: measured by hand, with an optimised build.
-        "large" => Situation { lanes: 16, span_ns: 64 * SECOND, dense: true, trouble: Trouble::Preempted, ..USUAL },
+        "large" => Situation { lanes: 16, span_ns: 64 * SECOND, dense: true, delay: Delay::Preempted, ..USUAL },
         "hostile" => Situation { hostile: true, ..USUAL },
         _ => return None,
     })
@@ -207,7 +207,7 @@ impl<'s> Made<'s> {
     fn pause(&mut self, at: u64) -> u64 {
         let lanes = self.of.lanes;
         let major = self.pauses.len() % 12 == 11;
-        let bad = self.pauses.len() % 7 == 3 && self.of.trouble != Trouble::Nothing;
+        let bad = self.pauses.len() % 7 == 3 && self.of.delay != Delay::Nothing;
         let unit = (self.of.every_ns / 400).max(2_000);
         let late = self.chance.below(u64::from(lanes)) as u32;
         let long = 4 * self.of.every_ns + self.chance.below(3 * self.of.every_ns);
@@ -274,10 +274,10 @@ impl<'s> Made<'s> {
     fn thread(&mut self, lane: u32, at: u64, arrived: u64, late: bool, (stopped, collected, left): (u64, u64, u64)) {
         self.thread_to(lane, at, SpanKind::Running, 0);
         if late {
-            let (kind, detail) = match self.of.trouble {
-                Trouble::Throttled => (SpanKind::Throttled, 0),
-                Trouble::Preempted => (SpanKind::WantsACpu, 1 + (lane % TAKERS.len() as u32)),
-                Trouble::Oversubscribed | Trouble::Nothing => (SpanKind::Queued, 0),
+            let (kind, detail) = match self.of.delay {
+                Delay::Throttled => (SpanKind::Throttled, 0),
+                Delay::Preempted => (SpanKind::WaitsForCpu, 1 + (lane % TAKERS.len() as u32)),
+                Delay::Oversubscribed | Delay::Nothing => (SpanKind::Queued, 0),
             };
             self.thread_to(lane, arrived - 1_500, kind, detail);
         }
@@ -291,11 +291,11 @@ impl<'s> Made<'s> {
         if !self.of.kernel {
             return Vec::new();
         }
-        let piece = |cause, who, from: u64, to: u64| CausePiece {
+        let piece = |cause, thread, from: u64, to: u64| CausePiece {
             cause,
             lane: Some(LaneId(straggler as u16)),
             tid: Some(Tid(4100 + straggler)),
-            who,
+            who: thread,
             who_pid: None,
             code: None,
             neighbour: false,
@@ -306,15 +306,15 @@ impl<'s> Made<'s> {
         if !bad {
             return vec![piece(Cause::Running, None, at, stopped)];
         }
-        let (cause, who) = match self.of.trouble {
-            Trouble::Throttled => (Cause::Throttled, None),
-            Trouble::Preempted => {
+        let (cause, thread) = match self.of.delay {
+            Delay::Throttled => (Cause::Throttled, None),
+            Delay::Preempted => {
                 let taker = TAKERS.get(straggler as usize % TAKERS.len()).copied().unwrap_or_default();
                 (Cause::Preempted, Some(self.names.intern(taker)))
             }
-            Trouble::Oversubscribed | Trouble::Nothing => (Cause::Oversubscribed, None),
+            Delay::Oversubscribed | Delay::Nothing => (Cause::Oversubscribed, None),
         };
-        vec![piece(cause, who, at, stopped - 1_800), piece(Cause::Running, None, stopped - 1_800, stopped)]
+        vec![piece(cause, thread, at, stopped - 1_800), piece(Cause::Running, None, stopped - 1_800, stopped)]
     }
 
     fn values(&mut self) {
@@ -357,19 +357,19 @@ impl<'s> Made<'s> {
         if self.of.hostile {
             session.kinds.iter_mut().for_each(|kind| kind.name = format!("{}{hostile}", kind.name));
         }
-        let claim = match self.of.trouble {
-            Trouble::Nothing => None,
-            Trouble::Throttled => Some((
+        let claim = match self.of.delay {
+            Delay::Nothing => None,
+            Delay::Throttled => Some((
                 "cpu-throttled",
                 "severe",
                 "The CPU quota of 0.5 CPUs held the program off its CPUs for 2.22 s of 3.16 s (70 %).",
             )),
-            Trouble::Preempted => Some((
+            Delay::Preempted => Some((
                 "preempted",
                 "warning",
                 "Other processes (rustc, ffmpeg) took CPUs from lanes that the others waited for: 1.10 s of 3.20 s.",
             )),
-            Trouble::Oversubscribed => Some((
+            Delay::Oversubscribed => Some((
                 "oversubscribed",
                 "warning",
                 "6 capabilities share 2 CPUs: lanes queued behind their own siblings for 1.40 s of 3.20 s.",

@@ -4,7 +4,7 @@
 use crate::input::{self, Input};
 use crate::pipeline;
 use crate::report;
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_analyze::compare::condition::{Asks, Bound, Condition, Holds, Values, beyond};
 use rtscope_analyze::compare::judge::Compared as Judged;
 use rtscope_analyze::compare::sample::Samples;
@@ -56,7 +56,7 @@ pub fn analyse(path: &std::path::Path, options: &pipeline::Options, for_page: bo
 /// Outcome of a condition.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Came {
+pub enum ConditionOutcome {
     /// It holds.
     Holds,
     /// It does not.
@@ -69,11 +69,11 @@ pub enum Came {
 
 /// A condition and its outcome.
 #[derive(Clone, Debug, Serialize)]
-pub struct Asked {
+pub struct Evaluated {
     /// The condition as given.
     pub condition: String,
     /// Its outcome.
-    pub outcome: Came,
+    pub outcome: ConditionOutcome,
     /// The figure in the run before.
     pub before: Option<f64>,
     /// The figure in the run after.
@@ -91,7 +91,7 @@ pub struct Compared {
     /// What differs between them.
     pub comparison: Comparison,
     /// Conditions, in the order given.
-    pub conditions: Vec<Asked>,
+    pub conditions: Vec<Evaluated>,
 }
 
 impl Compared {
@@ -99,23 +99,23 @@ impl Compared {
     pub fn new(a: Analysed, b: Analysed, conditions: &[Condition]) -> Result<Compared, UserError> {
         let comparison = compare(&a.side(), &b.side());
         let documents = (report::json::document(&a.results), report::json::document(&b.results));
-        let asked = |condition: &Condition| match &condition.asks {
-            Asks::Finding(id) => ask_finding(condition, id, &b.results),
+        let evaluate = |condition: &Condition| match &condition.asks {
+            Asks::Finding(id) => evaluate_finding(condition, id, &b.results),
             Asks::Figure { path, above, bound } => {
                 let values = [&documents.0, &documents.1].map(|document| lookup(document, path));
-                ask_figure(condition, path, values, (*above, *bound), comparison.figure(path))
+                evaluate_figure(condition, path, values, (*above, *bound), comparison.figure(path))
             }
         };
-        let conditions = conditions.iter().map(asked).collect::<Result<_, _>>()?;
+        let conditions = conditions.iter().map(evaluate).collect::<Result<_, _>>()?;
         Ok(Compared { a, b, comparison, conditions })
     }
 
     /// 4 if a condition holds, 3 if one is unknown or losses change the answer, otherwise 0.
     pub fn exit_code(&self) -> u8 {
-        let any = |outcome: Came| self.conditions.iter().any(|asked| asked.outcome == outcome);
-        if any(Came::Holds) {
+        let any = |outcome: ConditionOutcome| self.conditions.iter().any(|condition| condition.outcome == outcome);
+        if any(ConditionOutcome::Holds) {
             CONDITION_HOLDS
-        } else if any(Came::Unknown) {
+        } else if any(ConditionOutcome::Unknown) {
             3
         } else {
             report::exit_code(&self.a.results).max(report::exit_code(&self.b.results))
@@ -135,7 +135,7 @@ pub fn conditions(texts: &[String]) -> Result<Vec<Condition>, UserError> {
     texts.iter().map(read).collect()
 }
 
-fn ask_finding(condition: &Condition, id: &str, after: &Results) -> Result<Asked, UserError> {
+fn evaluate_finding(condition: &Condition, id: &str, after: &Results) -> Result<Evaluated, UserError> {
     let Some(rule) = after.checked.iter().find(|checked| checked.id == id) else {
         let known: Vec<&str> = after.checked.iter().map(|checked| checked.id).collect();
         return Err(UserError::new(format!("cannot ask {:?}", condition.text))
@@ -143,20 +143,20 @@ fn ask_finding(condition: &Condition, id: &str, after: &Results) -> Result<Asked
             .next(format!("ask for one of {}", known.join(", "))));
     };
     let (outcome, note) = match rule.outcome {
-        Outcome::Found => (Came::Holds, None),
-        Outcome::Clear => (Came::DoesNotHold, None),
-        Outcome::CouldNotLook | Outcome::NotAsked => (Came::Unknown, rule.why.clone()),
+        Outcome::Found => (ConditionOutcome::Holds, None),
+        Outcome::Clear => (ConditionOutcome::DoesNotHold, None),
+        Outcome::CouldNotLook | Outcome::NotAsked => (ConditionOutcome::Unknown, rule.why.clone()),
     };
-    Ok(Asked { condition: condition.text.clone(), outcome, before: None, after: None, note })
+    Ok(Evaluated { condition: condition.text.clone(), outcome, before: None, after: None, note })
 }
 
-fn ask_figure(
+fn evaluate_figure(
     condition: &Condition,
     path: &str,
     values: [Option<&Value>; 2],
     (above, bound): (bool, Bound),
     judged: Option<&Judged>,
-) -> Result<Asked, UserError> {
+) -> Result<Evaluated, UserError> {
     if values == [None, None] {
         return Err(UserError::new(format!("cannot ask {:?}", condition.text))
             .because(format!("{path} is no figure of `rtscope report --json`"))
@@ -167,15 +167,16 @@ fn ask_figure(
     let real = judged.and_then(|judged| judged.real);
     let values = Values { before, after, compared, real };
     let (outcome, note) = match beyond(&values, above, bound) {
-        Holds::Yes => (Came::Holds, None),
-        Holds::No => (Came::DoesNotHold, None),
-        Holds::ByChance => (Came::NotReal, Some("two runs of the same program differ by as much".into())),
-        Holds::Unknown => (Came::Unknown, Some(format!("{path} is null"))),
+        Holds::Yes => (ConditionOutcome::Holds, None),
+        Holds::No => (ConditionOutcome::DoesNotHold, None),
+        Holds::ByChance => (ConditionOutcome::NotReal, Some("two runs of the same program differ by as much".into())),
+        Holds::Unknown => (ConditionOutcome::Unknown, Some(format!("{path} is null"))),
     };
     let unjudged = || judged.and_then(|judged| judged.why_not.clone());
-    let note =
-        note.or_else(|| (outcome == Came::Holds).then(unjudged).flatten().map(|why| format!("not judged: {why}")));
-    Ok(Asked { condition: condition.text.clone(), outcome, before, after, note })
+    let note = note.or_else(|| {
+        (outcome == ConditionOutcome::Holds).then(unjudged).flatten().map(|why| format!("not judged: {why}"))
+    });
+    Ok(Evaluated { condition: condition.text.clone(), outcome, before, after, note })
 }
 
 /// Keys below a distribution and below a level, for those that are null as a whole.

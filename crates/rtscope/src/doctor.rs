@@ -3,7 +3,7 @@
 
 use crate::draw::screen::Screen;
 use crate::style::{Style, Tone, clean};
-use crate::trouble::{UserError, document};
+use crate::user_error::{UserError, document};
 pub use rtscope_host::doctor::{Check, State};
 
 /// The checks as text: `all`, or only those that found something missing or limited.
@@ -21,7 +21,7 @@ pub fn text(checks: &[Check], all: bool, style: &Style) -> String {
             continue;
         }
         screen.below(None, &check.means);
-        for (index, line) in check.mend.iter().flat_map(|mend| mend.lines()).enumerate() {
+        for (index, line) in check.fix.iter().flat_map(|fix| fix.lines()).enumerate() {
             screen.command(if index == 0 { "  fix" } else { "" }, Tone::Plain, &clean(line));
         }
     }

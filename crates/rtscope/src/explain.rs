@@ -3,7 +3,7 @@
 
 use crate::draw::markdown;
 use crate::style::{Style, wrap};
-use crate::trouble::{UserError, WRONG};
+use crate::user_error::{UserError, WRONG};
 use clap::Args;
 use include_dir::{Dir, include_dir};
 use std::fmt::Write;

@@ -1,14 +1,14 @@
 //! `rtscope export`: writes a recording in the formats of other tools. Owns the options, where the output goes
 //! and the messages; `rtscope-encode` defines each format in a module of its own.
 
-mod aside;
 mod format;
+mod writer;
 
 pub use format::{Format, To};
 
 use crate::input::Recording;
 use crate::log_version::LogVersion;
-use crate::trouble::{UserError, say};
+use crate::user_error::{UserError, say};
 use crate::{input, pipeline, report};
 use clap::Args;
 use format::table_path;
@@ -118,8 +118,8 @@ fn to_folder(
     if made {
         std::fs::create_dir(folder).map_err(|error| cannot(folder, &error))?;
     } else if std::fs::read_dir(folder).map_err(|error| cannot(folder, &error))?.next().is_some() {
-        let trouble = UserError::unwritable(folder, "the folder is not empty");
-        return Err(trouble.next("give another path with -o, or empty it"));
+        let error = UserError::unwritable(folder, "the folder is not empty");
+        return Err(error.next("give another path with -o, or empty it"));
     }
     let files = || TABLES.iter().map(|table| table_path(folder, table));
     let exit = whole(write(input, options, format, To::Folder(folder)), folder, || {
@@ -151,10 +151,10 @@ pub fn write(
     format: Format,
     to: To<'_>,
 ) -> Result<io::Result<Exit>, UserError> {
-    let (mut hand, taken) = aside::pair(format);
+    let (mut hand, taken) = writer::pair(format);
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("export".into());
-        let writer = match thread.spawn_scoped(scope, move || aside::write(format, to, &taken)) {
+        let writer = match thread.spawn_scoped(scope, move || writer::write(format, to, &taken)) {
             Ok(writer) => writer,
             Err(error) => return Ok(Err(error)),
         };

@@ -1,7 +1,7 @@
 //! What a FILE argument is: recognised by content, never by name. Owns the messages for what cannot be read;
 //! refuses to analyse.
 
-use crate::trouble::{UserError, WRONG, say};
+use crate::user_error::{UserError, WRONG, say};
 use clap::Args;
 use rtscope_decode::capture::{Capture, pack};
 use rtscope_decode::formats::{self, Log, Opening};
@@ -155,7 +155,7 @@ mod tests {
         let path = folder.path().join("x");
         std::fs::write(&path, bytes).unwrap();
         match open(&path, None) {
-            Err(trouble) => trouble.to_string(),
+            Err(error) => error.to_string(),
             Ok(_) => panic!("{bytes:?} was opened"),
         }
     }
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_missing_file_says_what_to_give() {
-        let Err(trouble) = open(Path::new("/nonexistent/x"), None) else { panic!("opened") };
-        assert!(trouble.to_string().contains("No such file"), "{trouble}");
+        let Err(error) = open(Path::new("/nonexistent/x"), None) else { panic!("opened") };
+        assert!(error.to_string().contains("No such file"), "{error}");
     }
 }

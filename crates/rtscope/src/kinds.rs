@@ -37,7 +37,7 @@ rtscope_model::listed! {
         Release,
         Request,
         Running,
-        WantsACpu,
+        WaitsForCpu,
         Queued,
         Throttled,
         Asleep,
@@ -68,7 +68,7 @@ impl SpanKind {
         }
         match self {
             SpanKind::Running => ("on a CPU", "running"),
-            SpanKind::WantsACpu => ("wants a CPU that another has", "wants-a-cpu"),
+            SpanKind::WaitsForCpu => ("wants a CPU that another has", "wants-a-cpu"),
             SpanKind::Queued => ("wants a CPU that the program's own threads have", "queued"),
             SpanKind::Throttled => ("throttled: the CPU quota was used up", "throttled"),
             SpanKind::Asleep => ("asleep", "asleep"),
@@ -133,7 +133,7 @@ mod tests {
     const PALETTE: &str = include_str!("../../../web/app/palette.css");
 
     #[test]
-    fn numbers_are_told_apart_and_described() {
+    fn numbers_are_distinct_and_described() {
         let mut ids: Vec<u16> = SpanKind::ALL.iter().map(|kind| kind.id()).collect();
         assert_eq!(ids, (1..=26).collect::<Vec<u16>>());
         ids.extend(Cause::ALL.map(of_cause));

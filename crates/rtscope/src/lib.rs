@@ -34,7 +34,7 @@ mod sources;
 mod stm;
 pub mod style;
 pub mod top;
-mod trouble;
 pub mod tune;
+mod user_error;
 pub mod view;
 pub mod words;

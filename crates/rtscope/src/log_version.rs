@@ -1,7 +1,7 @@
 //! The version of the runtime that wrote a log, if the log does not say so itself: the only runtime-specific
 //! option of commands that read logs. Owns the option; the formats know which versions there are.
 
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_decode::formats;
 
 /// The option that names the version.

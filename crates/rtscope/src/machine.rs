@@ -7,7 +7,7 @@ mod svg;
 mod text;
 
 use crate::style::Joined;
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_host::procfs::{Host, Process};
 use rtscope_host::resources;
 use rtscope_model::resources::Resources;

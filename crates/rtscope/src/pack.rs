@@ -2,7 +2,7 @@
 //! `rtscope_decode::capture::pack` defines the form of the file.
 
 use crate::input::Recording;
-use crate::trouble::{UserError, WRONG};
+use crate::user_error::{UserError, WRONG};
 use clap::Args;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::capture::packing::write;
@@ -44,8 +44,8 @@ pub(crate) fn pack(from: &Path, to: &Path) -> Result<u64, UserError> {
         return Err(UserError::new(format!("{} is one file already", from.display())).ends_with(WRONG));
     }
     if capture.is_written() {
-        let trouble = UserError::new(format!("{} is still being recorded", from.display()));
-        return Err(trouble.next("end the recording first").ends_with(WRONG));
+        let error = UserError::new(format!("{} is still being recorded", from.display()));
+        return Err(error.next("end the recording first").ends_with(WRONG));
     }
     let file = create(to)?;
     let mut file = BufWriter::new(file);

@@ -7,7 +7,7 @@ use crate::observer::{Observer, OnPause, Pauses};
 use crate::requests;
 use crate::sources::{choose_log, clock_of, describe, of_manifest, open_log, open_sched, stream_bytes, waits};
 use crate::stm;
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_analyze::lanes::timeline::LaneDetail;
 use rtscope_analyze::results::{BlamedPause, LanesOverTime, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_program_never_wrote_begins_behind_its_last_event() {
+    fn what_a_killed_program_never_wrote_begins_after_its_last_event() {
         let unwritten = loss(LossKind::Unwritten, None, Some(900));
         assert!(lacks_start(&unwritten) && !lacks_start(&loss(LossKind::Unwritten, Some(1), Some(900))));
         let narrowed: Vec<Loss> = from_last(vec![unwritten.clone()], Some(Time(650))).collect();
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_an_end_lacks_nothing_behind_the_recording() {
+    fn a_log_without_an_end_lacks_nothing_after_the_recording() {
         let bounded: Vec<Loss> = without_end(vec![loss(LossKind::Truncated, Some(10), None)], Some(Time(90))).collect();
         assert_eq!(bounded.first().and_then(|loss| loss.to), Some(Time(90)));
         let open: Vec<Loss> = without_end(vec![loss(LossKind::Truncated, Some(10), None)], None).collect();

@@ -16,7 +16,7 @@ pub use args::{Format, PlanArgs, goals};
 pub use planned::Planned;
 
 use crate::style::Style;
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_host::procfs::Host;
 
 /// Makes the plan that `args` ask for.
@@ -47,7 +47,7 @@ pub fn written(planned: &Planned, args: &PlanArgs, style: &Style) -> String {
 }
 
 /// The message to people that accompanies a plan in a format for programs.
-pub fn aside(planned: &Planned, args: &PlanArgs) -> Option<String> {
+pub fn note(planned: &Planned, args: &PlanArgs) -> Option<String> {
     let quiet = args.json || matches!(args.format, Format::Text | Format::Json);
     if quiet || !planned.plan.env.is_empty() {
         return None;

@@ -4,7 +4,7 @@
 use crate::cli::{Cli, Command, DoctorArgs, MachineArgs, ManArgs, ReportArgs};
 use crate::report::pauses_json;
 use crate::style::{self, Json, Style};
-use crate::trouble::{UserError, WRONG, printed, say, write_to};
+use crate::user_error::{UserError, WRONG, printed, say, write_to};
 use crate::{
     bench, compare, doctor, explain, export, heap, input, load, machine, pack, pipeline, plan, record, report, run,
     stm, top, tune, view,
@@ -44,17 +44,17 @@ pub fn main() -> ExitCode {
         Command::Completions(args) => print_completions(args.shell),
         Command::Man(args) => write_man_pages(&args),
     };
-    done.unwrap_or_else(|trouble| {
-        eprintln!("{trouble}");
-        ExitCode::from(trouble.status)
+    done.unwrap_or_else(|error| {
+        eprintln!("{error}");
+        ExitCode::from(error.status)
     })
 }
 
 fn options(args: &ReportArgs, file: &Path) -> Result<pipeline::Options, UserError> {
     let usual = pipeline::Options::new(file);
     if let Some(unknown) = args.without.iter().find(|id| !rtscope_analyze::runtimes::is_rule(id)) {
-        let trouble = UserError::new("wrong --without").because(format!("there is no rule `{unknown}`"));
-        return Err(trouble.next("`rtscope report --json` lists rules under checked").ends_with(WRONG));
+        let error = UserError::new("wrong --without").because(format!("there is no rule `{unknown}`"));
+        return Err(error.next("`rtscope report --json` lists rules under checked").ends_with(WRONG));
     }
     Ok(pipeline::Options {
         log: args.log,
@@ -101,7 +101,7 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, UserError> {
 }
 
 fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, UserError> {
-    let wrong = |trouble: UserError| trouble.ends_with(WRONG);
+    let wrong = |error: UserError| error.ends_with(WRONG);
     let conditions = compare::conditions(&args.fail_if).map_err(wrong)?;
     let for_page = args.html.is_some();
     let before = args.recording.path()?;
@@ -151,8 +151,8 @@ fn run_machine(args: &MachineArgs) -> Result<ExitCode, UserError> {
 fn run_plan(args: &plan::PlanArgs) -> Result<ExitCode, UserError> {
     let planned = plan::make(args)?;
     print(&plan::written(&planned, args, &Style::of_stdout()))?;
-    if let Some(aside) = plan::aside(&planned, args) {
-        say(&aside);
+    if let Some(note) = plan::note(&planned, args) {
+        say(&note);
     }
     Ok(ExitCode::from(plan::exit_code(&planned)))
 }

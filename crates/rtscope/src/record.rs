@@ -1,7 +1,7 @@
 //! The command `record`: its options, its messages, its exit status. `rtscope_host::recording` does the recording.
 
 use crate::pack::pack;
-use crate::trouble::{UserError, say};
+use crate::user_error::{UserError, say};
 use clap::{Args, ValueEnum};
 use rtscope_decode::capture::pack::ENDING;
 use rtscope_host::kernel;
@@ -113,23 +113,23 @@ pub fn run(mut args: RecordArgs) -> ExitCode {
         args.output = Some(file.with_extension(""));
     }
     let quiet = args.quiet;
-    let mut tell = |text: &str| {
+    let mut note = |text: &str| {
         if !quiet {
             say(text);
         }
     };
-    match recording::record(options(args), &mut tell) {
+    match recording::record(options(args), &mut note) {
         Ok(outcome) => {
             let (bytes, capture) = match packed.map(|file| pack_up(&outcome.capture, file)) {
                 None => (outcome.bytes, outcome.capture.clone()),
                 Some(Ok(packed)) => packed,
-                Some(Err(trouble)) => {
+                Some(Err(error)) => {
                     say(&format!("the capture stays in {}", outcome.capture.display()));
-                    eprintln!("{trouble}");
+                    eprintln!("{error}");
                     return ExitCode::from(FAILED);
                 }
             };
-            tell(&format!(
+            note(&format!(
                 "recorded {} into {1}; explain it with `rtscope report {1}`",
                 units::bytes(bytes),
                 shown(&capture).display()

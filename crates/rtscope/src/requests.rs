@@ -1,7 +1,7 @@
 //! Prepares a file of requests for joining with a capture. Owns the messages for what does not fit together;
 //! the format is `decode`'s, the join `analyze`'s.
 
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_analyze::Context;
 use rtscope_analyze::recording::requests::{Join, Requests};
 use rtscope_decode::requests::RequestStream;
@@ -21,20 +21,20 @@ const CLOCKS_APART_NS: u64 = 2_000_000_000;
 /// # Errors
 /// It cannot be read, or cannot have been sent while this was recorded.
 pub fn load(file: &Path, context: &Context, manifest: &Manifest) -> Result<Join, UserError> {
-    let trouble = || UserError::new(format!("cannot join {} with this capture", file.display()));
+    let failure = || UserError::new(format!("cannot join {} with this capture", file.display()));
     let opened = File::open(file).map_err(|error| UserError::unreadable(file, error))?;
     let mut stream = RequestStream::open(BufReader::new(opened))
         .map_err(|error| UserError::unreadable(file, error).next("give what `rtscope load --requests FILE` wrote"))?;
     if !context.clock.is_monotonic() {
         let why = "the clock of its log could not be joined to the machine's, so when its pauses were is not known";
-        return Err(trouble().because(why).next("record with `rtscope record -- PROGRAM`"));
+        return Err(failure().because(why).next("record with `rtscope record -- PROGRAM`"));
     }
     let (Some(started), Some(ended)) = (context.started, context.ended) else {
-        return Err(trouble().because("its manifest does not say when it was made"));
+        return Err(failure().because("its manifest does not say when it was made"));
     };
     let head = stream.head().clone();
     if other_clock(head.started, head.started_unix_ns, manifest.realtime_offset_ns) {
-        return Err(trouble()
+        return Err(failure()
             .because("the clocks differ: they were made on two machines, or the machine was started anew in between")
             .next("run `rtscope load` on the machine that records"));
     }
@@ -43,8 +43,8 @@ pub fn load(file: &Path, context: &Context, manifest: &Manifest) -> Result<Join,
     requests.damaged(stream.damaged().map_err(|error| UserError::unreadable(file, error))?);
     let span = requests.span();
     requests.ready().ok_or_else(|| {
-        let why = span.map_or("it holds no request".to_owned(), |span| beside(span, (started, ended)));
-        trouble().because(why).next("give the capture that was being made while the requests were sent")
+        let why = span.map_or("it holds no request".to_owned(), |span| no_overlap(span, (started, ended)));
+        failure().because(why).next("give the capture that was being made while the requests were sent")
     })
 }
 
@@ -56,7 +56,7 @@ fn other_clock(started: Time, unix_ns: Option<u64>, realtime_offset_ns: i64) -> 
 }
 
 /// Why no request of a load over `span` is entirely within the recording.
-fn beside(span: (Time, Time), recorded: (Time, Time)) -> String {
+fn no_overlap(span: (Time, Time), recorded: (Time, Time)) -> String {
     if span.0 >= recorded.1 {
         return format!("the load began {} after the recording ended", duration(span.0.since(recorded.1)));
     }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_machine_s_clock_is_told_from_a_clock_that_was_set() {
+    fn another_machine_s_clock_is_distinguished_from_a_clock_that_was_set() {
         let other = |unix_ns| other_clock(Time(5_000_000_000), unix_ns, 1_700_000_000_000_000_000);
         assert!(!other(Some(1_700_000_005_000_000_000)) && !other(Some(1_700_000_006_500_000_000)));
         assert!(other(Some(1_700_000_009_000_000_000)) && other(Some(0)) && other(Some(u64::MAX)));
@@ -79,10 +79,10 @@ mod tests {
     }
 
     #[test]
-    fn a_load_beside_the_recording_says_which_side() {
+    fn a_load_outside_the_recording_is_reported_with_its_side() {
         let recorded = (Time(1_000_000_000), Time(5_000_000_000));
-        assert!(beside((Time(7_000_000_000), Time(9_000_000_000)), recorded).contains("2.00 s after"));
-        assert!(beside((Time(0), Time(500_000_000)), recorded).contains("500 ms before"));
-        assert!(beside((Time(0), Time(9_000_000_000)), recorded).contains("no request"));
+        assert!(no_overlap((Time(7_000_000_000), Time(9_000_000_000)), recorded).contains("2.00 s after"));
+        assert!(no_overlap((Time(0), Time(500_000_000)), recorded).contains("500 ms before"));
+        assert!(no_overlap((Time(0), Time(9_000_000_000)), recorded).contains("no request"));
     }
 }

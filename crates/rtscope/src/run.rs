@@ -4,7 +4,7 @@
 use crate::plan::program::{self, as_text};
 use crate::plan::{Planned, env, goals};
 use crate::style::clean;
-use crate::trouble::{printed, say};
+use crate::user_error::{printed, say};
 use clap::Args;
 use rtscope_host::procfs::Host;
 use rtscope_host::spawn::{SpawnError, find_program};

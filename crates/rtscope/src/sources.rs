@@ -1,7 +1,7 @@
 //! What a capture holds, opened: its manifest as the context of an analysis, the log that a report is about,
 //! the kernel's streams. Owns what of it is a loss, not a failure; refuses to merge and to analyse.
 
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_analyze::Context;
 use rtscope_analyze::recording::start::Start;
 use rtscope_analyze::recording::stm::Stm;
@@ -86,10 +86,10 @@ pub(crate) fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Opt
         let called = |log: &&manifest::Log| Path::new(&log.path).file_stem().is_some_and(|name| name == stem.as_str());
         return logs.iter().find(called).map(Some).ok_or_else(|| {
             let there: Vec<&str> = logs.iter().map(|log| log.path.as_str()).collect();
-            let trouble = UserError::new(format!("this capture has no log {number}"));
+            let error = UserError::new(format!("this capture has no log {number}"));
             match there.as_slice() {
-                [] => trouble.because("it has no log at all"),
-                there => trouble.because(format!("it has {}", there.join(", "))),
+                [] => error.because("it has no log at all"),
+                there => error.because(format!("it has {}", there.join(", "))),
             }
         });
     }

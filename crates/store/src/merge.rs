@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_left_out_and_said() {
+    fn what_cannot_be_read_is_left_out_and_reported() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path();
         shard(dir, "a.sqlite", 0, |_, _| ());

@@ -40,12 +40,12 @@ pub fn write(rows: &[Row], description: &Description, to: impl Write + Send) -> 
     let mut words = Words::default();
     for row in rows {
         let ask = &row.taken.ask;
-        let (came_to, value, why) = outcome_words(&row.taken.outcome);
+        let (outcome, value, why) = outcome_words(&row.taken.outcome);
         let name = description.names.get(ask.configuration).map_or("", String::as_str);
         table.row(|cells| {
             cells.number(ask.number).number(row.attempt).word(Some(words.get(stage_word(ask.stage))));
             cells.number(ask.block).number(ask.configuration).word(Some(words.get(name))).flag(ask.again);
-            cells.word(Some(words.get(came_to))).real(value).word(why.map(|why| words.get(why))).flag(row.dirty);
+            cells.word(Some(words.get(outcome))).real(value).word(why.map(|why| words.get(why))).flag(row.dirty);
             cells.number(row.started_unix_ns).word(row.note.as_ref().map(|note| words.get(note)));
             figures.iter().for_each(|name| {
                 cells.real(row.figures.get(*name).copied());
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_said() {
+    fn what_cannot_be_written_is_reported() {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let error = write(&[row(0)], &description(), full).unwrap_err();
         assert_eq!(error.to_string(), "No space left on device (os error 28)");

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_told_as_such() {
+    fn nan_is_stored_as_null() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::create(&folder.path().join("s"), &description()).unwrap();
         let mut odd = row(0);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn another_study_is_not_gone_on_with() {
+    fn another_study_is_not_resumed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("study.sqlite");
         drop(Store::resume(&path, &description()).unwrap());
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_study_is_said() {
+    fn what_is_no_study_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("garbage"), "{\"cfg\": \"-A1m\"}\n".repeat(400)).unwrap();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn later_versions_and_wrong_values_are_said() {
+    fn later_versions_and_wrong_values_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("study.sqlite");
         let mut store = Store::create(&path, &description()).unwrap();

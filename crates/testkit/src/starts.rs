@@ -1,7 +1,7 @@
 //! Shared by tests with very many starts or threads: a program that ends when it is asked to, and one
 //! with very many threads. Owns no assertion.
 
-use crate::said::text;
+use crate::output::text;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};

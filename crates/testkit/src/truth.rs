@@ -114,12 +114,12 @@ pub fn recorded<T>(ghc: &str, name: &str, judge: impl FnOnce(&Path) -> T) -> Opt
     Some(recordings::first(&workload, &toolchain, |outcome| judge(&outcome.capture)))
 }
 
-/// Tests by compiler: a name, and the workload whose truth it checks. `TOLD` lists all of them.
+/// Tests by compiler: a name, and the workload whose truth it checks. `TESTED` lists all of them.
 #[macro_export]
 macro_rules! truths {
-    ($told:ident; $($ghc:literal: $($test:ident $name:literal),+;)+) => {
+    ($tested:ident; $($ghc:literal: $($test:ident $name:literal),+;)+) => {
         $crate::truths! { $($ghc: $($test $name),+;)+ }
-        const $told: &[(&str, &str)] = &[$($(($ghc, $name)),+),+];
+        const $tested: &[(&str, &str)] = &[$($(($ghc, $name)),+),+];
     };
     ($($ghc:literal: $($test:ident $name:literal),+;)+) => {
         $($(#[test] fn $test() { $crate::truth::comes_first($ghc, $name); })+)+

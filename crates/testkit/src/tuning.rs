@@ -31,10 +31,10 @@ pub fn place() -> Place {
 
 /// Whether no trial ran because other load kept the machine busy, which is no fault of rtscope.
 pub fn is_loud(done: &Output) -> bool {
-    let said = String::from_utf8_lossy(&done.stderr);
-    let loud = done.status.code() == Some(3) && said.contains("the machine is never quiet");
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    let loud = done.status.code() == Some(3) && stderr.contains("the machine is never quiet");
     if loud {
-        eprintln!("not run: {said}");
+        eprintln!("not run: {stderr}");
     }
     loud
 }
@@ -72,14 +72,14 @@ impl Place {
 
     /// The study of a run that has ended.
     pub fn studied(&self, done: &Output) -> Option<Studied> {
-        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
         let status = done.status.code();
         if status == Some(3) && done.stdout.is_empty() {
-            assert!(is_loud(done), "{said}");
+            assert!(is_loud(done), "{stderr}");
             return None;
         }
-        let document = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
-        let studied = Studied { status, document, said, folder: self.path("study") };
+        let document = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {stderr}"));
+        let studied = Studied { status, document, stderr, folder: self.path("study") };
         studied.is_sound();
         Some(studied)
     }
@@ -97,7 +97,7 @@ pub struct Studied {
     /// The document that it printed.
     pub document: Value,
     /// Its standard error.
-    pub said: String,
+    pub stderr: String,
     /// The folder of its recorded rows.
     pub folder: PathBuf,
 }
@@ -130,14 +130,14 @@ impl Studied {
 
     /// Asserts what holds for every study.
     fn is_sound(&self) {
-        let Studied { status, document, said, folder } = self;
+        let Studied { status, document, stderr, folder } = self;
         let expected = match self.verdict() {
             "better" | "no_difference" => 0,
             "default_fails" => 1,
             "impossible" | "too_noisy" | "stopped" => 3,
             other => panic!("{other}"),
         };
-        assert_eq!(*status, Some(expected), "{document} {said}");
+        assert_eq!(*status, Some(expected), "{document} {stderr}");
         assert_eq!(document["schema"], "rtscope/tune/1");
         let kept: Value = serde_json::from_slice(&fs::read(folder.join("result.json")).unwrap()).unwrap();
         assert_eq!(kept, *document);
@@ -166,26 +166,26 @@ impl Studied {
 
     fn counts_what_is_kept(&self) {
         let (document, rows) = (&self.document, self.rows());
-        let (dirty, told): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.dirty);
-        let clean = told.iter().filter(|row| matches!(row.taken.outcome, Outcome::Measured(_))).count();
+        let (dirty, clean): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.dirty);
+        let measured_count = clean.iter().filter(|row| matches!(row.taken.outcome, Outcome::Measured(_))).count();
         let counted = ["clean", "failed", "dirty"].map(|which| self.trials(which));
-        assert_eq!(counted, [clean, told.len() - clean, dirty.len()]);
-        assert!(told.len() <= self.trials("budget"));
-        assert!(told.iter().enumerate().all(|(place, row)| row.taken.ask.number == place), "{rows:?}");
+        assert_eq!(counted, [measured_count, clean.len() - measured_count, dirty.len()]);
+        assert!(clean.len() <= self.trials("budget"));
+        assert!(clean.iter().enumerate().all(|(place, row)| row.taken.ask.number == place), "{rows:?}");
         assert!(dirty.iter().all(|row| row.note.is_some() && row.figures.contains_key("foreign")));
         // Points are based on blocks that measured both it and the default.
         let measured = |configuration: u64| -> BTreeSet<_> {
             let of = |row: &&&Row| {
                 row.taken.ask.configuration as u64 == configuration && matches!(row.taken.outcome, Outcome::Measured(_))
             };
-            told.iter().filter(of).map(|row| row.taken.ask.block).collect()
+            clean.iter().filter(of).map(|row| row.taken.ask.block).collect()
         };
         let points = document["pareto"].as_array().unwrap();
         let default = points.iter().find(|point| point["name"] == "");
         for point in points {
             let [own, default] = [point, default.unwrap()].map(|of| measured(of["configuration"].as_u64().unwrap()));
             let blocks = &own & &default;
-            assert_eq!(point["trials"], blocks.len() as u64, "{point} of {told:?}");
+            assert_eq!(point["trials"], blocks.len() as u64, "{point} of {clean:?}");
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::study::belief::Belief;
 use crate::study::design::FRESH_FROM;
 use crate::study::interval::{self, Interval, mean_of};
 use crate::study::propose::{Known, Proposer, Sobol};
-use crate::study::{Answer, Ask, Candidate, Design, Outcome, Row, Space, Stage, Taken, Verdict, seed, told};
+use crate::study::{Answer, Ask, Candidate, Design, Outcome, Row, Space, Stage, Taken, Verdict, clean, seed};
 use std::collections::BTreeMap;
 
 const BLOCK: u64 = 7;
@@ -33,7 +33,7 @@ pub fn block(space: &Space, design: &Design, index: u32) -> Vec<Ask> {
 
 /// The trials of `asks` that still have to run after a kill; a stopped trial counts as not run.
 pub fn left(asks: &[Ask], rows: &[Row]) -> Vec<Ask> {
-    let taken = told(rows);
+    let taken = clean(rows);
     let done = |ask: &&Ask| taken.iter().any(|one| one.ask == **ask && !matches!(one.outcome, Outcome::Stopped(_)));
     asks.iter().filter(|ask| !done(ask)).copied().collect()
 }
@@ -61,7 +61,7 @@ pub fn list(space: &Space, keep: &[usize], count: usize, seed: u64) -> Vec<usize
 
 /// The answer from the blocks that `rows` contains.
 pub fn answer(space: &Space, design: &Design, rows: &[Row]) -> Answer {
-    let taken = told(rows);
+    let taken = clean(rows);
     let (failed, fails) = failures(space, &taken);
     let blocks = blocks(&taken);
     let error = design.error / (space.len() - 1).max(1) as f64;
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn few_blocks_and_failures_are_said() {
+    fn few_blocks_and_failures_are_reported() {
         let (space, design) = (space(3), Design::new(60, 3));
         let few = answer(&space, &design, &rows(&space, &design, 5, 0.1));
         assert_eq!(few.verdict, Verdict::Stopped("there are 5 whole blocks, and a gain takes 6".to_owned()));

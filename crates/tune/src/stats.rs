@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn its_interval_holds_the_truth_as_often_as_it_says() {
+    fn its_interval_holds_the_truth_as_often_as_stated() {
         let mut chance = Chance::new(7);
         let mut normal = || (0..12).map(|_| chance.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0;
         let held = (0..2_000).filter(|_| {
@@ -136,7 +136,7 @@ mod tests {
 
     /// Over many series with a known median, the interval contains it in about 95 of 100.
     #[test]
-    fn the_interval_is_as_wide_as_it_says() {
+    fn the_interval_is_as_wide_as_stated() {
         let mut chance = Chance::new(11);
         let mut uniform = || chance.below(1 << 30) as f64 / (1u64 << 30) as f64;
         let held = (0..400)

@@ -169,7 +169,7 @@ pub fn boot(shape: &Shape, scratch: &Path, programs: &[&Path], more: &str) -> Re
 }
 
 /// Remakes the fixtures.
-pub fn all(only: Option<&str>, scratch: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn all(only: Option<&str>, scratch: &Path, print: &mut dyn FnMut(&str)) -> Result<()> {
     for shape in SHAPES.iter().filter(|shape| only.is_none_or(|name| name == shape.name)) {
         let (text, _) = boot(shape, scratch, &[], "")?;
         let head = format!(
@@ -178,7 +178,7 @@ pub fn all(only: Option<&str>, scratch: &Path, say: &mut dyn FnMut(&str)) -> Res
         );
         let path = fixtures::folder().join(format!("{}.tree", shape.name));
         fs::write(&path, head + &text)?;
-        say(&format!("{}: {} files", path.display(), text.lines().filter(|line| line.starts_with("== ")).count()));
+        print(&format!("{}: {} files", path.display(), text.lines().filter(|line| line.starts_with("== ")).count()));
     }
     Ok(())
 }

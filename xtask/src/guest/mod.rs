@@ -69,15 +69,15 @@ impl Guest<'_> {
         let ended = (0..BOOTS_MAX)
             .map(|_| self.emulate(images, &files, &console, &sent))
             .find(|ended| !matches!(ended, Ok(false)));
-        let said = || tail(&console, 15);
+        let end_of_console = || tail(&console, 15);
         ensure!(
             ended.transpose()?.is_some(),
             "the guest did not end within {} s; it said:\n{}",
             self.limit.as_secs(),
-            said()
+            end_of_console()
         );
         let unpacked = Command::new("tar").arg("xzf").arg(&sent).arg("-C").arg(&results).output()?;
-        ensure!(unpacked.status.success(), "the guest sent no results; it said:\n{}", said());
+        ensure!(unpacked.status.success(), "the guest sent no results; it said:\n{}", end_of_console());
         Ok(results)
     }
 
@@ -112,8 +112,8 @@ impl Guest<'_> {
         let until = Instant::now() + self.limit;
         while Instant::now() < until {
             if let Some(status) = emulator.try_wait()? {
-                let said = || tail(&console.with_extension("emulator"), 5);
-                ensure!(status.success(), "the emulator ended with {status}: {}", said());
+                let end_of_log = || tail(&console.with_extension("emulator"), 5);
+                ensure!(status.success(), "the emulator ended with {status}: {}", end_of_log());
                 return Ok(true);
             }
             std::thread::sleep(Duration::from_millis(50));

@@ -53,9 +53,9 @@ impl Tree {
     ) -> Result<()> {
         self.copy(program, &format!("{below}/{to}"))?;
         let done = command("ldd").arg(program).output().context("ldd cannot be run")?;
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        let stdout = String::from_utf8_lossy(&done.stdout).into_owned();
         ensure!(done.status.success(), "ldd {}: {}", program.display(), String::from_utf8_lossy(&done.stderr));
-        for library in said.split_whitespace().filter(|word| word.starts_with('/')) {
+        for library in stdout.split_whitespace().filter(|word| word.starts_with('/')) {
             self.copy(&root.join(library.trim_start_matches('/')), &format!("{below}{library}"))?;
         }
         Ok(())

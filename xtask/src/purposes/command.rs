@@ -38,7 +38,7 @@ pub struct Options {
 }
 
 /// Runs what is missing and prints the table; returns whether all demands are met.
-pub fn run(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<bool> {
+pub fn run(rtscope: &Path, options: &Options, print: &mut dyn FnMut(&str)) -> Result<bool> {
     let mut rows = Rows::open(&options.rows)?;
     if !options.table {
         let there: Vec<Toolchain> = ALL.iter().filter_map(|spec| spec.installed(&cache())).collect();
@@ -49,12 +49,12 @@ pub fn run(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Resu
         for seed in &options.seeds {
             for toolchain in &toolchains {
                 for language in Language::ALL.into_iter().filter(|language| language.compiles_on(toolchain)) {
-                    kinds(&runner, (toolchain, language), (*seed, &commit), options, &mut rows, say)?;
+                    kinds(&runner, (toolchain, language), (*seed, &commit), options, &mut rows, print)?;
                 }
             }
         }
     }
-    say(table::draw(&rows.all).trim_end());
+    print(table::draw(&rows.all).trim_end());
     Ok(rows.all.iter().all(|row| row.right >= RIGHT_MIN && row.with_purpose >= WITH_MIN))
 }
 
@@ -64,7 +64,7 @@ fn kinds(
     (seed, commit): (u64, &str),
     options: &Options,
     rows: &mut Rows<Row>,
-    say: &mut dyn FnMut(&str),
+    print: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let asked = |kind: &str| options.only.is_empty() || options.only.iter().any(|only| only == kind);
     let family = if language == Language::Haskell { "ghc" } else { "ocaml" };
@@ -76,7 +76,7 @@ fn kinds(
         let pair = Pair { runner, toolchain, language, claim: &claim };
         let scored = pair.judged().with_context(|| format!("{PROGRAM} {} on {}", claim.kind, toolchain.name))?;
         let row = Row::of(seed, commit, toolchain.name, (&claim.kind, claim.amount), &scored);
-        say(&format!(
+        print(&format!(
             "seed {seed} {} {}: {:.1} % right of {:.0} ms; {} samples, {:.1} % with a purpose; {}",
             row.runtime,
             row.kind,

@@ -162,10 +162,10 @@ impl Pair<'_> {
             recorder.env("OCAMLRUNPARAM", runparam);
         }
         let done = recorder.current_dir(&runner.scratch).output()?;
-        let (said, wrong) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let (stdout, wrong) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
         ensure!(done.status.success(), "{} {which} ended with {}: {wrong}", claim.kind, done.status);
-        let cpu_ns = said.lines().find_map(|line| line.trim().parse().ok());
-        let cpu_ns = cpu_ns.with_context(|| format!("{} {which} printed no time: {said}", claim.kind))?;
+        let cpu_ns = stdout.lines().find_map(|line| line.trim().parse().ok());
+        let cpu_ns = cpu_ns.with_context(|| format!("{} {which} printed no time: {stdout}", claim.kind))?;
         Run::of(cpu_ns, &runner.report(&capture)?)
     }
 }

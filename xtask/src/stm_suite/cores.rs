@@ -50,20 +50,20 @@ impl Pattern {
     ///
     /// # Errors
     /// The pattern cannot be read, or changed as root.
-    pub fn into_working_directory(keep: &Path, say: &dyn Fn(&str)) -> Result<Pattern> {
+    pub fn into_working_directory(keep: &Path, print: &dyn Fn(&str)) -> Result<Pattern> {
         let now = fs::read_to_string(KERNEL).context(KERNEL)?.trim_end().to_owned();
         let noted = keep.join("core_pattern.before");
         let before = fs::read_to_string(&noted).unwrap_or_else(|_| now.clone());
         if is_working_directory(&before) || !is_root() {
             let here = is_working_directory(&now);
             if !here {
-                say(&format!("core files go where this machine's core_pattern says: {now}"));
+                print(&format!("core files go where this machine's core_pattern says: {now}"));
             }
             return Ok(Pattern { here, before: None });
         }
         fs::write(&noted, &before)?;
         fs::write(KERNEL, "core").context(KERNEL)?;
-        say(&format!("core_pattern is `core` until this ends; it was `{before}` ({})", noted.display()));
+        print(&format!("core_pattern is `core` until this ends; it was `{before}` ({})", noted.display()));
         Ok(Pattern { here: true, before: Some((before, noted)) })
     }
 }
@@ -102,9 +102,9 @@ impl Place<'_> {
 /// there is no debugger or no core. Returns the beginning.
 pub fn explain(toolchain: &Toolchain, program: &Path, core: Option<&Path>, folder: &Path) -> String {
     let found = core.and_then(|core| debugged(toolchain, program, core)).unwrap_or_default();
-    let said = format!("{}{found}", kernel_lines());
-    let _ = fs::write(folder.join("backtrace.txt"), &said);
-    said.lines().take(SHOWN_LINES).map(|line| format!("  {line}\n")).collect()
+    let text = format!("{}{found}", kernel_lines());
+    let _ = fs::write(folder.join("backtrace.txt"), &text);
+    text.lines().take(SHOWN_LINES).map(|line| format!("  {line}\n")).collect()
 }
 
 fn debugged(toolchain: &Toolchain, program: &Path, core: &Path) -> Option<String> {
@@ -118,8 +118,8 @@ fn debugged(toolchain: &Toolchain, program: &Path, core: &Path) -> Option<String
         gdb.args(["-ex", words]);
     }
     let done = gdb.arg(program).arg(core).output().ok()?;
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    Some(said.lines().filter(|line| !line.starts_with("[New LWP")).map(|line| format!("{line}\n")).collect())
+    let stdout = String::from_utf8_lossy(&done.stdout).into_owned();
+    Some(stdout.lines().filter(|line| !line.starts_with("[New LWP")).map(|line| format!("{line}\n")).collect())
 }
 
 /// The last faults that the kernel logged, of any program.
@@ -157,9 +157,9 @@ mod tests {
         child.wait().unwrap();
         let core = place.core(keep.path()).expect("a core file");
         let own = Toolchain { name: "x", version: "9.0.2".into(), root: None };
-        let said = explain(&own, sleep, Some(&core), keep.path());
+        let text = explain(&own, sleep, Some(&core), keep.path());
         if Command::new("gdb").arg("-v").output().is_ok() {
-            assert!(said.contains("rip"), "{said}");
+            assert!(text.contains("rip"), "{text}");
         }
         assert!(keep.path().join("backtrace.txt").exists());
     }

@@ -78,7 +78,7 @@ fn case(turn: u32) -> Case {
 ///
 /// # Errors
 /// A compiler is missing, a program cannot be built or started, a row cannot be written.
-pub fn run(options: &Options, say: &(dyn Fn(&str) + Sync)) -> Result<bool> {
+pub fn run(options: &Options, print: &(dyn Fn(&str) + Sync)) -> Result<bool> {
     ensure!(options.seconds > 0.0 && options.at_once > 0, "--seconds and --at-once are above 0");
     let keep = options.keep.clone().unwrap_or_else(|| cache().join("stm-suite"));
     std::fs::create_dir_all(&keep)?;
@@ -86,21 +86,21 @@ pub fn run(options: &Options, say: &(dyn Fn(&str) + Sync)) -> Result<bool> {
     let commit = commit(&["bindings/haskell-stm"])?;
     let rows = Rows::open(options.out.clone().unwrap_or_else(|| keep.join(format!("stm-{commit}.tsv"))))?;
     let left: Vec<u32> = (0..options.runs).filter(|turn| !rows.has(*turn)).collect();
-    say(&format!("{} of {} runs are left; rows: {}", left.len(), options.runs, rows.path().display()));
+    print(&format!("{} of {} runs are left; rows: {}", left.len(), options.runs, rows.path().display()));
     if !left.is_empty() {
         let toolchains = toolchains()?;
-        let built = Programs::build(&toolchains, &keep, &commit, say)?;
+        let built = Programs::build(&toolchains, &keep, &commit, print)?;
         let _unlimited = Limit::raise()?;
-        let pattern = Pattern::into_working_directory(&keep, say)?;
+        let pattern = Pattern::into_working_directory(&keep, print)?;
         let place = Place { keep: &keep, pattern: &pattern };
         let one = |turn: u32| -> Result<()> {
-            let row = built.run(turn, &case(turn), options.seconds, &place, say)?;
+            let row = built.run(turn, &case(turn), options.seconds, &place, print)?;
             rows.append(&row)
         };
         each(&left, options.at_once, &one)?;
     }
     let rows = rows.all();
-    summary(&rows).iter().for_each(|line| say(line));
+    summary(&rows).iter().for_each(|line| print(line));
     Ok(rows.iter().all(Row::ended_well))
 }
 

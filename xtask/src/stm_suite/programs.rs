@@ -36,7 +36,7 @@ impl<'t> Programs<'t> {
     ///
     /// # Errors
     /// A build failed; the error has its output.
-    pub fn build(toolchains: &'t [Toolchain], keep: &Path, commit: &str, say: &dyn Fn(&str)) -> Result<Programs<'t>> {
+    pub fn build(toolchains: &'t [Toolchain], keep: &Path, commit: &str, print: &dyn Fn(&str)) -> Result<Programs<'t>> {
         let programs = Programs { toolchains, folder: keep.join(commit), commit: commit.to_owned() };
         if commit.ends_with('+') && programs.folder.exists() {
             fs::remove_dir_all(&programs.folder)?;
@@ -45,7 +45,7 @@ impl<'t> Programs<'t> {
             for (package, flags) in [("led", &[][..]), (UNLED, &["-lead"])] {
                 let whole = programs.folder.join(toolchain.name).join(package);
                 if !whole.exists() {
-                    say(&format!("building the suite by {}, {package}", toolchain.name));
+                    print(&format!("building the suite by {}, {package}", toolchain.name));
                     programs.build_one(toolchain, package, flags)?;
                 }
             }
@@ -88,7 +88,7 @@ impl<'t> Programs<'t> {
     ///
     /// # Errors
     /// The program cannot be started, or its folder cannot be created.
-    pub fn run(&self, turn: u32, case: &Case, seconds: f64, place: &Place<'_>, say: &dyn Fn(&str)) -> Result<Row> {
+    pub fn run(&self, turn: u32, case: &Case, seconds: f64, place: &Place<'_>, print: &dyn Fn(&str)) -> Result<Row> {
         let named = |toolchain: &&Toolchain| toolchain.name == case.compiler;
         let toolchain = self.toolchains.iter().find(named).context("a case of no compiler")?;
         let package = if case.build == UNLED { UNLED } else { "led" };
@@ -106,10 +106,10 @@ impl<'t> Programs<'t> {
         let from = Instant::now();
         let status = command.stdin(Stdio::null()).stdout(streams.0).stderr(streams.1).status()?;
         let elapsed = from.elapsed().as_secs_f64();
-        let said: Value = serde_json::from_slice(&fs::read(folder.join("stdout"))?).unwrap_or_default();
-        let steps = said["steps"].as_array().into_iter().flatten().filter_map(Value::as_u64).sum();
+        let printed: Value = serde_json::from_slice(&fs::read(folder.join("stdout"))?).unwrap_or_default();
+        let steps = printed["steps"].as_array().into_iter().flatten().filter_map(Value::as_u64).sum();
         let state = if case.build == UNLED { "NotLinked" } else { "Counting" };
-        let whole = steps > 0 && said["broken"] == serde_json::json!([]) && said["state"] == state;
+        let whole = steps > 0 && printed["broken"] == serde_json::json!([]) && printed["state"] == state;
         let mut row = Row {
             turn,
             commit: self.commit.clone(),
@@ -119,7 +119,7 @@ impl<'t> Programs<'t> {
             mode: case.mode.into(),
             seed: turn,
             seconds: elapsed,
-            cpu_seconds: said["cpu_ms"].as_f64().unwrap_or_default() / 1e3,
+            cpu_seconds: printed["cpu_ms"].as_f64().unwrap_or_default() / 1e3,
             steps,
             status: ended(status, elapsed >= limit as f64, whole),
             signal: status.signal(),
@@ -131,7 +131,7 @@ impl<'t> Programs<'t> {
         }
         let core = place.core(&folder);
         let read = explain(toolchain, &program, core.as_deref(), &folder);
-        say(&format!("turn {turn}: {case:?}: {}; kept in {}\n{read}", row.status, folder.display()));
+        print(&format!("turn {turn}: {case:?}: {}; kept in {}\n{read}", row.status, folder.display()));
         row.core = Some(core.unwrap_or(folder));
         Ok(row)
     }

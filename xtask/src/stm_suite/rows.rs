@@ -203,12 +203,12 @@ mod tests {
         rows.append(&row(7)).unwrap();
         let all = Rows::open(path).unwrap().all();
         assert_eq!(all, [row(0), fault, row(7)]);
-        let said = summary(&all);
+        let lines = summary(&all);
         assert!(
-            said[0].contains("3 runs, 7 s (4 s of CPU, 3000 steps), 1 did not end well, 1 by a signal"),
-            "{said:?}"
+            lines[0].contains("3 runs, 7 s (4 s of CPU, 3000 steps), 1 did not end well, 1 by a signal"),
+            "{lines:?}"
         );
-        assert_eq!(said.last().unwrap(), "turn 3: ghc-9.0 bank limit=1 threaded: signal, kept in /k/core");
+        assert_eq!(lines.last().unwrap(), "turn 3: ghc-9.0 bank limit=1 threaded: signal, kept in /k/core");
     }
 
     #[test]

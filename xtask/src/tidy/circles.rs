@@ -19,10 +19,10 @@ pub(super) fn circles(uses: &Uses) -> Vec<String> {
     }
     let reached: BTreeMap<&Path, BTreeSet<&Path>> = used.keys().map(|file| (*file, reached(file, &used))).collect();
     let reaches = |from: &Path, to: &Path| reached.get(from).is_some_and(|all| all.contains(to));
-    let mut told: BTreeSet<&Path> = BTreeSet::new();
+    let mut reported: BTreeSet<&Path> = BTreeSet::new();
     let mut wrong = Vec::new();
     for file in used.keys().filter(|file| reaches(file, file)) {
-        if told.contains(file) {
+        if reported.contains(file) {
             continue;
         }
         let group: BTreeSet<&Path> =
@@ -30,7 +30,7 @@ pub(super) fn circles(uses: &Uses) -> Vec<String> {
         let inside = uses.iter().filter(|((from, to), _)| group.contains(&**from) && group.contains(&**to));
         let each = inside.map(|((from, to), path)| format!("\n  {} > {} ({path})", from.display(), to.display()));
         wrong.push(format!("{} files use each other in a circle:{}", group.len(), each.collect::<String>()));
-        told.extend(group);
+        reported.extend(group);
     }
     wrong
 }
@@ -49,7 +49,7 @@ fn reached<'p>(from: &'p Path, used: &BTreeMap<&'p Path, Vec<&'p Path>>) -> BTre
 /// table that has a circle or too many floors.
 pub(super) fn folders(uses: &Uses, source: &Path, table: &Table) -> Vec<String> {
     let mut wrong = floors(table);
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for ((from, to), path) in uses {
         let (Some(unit), Some(other)) = (unit(from, source), unit(to, source)) else { continue };
         // `lib.rs` declares the units.
@@ -59,7 +59,9 @@ pub(super) fn folders(uses: &Uses, source: &Path, table: &Table) -> Vec<String> 
         match table.iter().find(|(known, _)| *known == unit) {
             Some((_, allowed)) if allowed.contains(&&*other) => {}
             Some(_) => wrong.push(format!("{unit} must not use {other}: {} does ({path})", from.display())),
-            None if told.insert(unit.clone()) => wrong.push(format!("{unit} is a folder that tidy has no arrows for")),
+            None if reported.insert(unit.clone()) => {
+                wrong.push(format!("{unit} is a folder that tidy has no arrows for"))
+            }
             None => {}
         }
     }
@@ -99,12 +101,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_circle_is_told_with_its_uses() {
+    fn a_circle_is_reported_with_its_uses() {
         let straight = [("lib.rs", "mod a; mod b;"), ("a.rs", "use crate::b::B;"), ("b.rs", "pub struct B;")];
         assert_eq!(circles(&of(&straight).uses()), [""; 0]);
         let child = [("lib.rs", "mod a;"), ("a.rs", "mod b; pub struct A(b::B);"), ("a/b.rs", "use super::A;")];
-        let told = circles(&of(&child).uses());
-        assert!(told.len() == 1 && told[0].starts_with("2 files") && told[0].contains("(b::B)"), "{told:?}");
+        let sentences = circles(&of(&child).uses());
+        assert!(
+            sentences.len() == 1 && sentences[0].starts_with("2 files") && sentences[0].contains("(b::B)"),
+            "{sentences:?}"
+        );
         let three = [
             ("lib.rs", "mod a; mod b; mod c; mod d; use a::A; use d::D;"),
             ("a.rs", "pub struct A; use crate::b::B;"),
@@ -112,8 +117,11 @@ mod tests {
             ("c.rs", "use super::a::A;"),
             ("d.rs", "use super::a::A;"),
         ];
-        let told = circles(&of(&three).uses());
-        assert!(told.len() == 1 && told[0].starts_with("3 files") && !told[0].contains("d.rs"), "{told:?}");
+        let sentences = circles(&of(&three).uses());
+        assert!(
+            sentences.len() == 1 && sentences[0].starts_with("3 files") && !sentences[0].contains("d.rs"),
+            "{sentences:?}"
+        );
     }
 
     #[test]

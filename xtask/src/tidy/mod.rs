@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_say_what_they_own_and_unsafe_stays_in_host() {
+    fn modules_state_what_they_own_and_unsafe_stays_in_host() {
         let code = concat!("//! Owns.\nfn f() { unsafe", " { g() } }\n");
         assert!(source(Path::new("crates/host/src/a.rs"), code).is_empty());
         assert_eq!(source(Path::new("crates/decode/src/a.rs"), code).len(), 1);

@@ -125,8 +125,8 @@ impl Crate {
             Some(Target::Item(owner) | Target::Module(owner)) => owner.starts_with(names),
             None => false,
         };
-        let said = import.name.as_ref().is_some_and(|name| module.words.contains(name));
-        !(import.public && inside) || said
+        let is_used = import.name.as_ref().is_some_and(|name| module.words.contains(name));
+        !(import.public && inside) || is_used
     }
 
     /// `None`: it leads out of the crate.
@@ -312,20 +312,20 @@ fn without_tests(tokens: TokenStream) -> Vec<TokenTree> {
     while let Some(token) = tokens.get(at) {
         let rest = tokens.get(at + 1..).unwrap_or_default();
         at += 1;
-        let (said, taken) = match rest {
-            [TokenTree::Group(said), ..] if is_punct(token, '#') => (said, 1),
-            [inner, TokenTree::Group(said), ..] if is_punct(token, '#') && is_punct(inner, '!') => (said, 2),
+        let (group, taken) = match rest {
+            [TokenTree::Group(group), ..] if is_punct(token, '#') => (group, 1),
+            [inner, TokenTree::Group(group), ..] if is_punct(token, '#') && is_punct(inner, '!') => (group, 2),
             _ => {
                 kept.push(token.clone());
                 continue;
             }
         };
         at += taken;
-        let attribute = said.stream().to_string();
+        let attribute = group.stream().to_string();
         if is_for_tests(&attribute) {
             at += length_of_item(tokens.get(at..).unwrap_or_default());
         } else if !attribute.starts_with("doc ") {
-            kept.push(TokenTree::Group(said.clone()));
+            kept.push(TokenTree::Group(group.clone()));
         }
     }
     kept
@@ -340,13 +340,13 @@ fn is_for_tests(attribute: &str) -> bool {
 fn length_of_item(tokens: &[TokenTree]) -> usize {
     const TO_SEMICOLON: [&str; 4] = ["use", "let", "static", "type"];
     const TO_BODY: [&str; 7] = ["fn", "struct", "enum", "trait", "impl", "mod", "macro_rules"];
-    let said = |words: &[&str]| {
+    let has = |words: &[&str]| {
         tokens
             .iter()
             .take(6)
             .any(|token| matches!(token, TokenTree::Ident(ident) if words.iter().any(|word| ident == word)))
     };
-    let (item, body) = (said(&TO_SEMICOLON) || said(&["const"]), said(&TO_BODY) && !said(&TO_SEMICOLON));
+    let (item, body) = (has(&TO_SEMICOLON) || has(&["const"]), has(&TO_BODY) && !has(&TO_SEMICOLON));
     let ends = |token: &TokenTree| match token {
         TokenTree::Group(group) => (body || !item) && group.delimiter() == Delimiter::Brace,
         token => is_punct(token, ';') || (!item && !body && is_punct(token, ',')),

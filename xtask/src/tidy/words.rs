@@ -35,7 +35,7 @@ fn sentence(file: &Path, text: &str) -> Option<String> {
 
 fn unwanted(text: &str) -> Option<(&'static str, &'static str)> {
     let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '`');
-    words.find_map(|said| WORDS.into_iter().find(|(word, _)| said.eq_ignore_ascii_case(word)))
+    words.find_map(|used| WORDS.into_iter().find(|(word, _)| used.eq_ignore_ascii_case(word)))
 }
 
 #[cfg(test)]

@@ -57,37 +57,37 @@ pub struct Options {
 }
 
 /// Runs a suite, or the rest of one, and prints its table; returns whether it is good enough.
-pub fn run(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<bool> {
+pub fn run(rtscope: &Path, options: &Options, print: &mut dyn FnMut(&str)) -> Result<bool> {
     let read = match &options.table {
         Some(file) => journal::read(file)?,
-        None => suite(rtscope, options, say)?,
+        None => suite(rtscope, options, print)?,
     };
-    say(table::draw(&read, options.markdown).trim_end());
+    print(table::draw(&read, options.markdown).trim_end());
     Ok(Score::of(&read).passes())
 }
 
-fn suite(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<Read> {
+fn suite(rtscope: &Path, options: &Options, print: &mut dyn FnMut(&str)) -> Result<Read> {
     let runner = Runner::new(rtscope)?;
     let (journal, seen) = match &options.resume {
         Some(file) => (Journal::resume(file)?, journal::read(file)?),
-        None => begin(&runner, options, say)?,
+        None => begin(&runner, options, print)?,
     };
     let plan = &seen.plan;
     let workloads = plan.workloads.iter().map(|name| workload::load(name)).collect::<Result<Vec<_>>>()?;
     let toolchains = plan.toolchains.iter().map(|name| installed(name)).collect::<Result<Vec<_>>>()?;
     let kept = journal.path.display().to_string();
-    let suite = Suite::new(&runner, workloads, toolchains, journal, seen, say)?;
+    let suite = Suite::new(&runner, workloads, toolchains, journal, seen, print)?;
     suite.run().with_context(|| format!("go on with `cargo xtask truth --resume {kept}`"))
 }
 
-fn begin(runner: &Runner, options: &Options, say: &mut dyn FnMut(&str)) -> Result<(Journal, Read)> {
+fn begin(runner: &Runner, options: &Options, print: &mut dyn FnMut(&str)) -> Result<(Journal, Read)> {
     let toolchains: Vec<Toolchain> = match &options.ghc[..] {
         [] => ALL.iter().filter_map(|spec| spec.installed(&cache())).collect(),
         names => names.iter().map(|name| installed(name)).collect::<Result<_>>()?,
     };
     ensure!(!toolchains.is_empty(), "no compiler is installed: `cargo xtask toolchains`");
     let workloads = match &options.only[..] {
-        [] => compiled(workload::all()?, &toolchains, say),
+        [] => compiled(workload::all()?, &toolchains, print),
         names => names.to_vec(),
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
@@ -116,12 +116,12 @@ fn begin(runner: &Runner, options: &Options, say: &mut dyn FnMut(&str)) -> Resul
 }
 
 /// The names of judged workloads that one of `on` compiles; reports how many are left out.
-fn compiled(all: Vec<Workload>, on: &[Toolchain], say: &mut dyn FnMut(&str)) -> Vec<String> {
+fn compiled(all: Vec<Workload>, on: &[Toolchain], print: &mut dyn FnMut(&str)) -> Vec<String> {
     let judged = all.into_iter().filter(|workload| workload.judged);
     let (these, without): (Vec<_>, Vec<_>) =
         judged.partition(|workload| on.iter().any(|toolchain| workload.compiles_on(toolchain)));
     if !without.is_empty() {
-        say(&format!("left out for want of a compiler: {} workloads", without.len()));
+        print(&format!("left out for want of a compiler: {} workloads", without.len()));
     }
     these.into_iter().map(|workload| workload.name).collect()
 }
@@ -182,27 +182,27 @@ mod tests {
         };
         let mut journal = Journal::begin(&path, &plan).unwrap();
         let table = || {
-            let mut said = String::new();
+            let mut printed = String::new();
             let asked = options(&format!("truth --table {}", path.display())).unwrap();
-            let good = run(Path::new("no-rtscope"), &asked, &mut |line| said += line).unwrap();
-            (good, said)
+            let good = run(Path::new("no-rtscope"), &asked, &mut |line| printed += line).unwrap();
+            (good, printed)
         };
         assert!(!table().0, "nothing was run");
         let hit =
             Run { workload: "well".into(), on: "ghc-9.0".into(), expect: workload::NOTHING.into(), ..Run::default() };
         journal.add(&Line::Run(hit)).unwrap();
-        let (good, said) = table();
-        assert!(good && said.contains("healthy runs without an alarm: 1 of 1 (100.0 %)"), "{said}");
+        let (good, printed) = table();
+        assert!(good && printed.contains("healthy runs without an alarm: 1 of 1 (100.0 %)"), "{printed}");
     }
 
     #[test]
-    fn what_no_compiler_here_compiles_is_left_out_and_told() {
+    fn workloads_without_a_compiler_are_left_out_and_reported() {
         let of = |name, root: Option<&str>| Toolchain { name, version: String::new(), root: root.map(Into::into) };
         let some = || ["healthy", "idle-domain", "churner"].map(|name| workload::load(name).unwrap()).into();
-        let mut said = String::new();
-        assert_eq!(compiled(some(), &[of("ghc-9.0", None)], &mut |line| said += line), ["healthy"]);
-        assert_eq!(said, "left out for want of a compiler: 1 workloads");
+        let mut printed = String::new();
+        assert_eq!(compiled(some(), &[of("ghc-9.0", None)], &mut |line| printed += line), ["healthy"]);
+        assert_eq!(printed, "left out for want of a compiler: 1 workloads");
         let both = [of("ghc-9.0", None), of("ghc-9.6", Some("/tree"))];
-        assert_eq!(compiled(some(), &both, &mut |line| said = line.into()), ["healthy", "idle-domain"]);
+        assert_eq!(compiled(some(), &both, &mut |line| printed = line.into()), ["healthy", "idle-domain"]);
     }
 }

@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn little_memory_and_what_has_no_part_are_not_asked() {
+    fn little_memory_and_what_has_no_part_have_no_answer() {
         for first in [
             json!({"id": "stacks", "share": 0.1, "cost_ns": 9}),
             json!({"id": "copy-reserve", "share": 0.5, "cost_ns": 0}),

@@ -72,17 +72,17 @@ fn differences(from: &Workload, to: &Workload) -> String {
     let text = |option: Option<f64>| option.map_or("none".to_owned(), |value| value.to_string());
     let words = |list: &[String]| if list.is_empty() { "none".to_owned() } else { list.join(" ") };
     let mut what = Vec::new();
-    let mut say = |differ: bool, now: String| what.extend(differ.then_some(now));
-    say(from.rts != to.rts, format!("+RTS {}", words(&to.rts)));
-    say(from.runparam != to.runparam, format!("OCAMLRUNPARAM={}", to.runparam.as_deref().unwrap_or_default()));
-    say(from.args != to.args, format!("arguments {}", words(&to.args)));
-    say(from.quota_cpus != to.quota_cpus, format!("quota {}", text(to.quota_cpus)));
-    say(from.neighbours_per_cpu != to.neighbours_per_cpu, format!("neighbours {}", to.neighbours_per_cpu));
-    say(from.cpus != to.cpus, format!("CPUs {}", text(to.cpus.map(|cpus| cpus as f64))));
+    let mut note = |differ: bool, now: String| what.extend(differ.then_some(now));
+    note(from.rts != to.rts, format!("+RTS {}", words(&to.rts)));
+    note(from.runparam != to.runparam, format!("OCAMLRUNPARAM={}", to.runparam.as_deref().unwrap_or_default()));
+    note(from.args != to.args, format!("arguments {}", words(&to.args)));
+    note(from.quota_cpus != to.quota_cpus, format!("quota {}", text(to.quota_cpus)));
+    note(from.neighbours_per_cpu != to.neighbours_per_cpu, format!("neighbours {}", to.neighbours_per_cpu));
+    note(from.cpus != to.cpus, format!("CPUs {}", text(to.cpus.map(|cpus| cpus as f64))));
     let host = to.host.map_or_else(|| "none".to_owned(), |host| format!("of {} CPUs", host.cpus));
-    say(from.host != to.host, format!("host {host}"));
-    say(from.record != to.record, format!("record options {}", words(&to.record)));
-    say(from.program() != to.program(), format!("program {}", to.program()));
+    note(from.host != to.host, format!("host {host}"));
+    note(from.record != to.record, format!("record options {}", words(&to.record)));
+    note(from.program() != to.program(), format!("program {}", to.program()));
     what.join(", ")
 }
 
@@ -174,8 +174,8 @@ mod tests {
         let promise = Promise { options: vec!["s=8M".into()], ..Promise::default() };
         let ill = workload::load("leadership-contention").unwrap();
         assert_eq!(apply(&ill, &Applied::default(), &promise).unwrap().1, "OCAMLRUNPARAM=s=8M");
-        let told = Applied { runparam: Some("s=1M".into()), ..Applied::default() };
-        assert_eq!(apply(&ill, &told, &promise).unwrap().0.runparam.as_deref(), Some("s=1M"));
+        let stated = Applied { runparam: Some("s=1M".into()), ..Applied::default() };
+        assert_eq!(apply(&ill, &stated, &promise).unwrap().0.runparam.as_deref(), Some("s=1M"));
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rtscope_prints_is_applied_unless_the_workload_says_otherwise() {
+    fn what_rtscope_prints_is_applied_unless_the_workload_overrides_it() {
         let report = json!({"a": 5, "findings": [{"remedies": [
             {"flag": "ghc-options: \"-with-rtsopts=-N1\"", "setting": {"options": ["-N1"]}, "metric": {"path": "a", "should": "fall"}},
             {"flag": "docker update --cpus 2 0123", "setting": {"cpu-limit": {"cpus": 2}}, "metric": {"path": "a", "should": "rise"}},
@@ -214,8 +214,8 @@ mod tests {
         assert_eq!((first.before, first.rises), (Some(5.0), false));
         let (healed, what) = apply(&ill, &Applied::default(), &first).unwrap();
         assert_eq!((healed.rts, what), (vec!["-A4m".to_owned(), "-N1".into()], "+RTS -A4m -N1".to_owned()));
-        let told = Applied { rts: Some(vec!["-N3".into()]), ..Applied::default() };
-        assert_eq!(apply(&ill, &told, &first).unwrap().1, "+RTS -N3");
+        let stated = Applied { rts: Some(vec!["-N3".into()]), ..Applied::default() };
+        assert_eq!(apply(&ill, &stated, &first).unwrap().1, "+RTS -N3");
 
         let second = promise(&report, 1).unwrap();
         assert!(second.rises && apply(&ill, &Applied::default(), &second).is_err(), "nothing to change");

@@ -47,7 +47,7 @@ pub struct Figures {
     /// How often it was a false first finding (for a workload: how often there was one).
     pub false_first: usize,
     /// How often it was a false later finding.
-    pub false_behind: usize,
+    pub false_later: usize,
 }
 
 impl Figures {
@@ -75,7 +75,7 @@ impl Figures {
     }
 
     fn alarm(&mut self, first: bool) {
-        *if first { &mut self.false_first } else { &mut self.false_behind } += 1;
+        *if first { &mut self.false_first } else { &mut self.false_later } += 1;
     }
 
     /// The median of after over before.
@@ -252,7 +252,7 @@ mod tests {
             vec![run("ill", "late", &["late", "preempted", "known"]), run("healthy", NOTHING, &["late", "preempted"])];
         runs[0].also = vec!["known".into()];
         let score = Score::of(&read(&["ill", "healthy"], runs, Vec::new()));
-        let alarms = |id: &str| (score.findings[id].false_first, score.findings[id].false_behind);
+        let alarms = |id: &str| (score.findings[id].false_first, score.findings[id].false_later);
         assert_eq!((alarms("late"), alarms("preempted")), ((1, 0), (0, 2)));
         assert_eq!(score.findings["late"].hits, share(1, 1));
         assert!(!score.findings.contains_key("known"));
@@ -267,7 +267,7 @@ mod tests {
         let score = Score::of(&read(&["pair", "one"], runs, Vec::new()));
         let pair = &score.workloads[0].figures;
         assert_eq!((pair.hits, pair.both), (share(2, 3), share(1, 3)));
-        assert_eq!(pair.false_first + pair.false_behind, 0, "both are true");
+        assert_eq!(pair.false_first + pair.false_later, 0, "both are true");
         assert_eq!(score.demands()[1].share, share(1, 3));
     }
 

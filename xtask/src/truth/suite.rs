@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Seconds for starting, attaching and reporting, in addition to the workload's own time.
 const OVERHEAD_SECONDS: f64 = 1.0;
 /// Suites with at most this many places report every attempt; longer ones only failures.
-const TOLD_MAX: usize = 60;
+const REPORTED_MAX: usize = 60;
 /// Attempts between progress reports.
 const PROGRESS_EVERY: usize = 25;
 
@@ -27,7 +27,7 @@ pub struct Suite<'a> {
     order: Vec<(usize, usize)>,
     journal: Journal,
     seen: Read,
-    say: &'a mut dyn FnMut(&str),
+    print: &'a mut dyn FnMut(&str),
 }
 
 /// What a place in the order still needs.
@@ -45,7 +45,7 @@ impl<'a> Suite<'a> {
         toolchains: Vec<Toolchain>,
         journal: Journal,
         seen: Read,
-        say: &'a mut dyn FnMut(&str),
+        print: &'a mut dyn FnMut(&str),
     ) -> Result<Suite<'a>> {
         let plan = &seen.plan;
         ensure!(workloads.iter().map(|it| &it.name).eq(&plan.workloads), "not the workloads of {}", plan.seed);
@@ -58,7 +58,7 @@ impl<'a> Suite<'a> {
         };
         let on = workloads.iter().map(compile).collect::<Result<Vec<_>>>()?;
         let order = order::order(&on, plan.runs, plan.seed);
-        Ok(Suite { runner, workloads, toolchains, order, journal, seen, say })
+        Ok(Suite { runner, workloads, toolchains, order, journal, seen, print })
     }
 
     /// Approximate duration if every run is a hit on a quiet machine.
@@ -80,7 +80,7 @@ impl<'a> Suite<'a> {
         let head = format!(
             "{runs} runs in random order (seed {seed}), in turn on {on}: about {time} on a quiet machine\nkept in {kept}"
         );
-        (self.say)(&head);
+        (self.print)(&head);
         let mut queue: VecDeque<usize> =
             (0..self.order.len()).filter(|slot| !matches!(self.next(*slot), Next::Nothing)).collect();
         let (all, began, mut done) = (queue.len(), Instant::now(), 0);
@@ -167,8 +167,8 @@ impl<'a> Suite<'a> {
             Err(error) => run.error = Some(format!("{error:#}")),
         }
         let wrong = !run.hit() || run.named == Some(false) || run.named_without == Some(false);
-        if wrong || self.order.len() <= TOLD_MAX {
-            (self.say)(&sentence(&run));
+        if wrong || self.order.len() <= REPORTED_MAX {
+            (self.print)(&sentence(&run));
         }
         capture.iter().for_each(|capture| self.put_away(capture, slot, wrong && !run.dirty));
         self.journal.add(&journal::Line::Run(run.clone()))?;
@@ -192,8 +192,8 @@ impl<'a> Suite<'a> {
             cure.error = Some(format!("{error:#}"));
         }
         cure.promise = promise;
-        if !cure.improved() || self.order.len() <= TOLD_MAX {
-            (self.say)(&sentence_of(&cure));
+        if !cure.improved() || self.order.len() <= REPORTED_MAX {
+            (self.print)(&sentence_of(&cure));
         }
         capture.iter().for_each(|capture| self.put_away(capture, slot, !cure.improved() && !cure.dirty));
         self.journal.add(&journal::Line::Cure(cure.clone()))?;
@@ -252,7 +252,7 @@ impl<'a> Suite<'a> {
         let gone = began.elapsed();
         let left = gone.mul_f64((all - done) as f64 / done.max(1) as f64);
         let dirty = self.seen.runs.iter().filter(|run| run.dirty).count();
-        (self.say)(&format!("{done} of {all}: {} gone, about {} left, {dirty} dirty", minutes(gone), minutes(left)));
+        (self.print)(&format!("{done} of {all}: {} gone, about {} left, {dirty} dirty", minutes(gone), minutes(left)));
     }
 }
 
@@ -365,12 +365,12 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
 
     fn go(ground: &Ground, journal: Journal, seen: Read) -> Read {
         let (workload, toolchain) = (ground.workload.clone(), ground.toolchain.clone());
-        let mut said = Vec::new();
-        let mut say = |line: &str| said.push(line.to_owned());
-        let suite = Suite::new(&ground.runner, vec![workload], vec![toolchain], journal, seen, &mut say).unwrap();
+        let mut printed = Vec::new();
+        let mut print = |line: &str| printed.push(line.to_owned());
+        let suite = Suite::new(&ground.runner, vec![workload], vec![toolchain], journal, seen, &mut print).unwrap();
         let already = suite.seen.runs.len();
         let read = suite.run().unwrap();
-        assert!(said.len() > read.runs.len() - already, "each attempt is told in a small suite");
+        assert!(printed.len() > read.runs.len() - already, "each attempt is told in a small suite");
         read
     }
 
@@ -396,7 +396,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
     }
 
     #[test]
-    fn captures_of_what_went_wrong_are_kept() {
+    fn captures_of_failed_runs_are_kept() {
         let mut ground = ground();
         ground.workload.expect = "late-safepoint".into();
         let (journal, seen) = fresh(&ground, &plan(f64::MAX, 1));
@@ -457,8 +457,8 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
             let journal = Journal::begin(&path, &plan).unwrap();
             let seen = Read { plan, runs: Vec::new(), cures: Vec::new(), cut: 0 };
             let (workload, toolchain) = (ground.workload.clone(), ground.toolchain.clone());
-            let say = &mut |_: &str| ();
-            Suite::new(&ground.runner, vec![workload], vec![toolchain], journal, seen, say)
+            let print = &mut |_: &str| ();
+            Suite::new(&ground.runner, vec![workload], vec![toolchain], journal, seen, print)
                 .unwrap()
                 .estimate()
                 .as_secs_f64()

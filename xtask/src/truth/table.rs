@@ -85,7 +85,7 @@ fn of_findings(score: &Score) -> Table {
         row.extend(if id == NOTHING {
             ["".into(), "".into()]
         } else {
-            [figures.false_first, figures.false_behind].map(|n| n.to_string())
+            [figures.false_first, figures.false_later].map(|n| n.to_string())
         });
         row.extend(rest(figures));
         Some(row)
@@ -101,7 +101,7 @@ fn of_workloads(score: &Score, read: &Read) -> Table {
     let rows = score.workloads.iter().map(|workload| {
         let mut row = vec![workload.name.clone(), workload.expect.clone()];
         row.extend(compilers.iter().map(|on| workload.on.get(on).map_or_else(String::new, |share| of(*share))));
-        row.push((workload.figures.false_first + workload.figures.false_behind).to_string());
+        row.push((workload.figures.false_first + workload.figures.false_later).to_string());
         let dirty = workload.figures.dirty;
         row.push(if dirty.of > 0 { format!("{} ({} hits)", dirty.of, dirty.yes) } else { "0".into() });
         row.extend(rest(&workload.figures));

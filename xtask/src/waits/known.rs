@@ -58,8 +58,8 @@ impl Truth {
                 Line::Times { phase, from, to } => _ = truth.phases.insert(phase, (from, to)),
             }
         }
-        let is_said = truth.threads.iter().all(|known| truth.phases.contains_key(&known.phase));
-        ensure!(is_said && !truth.threads.is_empty(), "the program says not when its threads wait");
+        let is_stated = truth.threads.iter().all(|known| truth.phases.contains_key(&known.phase));
+        ensure!(is_stated && !truth.threads.is_empty(), "the program says not when its threads wait");
         Ok(truth)
     }
 }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_program_says_is_read_and_anything_else_is_refused() {
+    fn a_programs_output_is_read_and_anything_else_is_refused() {
         let thread = r#"{"phase":1,"thread":7,"case":"lock","kind":"lock","place":"take","object":"a","holder":3,"doing":["runs","ready"],"callee":null}"#;
         let times = r#"{"phase":1,"from":5,"to":9}"#;
         let truth = Truth::read(&format!("{thread}\n{times}\n")).unwrap();

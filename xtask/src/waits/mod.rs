@@ -112,13 +112,13 @@ impl Subject<'_> {
             recorder.args(self.threaded.then_some("-qg")).arg("-RTS");
         }
         let done = recorder.current_dir(scratch).stdin(Stdio::null()).output().context("rtscope cannot be run")?;
-        let said = String::from_utf8_lossy(&done.stderr);
-        ensure!(done.status.success(), "{} ended with {}: {said}", self.name, done.status);
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        ensure!(done.status.success(), "{} ended with {}: {stderr}", self.name, done.status);
         let rows = self.rows(seed, &String::from_utf8(done.stdout)?, &capture);
         if !keeps_captures() {
             fs::remove_dir_all(&capture)?;
         }
-        rows.with_context(|| format!("{}, seed {seed}: {said}", self.name))
+        rows.with_context(|| format!("{}, seed {seed}: {stderr}", self.name))
     }
 
     fn rows(&self, seed: u64, printed: &str, capture: &Path) -> Result<Vec<Row>> {
@@ -141,23 +141,23 @@ impl Subject<'_> {
 ///
 /// # Errors
 /// A compiler is missing, a run failed, or rows cannot be written.
-pub fn run(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<bool> {
+pub fn run(rtscope: &Path, options: &Options, print: &mut dyn FnMut(&str)) -> Result<bool> {
     let mut rows = Rows::open(&options.rows)?;
     if !options.table {
-        suite(rtscope, options, &mut rows, say)?;
+        suite(rtscope, options, &mut rows, print)?;
     }
-    say(rows::tables(&rows.all).trim_end());
+    print(rows::tables(&rows.all).trim_end());
     let mut good = !rows.all.is_empty();
     for (runtime, (_, score)) in rows::by(&rows.all, |row| &row.runtime) {
         for miss in rows::misses(&score) {
             good = false;
-            say(&format!("NOT MET: {runtime}: {miss}"));
+            print(&format!("NOT MET: {runtime}: {miss}"));
         }
     }
     Ok(good)
 }
 
-fn suite(rtscope: &Path, options: &Options, rows: &mut Rows<Row>, say: &mut dyn FnMut(&str)) -> Result<()> {
+fn suite(rtscope: &Path, options: &Options, rows: &mut Rows<Row>, print: &mut dyn FnMut(&str)) -> Result<()> {
     let commit = commit(&["crates", "workloads"])?;
     let rtscope = &fs::canonicalize(rtscope).with_context(|| format!("{}: build it", rtscope.display()))?;
     let scratch = fs::canonicalize(target_folder())?.join("waits");
@@ -173,7 +173,7 @@ fn suite(rtscope: &Path, options: &Options, rows: &mut Rows<Row>, say: &mut dyn 
             let sum = new.iter().fold(score::Score::default(), |sum, row| sum.and(row.score));
             rows.add(new)?;
             let below = rows::misses(&sum).join("; ");
-            say(&format!("{}, seed {seed}: {}", subject.name, if below.is_empty() { "well" } else { &below }));
+            print(&format!("{}, seed {seed}: {}", subject.name, if below.is_empty() { "well" } else { &below }));
         }
     }
     Ok(())

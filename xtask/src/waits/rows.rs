@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_shares_and_what_is_below_its_bound_is_told() {
+    fn a_table_has_shares_and_what_is_below_its_bound_is_reported() {
         let text = tables(&[row("ghc-9.0", 100), row("ocaml-5.3.0", 97)]);
         assert!(text.contains("| ghc-9.0 | 4 | 100.0 % of 100 |  |"), "{text}");
         assert!(text.contains("| OCaml: lock | 4 | 97.0 % of 100 |"), "{text}");

@@ -86,9 +86,9 @@ fn judge(threads: &[&Known], look: &Look, by: &mut BTreeMap<String, Score>) {
         score.kind.add(group.is_some_and(|group| group.kind == known.kind));
         if let Some(object) = &known.object {
             // An object that a single thread waits for, and no thread holds, cannot be identified.
-            let untold = known.holder.is_none() && waiters.get(object.as_str()) == Some(&1);
+            let unidentifiable = known.holder.is_none() && waiters.get(object.as_str()) == Some(&1);
             score.object.add(group.is_some_and(|group| match group.object {
-                None => untold,
+                None => unidentifiable,
                 Some(address) => objects.get(object.as_str()) == Some(&address),
             }));
             score.holder.add(group.is_some_and(|group| is_held(known, group)));

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 pub(super) type Groups = BTreeMap<(String, String), (u64, u64)>;
 
 /// Id and name of the kernel's work for a thread that entered it this way.
-pub(super) fn kernel(door: &str) -> (String, String) {
-    (format!("kernel:{door}"), format!("the kernel: {door}"))
+pub(super) fn kernel(entry: &str) -> (String, String) {
+    (format!("kernel:{entry}"), format!("the kernel: {entry}"))
 }
 
 /// What one fault maps, except with huge pages: then there are fewer faults, and less counts as given back.
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     fn groups(of: &[(&str, u64, u64)]) -> Groups {
-        of.iter().map(|(door, ns, samples)| (kernel(door), (*ns, *samples))).collect()
+        of.iter().map(|(entry, ns, samples)| (kernel(entry), (*ns, *samples))).collect()
     }
 
     #[test]

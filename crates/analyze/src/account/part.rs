@@ -35,7 +35,7 @@ impl From<Holder> for Keeper {
             Holder::Quota { .. } => Keeper::Quota,
             Holder::Foreign { name, .. } => Keeper::Other(name),
             Holder::Sibling { .. } => Keeper::Sibling,
-            Holder::Nobody => Keeper::IdleCpu,
+            Holder::IdleCpu => Keeper::IdleCpu,
             Holder::Unknown => Keeper::Unknown,
         }
     }

@@ -30,7 +30,7 @@ const MERGED_FROM: usize = 1 << 16;
 const WAITING_MAX: usize = 1 << 20;
 
 /// The fields of a pause that the sweep needs.
-struct Stood {
+struct PauseSpan {
     begin: Time,
     stopped: Time,
     collected: Time,
@@ -74,7 +74,7 @@ pub struct Sweep {
     waiting: usize,
     /// Count when this many wait: twice what could not be counted last time.
     due: usize,
-    pauses: VecDeque<Stood>,
+    pauses: VecDeque<PauseSpan>,
     causes: VecDeque<CausePiece>,
     /// Everything before was counted; nothing older is needed.
     pub done: Time,
@@ -113,7 +113,7 @@ struct Room {
     need: Vec<(LaneId, LaneState)>,
     served: Vec<(LaneId, Served)>,
     /// Lanes that wait for other lanes to finish.
-    stand: Vec<LaneId>,
+    standing: Vec<LaneId>,
 }
 
 impl Sweep {
@@ -151,7 +151,7 @@ impl Sweep {
         let votes = pause.lanes.iter().map(|part| (part.lane, part.tid)).collect();
         let (begin, stopped, collected, released) = (pause.begin(), pause.stopped, pause.collected, pause.released);
         let (leader, generation) = (pause.leader, pause.generation);
-        self.pauses.push_back(Stood { begin, stopped, collected, released, leader, generation, votes });
+        self.pauses.push_back(PauseSpan { begin, stopped, collected, released, leader, generation, votes });
         self.causes.extend(&blamed.causes);
     }
 
@@ -250,8 +250,8 @@ impl Sweep {
                     changes.push((known.max(self.done), Change::Lane(*lane, None)));
                 }
             }
-            let goes_on = open.iter().find(|(of, piece)| of == lane && piece.from < until && known < until);
-            if let Some((_, piece)) = goes_on {
+            let ongoing = open.iter().find(|(of, piece)| of == lane && piece.from < until && known < until);
+            if let Some((_, piece)) = ongoing {
                 changes.push((piece.from.max(known), Change::Lane(*lane, Some(seen(piece.state, self.every_run)))));
             }
         }
@@ -343,15 +343,15 @@ impl Moment {
         if !std::mem::take(&mut self.stale) {
             return;
         }
-        let Room { mut need, mut served, mut stand } = std::mem::take(&mut self.room);
+        let Room { mut need, mut served, mut standing } = std::mem::take(&mut self.room);
         need.clear();
-        stand.clear();
+        standing.clear();
         self.parts.clear();
         let alone = self.works_alone();
         for (lane, state) in self.lanes.iter().filter_map(|(lane, state)| Some((lane, (*state)?))) {
             let state = if alone == Some(lane) { LaneState::Collecting } else { state };
             match self.without_thread(state) {
-                Some(Part::Still(Still::Work, _)) => stand.push(lane),
+                Some(Part::Still(Still::Work, _)) => standing.push(lane),
                 Some(part) => self.parts.push((lane, part)),
                 None if self.lost => self.parts.push((lane, Part::Unknown(Why::KernelLost))),
                 None => need.push((lane, state)),
@@ -370,8 +370,8 @@ impl Moment {
             self.parts.push((*lane, part));
         }
         let cause = keeps.flatten();
-        self.parts.extend(stand.iter().map(|lane| (*lane, Part::Still(Still::Work, cause))));
-        self.room = Room { need, served, stand };
+        self.parts.extend(standing.iter().map(|lane| (*lane, Part::Still(Still::Work, cause))));
+        self.room = Room { need, served, standing };
     }
 
     /// The leader, if only it can be at work: other lanes have finished, or have not begun.
@@ -408,7 +408,7 @@ impl Moment {
             ThreadState::Running(_) if state.collects() => Part::Collecting,
             ThreadState::Running(_) if collects => Part::Slice,
             ThreadState::Running(_) => Part::Program,
-            ThreadState::Behind(holder) => Part::NoCpu(holder.into()),
+            ThreadState::WaitsFor(holder) => Part::NoCpu(holder.into()),
             ThreadState::Blocked => Part::Blocked,
             // Which thread collects is not known; none of the awake ones does.
             ThreadState::Asleep if collects && served == Served::Asleep => Part::Unknown(Why::Thread),

@@ -182,7 +182,7 @@ fn threads_that_are_too_many_take_no_lane_time() {
 }
 
 #[test]
-fn without_the_kernels_events_nothing_is_said_of_cpus() {
+fn without_the_kernels_events_nothing_is_reported_of_cpus() {
     let script = Script::default()
         .rt(0, 0, Runtime::LaneCreated)
         .rt(0, 1, Runtime::LaneCreated)

@@ -33,14 +33,14 @@ pub enum Served {
 }
 
 fn awake(state: Option<ThreadState>) -> bool {
-    matches!(state, Some(ThreadState::Running(_) | ThreadState::Behind(_) | ThreadState::Blocked))
+    matches!(state, Some(ThreadState::Running(_) | ThreadState::WaitsFor(_) | ThreadState::Blocked))
 }
 
 /// A running thread ranks before a runnable one, and that before a blocked one.
 fn rank(state: ThreadState) -> u8 {
     match state {
         ThreadState::Running(_) => 0,
-        ThreadState::Behind(_) => 1,
+        ThreadState::WaitsFor(_) => 1,
         ThreadState::Blocked => 2,
         ThreadState::Asleep => 3,
     }
@@ -127,7 +127,7 @@ mod tests {
     use rtscope_model::Cpu;
 
     const ON: Option<ThreadState> = Some(ThreadState::Running(Some(Cpu(0))));
-    const WANTS: Option<ThreadState> = Some(ThreadState::Behind(Holder::Nobody));
+    const WAITING: Option<ThreadState> = Some(ThreadState::WaitsFor(Holder::IdleCpu));
     const OFF: Option<ThreadState> = Some(ThreadState::Asleep);
 
     fn serve(serving: &mut Serving, lanes: &[u16]) -> Vec<(u16, Option<u32>)> {
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_lane_keeps_its_thread_while_that_is_awake() {
         let mut serving =
-            Serving { states: [(Tid(11), WANTS), (Tid(12), ON), (Tid(13), ON)].into(), ..Serving::default() };
+            Serving { states: [(Tid(11), WAITING), (Tid(12), ON), (Tid(13), ON)].into(), ..Serving::default() };
         serving.vote(LaneId(0), Some(Tid(11)));
         serving.over(LaneId(0));
         assert_eq!(serve(&mut serving, &[0, 1]), [(0, Some(11)), (1, Some(12))]);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_state_is_not_known_nothing_is_said_of_what_is_left() {
+    fn where_a_state_is_not_known_nothing_is_reported_of_what_is_left() {
         let mut serving = Serving { states: [(Tid(11), None)].into(), ..Serving::default() };
         assert_eq!(serve(&mut serving, &[0]), [(0, Some(0))]);
     }

@@ -249,19 +249,19 @@ const SAMPLES_DUE_MIN: u64 = 20;
 fn group(leaf: SymbolId, user: Option<SymbolId>, purpose: Option<PurposeId>, words: &Words<'_>) -> (String, String) {
     let symbol = words.symbols.get(leaf);
     if symbol.kind == CodeKind::Kernel {
-        let came = symbol.source.as_deref().unwrap_or("not known how it came there");
-        return kernel(came);
+        let entry = symbol.source.as_deref().unwrap_or("not known how it came there");
+        return kernel(entry);
     }
     match (symbol.kind, purpose.map(PurposeId::get)) {
         (CodeKind::Program, _) | (_, None) => {
-            let (id, name) = whose(user.map_or(symbol.kind, |user| words.symbols.get(user).kind));
+            let (id, name) = owner(user.map_or(symbol.kind, |user| words.symbols.get(user).kind));
             (id.to_owned(), name.to_owned())
         }
         (_, Some(purpose)) => (format!("purpose:{}", purpose.id), format!("the runtime: {}", purpose.words)),
     }
 }
 
-fn whose(kind: CodeKind) -> (&'static str, &'static str) {
+fn owner(kind: CodeKind) -> (&'static str, &'static str) {
     match kind {
         CodeKind::Program => ("program-code", "program code"),
         CodeKind::Runtime => ("runtime", "the runtime"),

@@ -117,7 +117,7 @@ fn host_steal_takes_half_of_a_long_run() {
 }
 
 #[test]
-fn preempted_names_who() {
+fn preempted_names_the_process() {
     let script = with(base(stop()), &[out(50, OffState::Runnable, 77), back(800, 77)]);
     let (_, pieces) = judge_with(script, &Setting::default());
     let piece = pieces.iter().find(|piece| piece.cause == Preempted).unwrap();
@@ -126,13 +126,13 @@ fn preempted_names_who() {
 }
 
 #[test]
-fn oversubscribed_is_queued_behind_an_own_thread() {
+fn oversubscribed_waits_for_an_own_thread() {
     let script = with(base(stop()), &[out(50, OffState::Runnable, 13), (800, switch(1, 13, OffState::Sleeping, 12))]);
     assert_eq!(causes(script), [(Oversubscribed, 100, 800), (Running, 800, 900)]);
 }
 
 #[test]
-fn a_cpu_that_stands_idle_is_no_queue() {
+fn an_idle_cpu_is_no_queue() {
     let idle = |at, cpu| (at, switch(cpu, 77, OffState::Sleeping, 0));
     let script = with(
         base(stop()),
@@ -142,7 +142,7 @@ fn a_cpu_that_stands_idle_is_no_queue() {
 }
 
 #[test]
-fn runnable_beside_an_idle_cpu() {
+fn runnable_while_a_cpu_is_idle() {
     let script = with(base(stop()), &[out(50, OffState::Runnable, 0), back(800, 0)]);
     assert_eq!(causes(script), [(IdleCpu, 100, 800), (Running, 800, 900)]);
 }
@@ -179,7 +179,7 @@ fn an_own_thread_on_the_cpu_rules_the_quota_out() {
 }
 
 #[test]
-fn woken_and_not_yet_running_is_wake_latency_and_keeps_who_held_the_cpu() {
+fn woken_and_not_yet_running_is_wake_latency_and_keeps_the_holder_of_the_cpu() {
     let script = with(base(stop()), &[out(20, OffState::Sleeping, 77), (150, waking(11, 12, 1)), back(800, 77)]);
     let (_, pieces) = judge_with(script, &Setting::default());
     let piece = pieces.iter().find(|piece| piece.cause == WakeLatency).unwrap();
@@ -261,7 +261,7 @@ fn what_follows_the_last_arrival_waits_for_the_leader() {
 }
 
 #[test]
-fn of_two_candidates_only_what_both_share_is_said() {
+fn of_two_candidates_only_what_both_share_is_reported() {
     // Both are on a CPU at every event, and off it between events.
     let script = with(
         base(stop()),
@@ -280,7 +280,7 @@ fn of_two_candidates_only_what_both_share_is_said() {
 }
 
 #[test]
-fn the_cheap_tier_says_not_scheduled() {
+fn the_cheap_tier_reports_not_scheduled() {
     let own = |cpu, tid| Sched::SwitchIn { cpu: Cpu(cpu), tid: Tid(tid) };
     let script = stop()
         .k(0, own(0, 11))
@@ -322,7 +322,7 @@ fn sequential() -> Script {
 }
 
 #[test]
-fn of_a_sequential_stop_the_straggler_is_who_last_woke_the_leader() {
+fn of_a_sequential_stop_the_straggler_is_the_last_waker_of_the_leader() {
     let script = with(
         base(sequential().run(10, 1, 7).stop(905, 1, 7, StopReason::Yielded)),
         &[
@@ -352,7 +352,7 @@ fn without_wake_ups_a_sequential_stop_has_no_straggler() {
 }
 
 #[test]
-fn without_kernel_events_counters_answer_with_low_confidence() {
+fn without_kernel_events_counters_decide_with_low_confidence() {
     let counters = Setting { kernel: false, ..Setting::default() };
     let script = parallel(80_000, 80_010).quota(50, 0, 0).quota(90_000, 1, 70_000_000);
     let (_, pieces) = judge_with(script, &counters);
@@ -388,7 +388,7 @@ fn coded(script: Script) -> Vec<(Cause, Option<SymbolId>)> {
 }
 
 #[test]
-fn on_a_cpu_most_samples_say_whose_code_it_was() {
+fn on_a_cpu_most_samples_give_the_owner_of_the_code() {
     let at = Places::new();
     let found = |places: &[SymbolId]| {
         let samples = places.iter().zip([300, 400, 500, 600]);
@@ -402,7 +402,7 @@ fn on_a_cpu_most_samples_say_whose_code_it_was() {
 }
 
 #[test]
-fn samples_of_other_threads_and_times_say_nothing() {
+fn samples_of_other_threads_and_times_do_not_count() {
     let at = Places::new();
     let script = ran().found(50, 12, at.spin, 1000).found(950, 12, at.spin, 1000).found(300, 11, at.call, 1000);
     assert_eq!(coded(script), [(Running, None)]);
@@ -476,7 +476,7 @@ fn of_two_candidates_the_one_in_the_programs_code_has_to_stop() {
 }
 
 #[test]
-fn a_leader_that_lost_its_cpu_before_it_told_anybody_is_waited_for() {
+fn a_leader_that_lost_its_cpu_before_it_signalled_is_waited_for() {
     let at = Places::new();
     let script = with(
         base(stop()),
@@ -486,9 +486,9 @@ fn a_leader_that_lost_its_cpu_before_it_told_anybody_is_waited_for() {
         with(script, &[(700, switch(0, 11, OffState::Sleeping, 0)), (905, switch(0, 0, OffState::Runnable, 11))]);
     let (_, pieces) =
         judge_with(script.found(300, 12, at.spin, 1000).found(800, 12, at.spin, 1000), &Setting::default());
-    let told: Vec<_> = pieces.iter().map(|p| (p.cause, p.lane.map(|l| l.0), p.from.0 / 1000)).take(4).collect();
+    let found: Vec<_> = pieces.iter().map(|p| (p.cause, p.lane.map(|l| l.0), p.from.0 / 1000)).take(4).collect();
     assert_eq!(
-        told,
+        found,
         [(Running, Some(0), 100), (Preempted, Some(0), 103), (Running, Some(0), 600), (LateSafepoint, Some(1), 602)]
     );
 }
@@ -498,7 +498,7 @@ fn a_piece_without_a_sample_is_what_the_rest_of_its_wait_is() {
     let at = Places::new();
     let script = with(ran(), &[out(400, OffState::Runnable, 77), back(600, 77)]).found(300, 12, at.spin, 1000);
     let (_, pieces) = judge_with(script, &Setting::default());
-    let told: Vec<_> = pieces.iter().map(|p| (p.cause, p.confidence)).take(3).collect();
+    let found: Vec<_> = pieces.iter().map(|p| (p.cause, p.confidence)).take(3).collect();
     let (medium, high) = (Confidence::Medium, Confidence::High);
-    assert_eq!(told, [(LateSafepoint, high), (Preempted, high), (LateSafepoint, medium)]);
+    assert_eq!(found, [(LateSafepoint, high), (Preempted, high), (LateSafepoint, medium)]);
 }

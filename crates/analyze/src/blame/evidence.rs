@@ -86,8 +86,8 @@ impl Evidence {
 
     /// Until when kernel events and counters are complete.
     pub fn ready(&self, context: &Context, now: Time) -> Time {
-        let behind_ns = context.clock_error_ns().saturating_mul(2);
-        self.counted(if self.tracks.seen { now.minus(behind_ns) } else { now }, now)
+        let late_ns = context.clock_error_ns().saturating_mul(2);
+        self.counted(if self.tracks.seen { now.minus(late_ns) } else { now }, now)
     }
 
     /// Until when counters are complete, at most `until`.

@@ -62,11 +62,11 @@ const RECORDER_NAMES: [&str; 2] = ["rtscope", "rtscope-kernel"];
 impl Held {
     /// Which of `by_name` are threads of the recorder.
     pub fn recorder(&self, names: &Names, pid: impl Fn(Tid) -> Option<Pid>) -> BTreeSet<NameId> {
-        let told = |name: &NameId| RECORDER_NAMES.contains(&names.get(*name));
+        let listed = |name: &NameId| RECORDER_NAMES.contains(&names.get(*name));
         let pids: BTreeSet<Pid> =
-            self.by_name.iter().filter(|(name, _)| told(name)).filter_map(|(_, (_, tid))| pid(*tid)).collect();
+            self.by_name.iter().filter(|(name, _)| listed(name)).filter_map(|(_, (_, tid))| pid(*tid)).collect();
         let same = |tid: Tid| pid(tid).is_some_and(|pid| pids.contains(&pid));
-        self.by_name.iter().filter(|(name, (_, tid))| told(name) || same(*tid)).map(|(name, _)| *name).collect()
+        self.by_name.iter().filter(|(name, (_, tid))| listed(name) || same(*tid)).map(|(name, _)| *name).collect()
     }
 
     /// A wait has ended; it is judged once the counters after it have arrived.
@@ -110,7 +110,7 @@ impl Held {
                 self.by_name.entry(key).or_insert_with(|| (Part::default(), tid)).0.add(from, to);
             }
             Holder::Sibling { .. } => self.sibling.add(from, to),
-            Holder::Nobody | Holder::Unknown => {}
+            Holder::IdleCpu | Holder::Unknown => {}
         }
     }
 
@@ -129,10 +129,10 @@ impl Held {
         let mut kept = Union::default();
         for tid in judge.tracks.own_since(from) {
             let mut sums = (0, 0);
-            let (stands, goes_on) = still.window(tid);
-            let stands = stands.max(from);
+            let (stopped, resumed) = still.window(tid);
+            let stopped = stopped.max(from);
             for stretch in judge.tracks.stretches(tid, from, until) {
-                let ns = stretch.to.min(goes_on).since(stretch.from.max(stands));
+                let ns = stretch.to.min(resumed).since(stretch.from.max(stopped));
                 if stretch.state == State::Running {
                     sums.0 += ns;
                 }
@@ -148,14 +148,14 @@ impl Held {
                 }
                 let stretch = Stretch { to: stretch.to.min(to), ..stretch };
                 let holder = judge.holder(tid, &stretch);
-                if still.may_serve(tid) && !matches!((holder, stretch.runner), (Holder::Nobody, Runner::Idle)) {
+                if still.may_serve(tid) && !matches!((holder, stretch.runner), (Holder::IdleCpu, Runner::Idle)) {
                     kept.add(stretch.from, stretch.to);
                 }
                 match holder {
                     Holder::Quota { .. } => _ = quota.add(stretch.from, stretch.to),
                     Holder::Foreign { .. } => _ = foreign.add(stretch.from, stretch.to),
                     Holder::Sibling { .. } => _ = sibling.add(stretch.from, stretch.to),
-                    Holder::Nobody | Holder::Unknown => {}
+                    Holder::IdleCpu | Holder::Unknown => {}
                 }
             }
             if sums != (0, 0) {

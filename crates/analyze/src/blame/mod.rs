@@ -27,7 +27,7 @@ pub(crate) mod evidence;
 pub(crate) mod held;
 pub mod threads;
 
-use crate::kernel::code::{CodeSamples, whose};
+use crate::kernel::code::{CodeSamples, code_owner};
 use crate::kernel::lane_thread::{Served, Votes};
 use crate::kernel::samples::Counters;
 use crate::kernel::sched::{Runner, State, Stretch, Tracks};
@@ -41,9 +41,9 @@ use std::collections::BTreeMap;
 /// Steal and interrupt counters have 10 ms steps: they say nothing about running pieces shorter than a tenth of that.
 const STOLEN_PIECE_MIN_NS: u64 = 1_000_000;
 /// CPU time within which a leader signals the others after its request.
-const TELL_NS: u64 = 5_000;
+const SIGNAL_NS: u64 = 5_000;
 /// If that took longer in wall-clock time, the world waited for the leader.
-const TOLD_LATE_NS: u64 = 50_000;
+const SIGNAL_LATE_NS: u64 = 50_000;
 /// Counters are sampled about every 10 ms: they say nothing about shorter waits than this.
 const COUNTED_WAIT_MIN_NS: u64 = 1_000_000;
 
@@ -68,7 +68,7 @@ pub enum Holder {
         tid: Tid,
     },
     /// Nothing: the CPU, or another one that the program may use, is idle.
-    Nobody,
+    IdleCpu,
     /// Not known.
     Unknown,
 }
@@ -142,7 +142,7 @@ impl Judge<'_> {
                 Some(served) => self.pieces(wait, served),
                 None => {
                     let candidates = wait.lane.and_then(|lane| open.get(&lane)).map_or(&[][..], Vec::as_slice);
-                    match self.told_apart(wait, candidates) {
+                    match self.distinguished(wait, candidates) {
                         Some(tid) => self.pieces(wait, Served { tid, by_elimination: true }),
                         None => self.agreed(wait, candidates),
                     }
@@ -181,7 +181,7 @@ impl Judge<'_> {
                 (at, recognised.pause.straggler, Some(Served { tid: by, by_elimination: true }), false)
             }
         };
-        let (from, to) = (self.told(of(leader), requested, at), at);
+        let (from, to) = (self.signalled_at(of(leader), requested, at), at);
         let first = Waited { from, to, lane, served, arrival, stopping: true, medium: !arrival, ..Waited::default() };
         let waits = [on_leader(requested, from), first, on_leader(at, stopped)];
         waits.into_iter().filter(|wait| wait.from < wait.to).collect()
@@ -189,20 +189,20 @@ impl Judge<'_> {
 
     /// When the leader had signalled the others to stop. It requests the stop first; if it loses its CPU before the
     /// signal, they know nothing. It does not sleep in between.
-    fn told(&self, leader: Option<Served>, requested: Time, until: Time) -> Time {
+    fn signalled_at(&self, leader: Option<Served>, requested: Time, until: Time) -> Time {
         let Some(leader) = leader else { return requested };
-        let mut left = TELL_NS;
-        let mut told = until;
+        let mut left = SIGNAL_NS;
+        let mut signalled = until;
         for stretch in self.tracks.stretches(leader.tid, requested, until) {
             let ns = stretch.to.since(stretch.from);
             match stretch.state {
                 State::Running if ns < left => left -= ns,
-                State::Running => told = told.min(stretch.from.plus(left)),
+                State::Running => signalled = signalled.min(stretch.from.plus(left)),
                 state if state.waits() => {}
-                _ => told = told.min(stretch.from),
+                _ => signalled = signalled.min(stretch.from),
             }
         }
-        if told.since(requested) >= TOLD_LATE_NS { told } else { requested }
+        if signalled.since(requested) >= SIGNAL_LATE_NS { signalled } else { requested }
     }
 
     /// The lane that `tid` gave up at `at`: the lane whose green thread stopped last while `tid` was on a CPU, else
@@ -269,7 +269,7 @@ impl Judge<'_> {
     /// What `tid`, asleep at `at`, waits in, and whose code that is.
     fn waits_in(&self, tid: Tid, at: Time) -> Option<(SymbolId, CodeKind)> {
         let sample = self.code.waits(tid, self.tracks.since(tid, at)?)?;
-        Some((sample.leaf, whose(sample, self.symbols).0))
+        Some((sample.leaf, code_owner(sample, self.symbols).0))
     }
 
     /// The runtime's own threads sleep on locks. If a thread sleeps in anything else, a call of the program
@@ -283,7 +283,7 @@ impl Judge<'_> {
     /// program until it stops, while a leader and spinning collector threads run the runtime and its system
     /// calls. Foreign code alone proves nothing (a safe call runs without a lane): there all other threads have
     /// to be found in the runtime.
-    fn told_apart(&self, wait: &Waited, candidates: &[Tid]) -> Option<Tid> {
+    fn distinguished(&self, wait: &Waited, candidates: &[Tid]) -> Option<Tid> {
         let kind = |tid: &&Tid| self.code.majority(**tid, wait.from, wait.to, self.symbols).map(|found| found.kind);
         let program = |tid: &&Tid| kind(tid) == Some(CodeKind::Program);
         let elsewhere = |tid: &&Tid| !matches!(kind(tid), Some(CodeKind::Runtime | CodeKind::Kernel));
@@ -338,7 +338,7 @@ impl Judge<'_> {
                 piece.who_pid = pid(tid);
                 Cause::Oversubscribed
             }
-            Holder::Nobody => Cause::IdleCpu,
+            Holder::IdleCpu => Cause::IdleCpu,
             Holder::Unknown => {
                 piece.confidence = piece.confidence.min(Confidence::Medium);
                 Cause::NotScheduled
@@ -351,7 +351,7 @@ impl Judge<'_> {
     pub fn holder(&self, tid: Tid, stretch: &Stretch) -> Holder {
         // A CPU that is idle because of a quota is not available to the program.
         if let Runner::Own(sibling) = stretch.runner
-            && (!stretch.beside_idle || self.throttled(tid, stretch))
+            && (!stretch.other_cpu_idle || self.throttled(tid, stretch))
         {
             return Holder::Sibling { tid: sibling };
         }
@@ -364,7 +364,7 @@ impl Judge<'_> {
         }
         match stretch.runner {
             Runner::Foreign { tid, name } => Holder::Foreign { tid, name },
-            Runner::Idle | Runner::Own(_) => Holder::Nobody,
+            Runner::Idle | Runner::Own(_) => Holder::IdleCpu,
             _ => Holder::Unknown,
         }
     }

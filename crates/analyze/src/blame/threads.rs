@@ -26,7 +26,7 @@ pub enum ThreadState {
     /// It is on this CPU.
     Running(Option<Cpu>),
     /// It is runnable and this keeps it off the CPU.
-    Behind(Holder),
+    WaitsFor(Holder),
     /// It sleeps.
     Asleep,
     /// The kernel blocks it.
@@ -168,7 +168,7 @@ impl Line {
 pub(crate) fn state(judge: &Judge<'_>, tid: Tid, stretch: &Stretch) -> Option<ThreadState> {
     Some(match stretch.state {
         State::Running => ThreadState::Running(stretch.cpu),
-        State::Runnable | State::Woken { .. } => ThreadState::Behind(judge.holder(tid, stretch)),
+        State::Runnable | State::Woken { .. } => ThreadState::WaitsFor(judge.holder(tid, stretch)),
         State::Sleeping => ThreadState::Asleep,
         State::Blocked => ThreadState::Blocked,
         State::Unknown => return None,
@@ -196,11 +196,11 @@ mod tests {
         out
     }
 
-    use ThreadState::{Asleep, Behind, Running};
+    use ThreadState::{Asleep, Running, WaitsFor};
     const ON: ThreadState = Running(Some(Cpu(0)));
 
     #[test]
-    fn who_had_the_cpu_is_told() {
+    fn the_holder_of_the_cpu_is_reported() {
         let script = Script::default()
             .k(100, switch(0, 0, OffState::Sleeping, 11))
             .k(200, switch(0, 11, OffState::Runnable, 99))
@@ -209,8 +209,8 @@ mod tests {
             .k(500, switch(0, 11, OffState::Sleeping, 0))
             .k(600, waking(12, 11, 0))
             .k(650, switch(0, 0, OffState::Sleeping, 11));
-        let foreign = Behind(Holder::Foreign { tid: Tid(99), name: NameId(99) });
-        let sibling = Behind(Holder::Sibling { tid: Tid(12) });
+        let foreign = WaitsFor(Holder::Foreign { tid: Tid(99), name: NameId(99) });
+        let sibling = WaitsFor(Holder::Sibling { tid: Tid(12) });
         assert_eq!(
             line(script, 700),
             [
@@ -219,14 +219,14 @@ mod tests {
                 (300, 400, sibling),
                 (400, 500, ON),
                 (500, 600, Asleep),
-                (600, 650, Behind(Holder::Nobody)),
+                (600, 650, WaitsFor(Holder::IdleCpu)),
                 (650, 700, ON)
             ]
         );
     }
 
     #[test]
-    fn a_wait_under_a_quota_is_told_from_its_counters() {
+    fn a_wait_under_a_quota_is_recognised_from_its_counters() {
         let ms = 1_000_000;
         let script = Script::default()
             .quota(0, 0, 0)
@@ -234,7 +234,7 @@ mod tests {
             .k(20 * ms, switch(0, 11, OffState::Runnable, 0))
             .k(90 * ms, switch(0, 0, OffState::Sleeping, 11))
             .quota(95 * ms, 1, 70 * ms);
-        let quota = Behind(Holder::Quota { neighbour: None });
+        let quota = WaitsFor(Holder::Quota { neighbour: None });
         assert_eq!(
             line(script, 100 * ms),
             [(10 * ms, 20 * ms, ON), (20 * ms, 90 * ms, quota), (90 * ms, 100 * ms, ON)]
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_told_in_rounds_and_hangs_together() {
+    fn a_long_line_is_reported_in_rounds_and_hangs_together() {
         let script = (0..20_000u64).fold(Script::default(), |script, index| {
             let at = 100 + index * 100_000;
             script.k(at, switch(0, 0, OffState::Sleeping, 11)).k(at + 60_000, switch(0, 11, OffState::Sleeping, 0))

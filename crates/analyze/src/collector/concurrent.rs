@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_told_by_collection_and_stops_once() {
+    fn phases_are_reported_by_collection_and_stops_once() {
         let values = fold(cycle(cycle(Script::default(), 1_000), 5_000)).values().unwrap();
         assert_eq!((values.mark_ns.count, values.mark_ns.sum), (2, Some(210)));
         assert_eq!((values.sync_ns.count, values.sync_ns.sum), (2, Some(20)));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_phases_says_nothing() {
+    fn a_log_without_phases_gives_nothing() {
         assert_eq!(fold(Script::default().parallel(1, 2, 3, 9)).values(), None);
         let begun = fold(Script::default().rt(5, 0, Runtime::ConcurrentMarkBegin)).values().unwrap();
         assert_eq!((begun.mark_ns.count, begun.mark_ns.sum), (0, None));

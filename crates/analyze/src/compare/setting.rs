@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_told() {
+    fn only_what_differs_is_reported() {
         assert_eq!(apart(&words("-N2 -A1m"), &words("-N2 -A16m")), ("-A1m".into(), "-A16m".into()));
         assert_eq!(apart(&words("-N2"), &words("-N2 -qg")), ("none".into(), "-qg".into()));
         let same = apart(&words("-N2"), &words("-N2"));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_told_when_far_apart() {
+    fn lengths_are_reported_when_far_apart() {
         assert!(!apart_in_length(10, 14));
         assert!(apart_in_length(10, 16) && apart_in_length(16, 10) && apart_in_length(0, 1));
     }

@@ -61,10 +61,10 @@ impl Parts {
 /// each page once, whatever its settings. Entering the kernel is shared out among faults of every kind.
 fn unavoidable(facts: &Facts<'_>, collects: &Waits) -> f64 {
     let Some(given_back) = facts.given_back else { return 0.0 };
-    let came = |id: SymbolId| facts.symbols.get(id).source.as_deref();
+    let source = |id: SymbolId| facts.symbols.get(id).source.as_deref();
     let faults = collects.found_ns(|id| facts.symbols.get(id).is_fault()) as f64;
-    let of_a_kind = faults - collects.found_ns(|id| came(id) == Some(PAGE_FAULT)) as f64;
-    let first = collects.found_ns(|id| came(id) == Some(FIRST_TOUCH)) as f64 * (1.0 - given_back);
+    let of_a_kind = faults - collects.found_ns(|id| source(id) == Some(PAGE_FAULT)) as f64;
+    let first = collects.found_ns(|id| source(id) == Some(FIRST_TOUCH)) as f64 * (1.0 - given_back);
     let kernel = collects.sampled_ns(CodeKind::Kernel) as f64;
     if first > 0.0 { first / of_a_kind * faults / kernel } else { 0.0 }
 }
@@ -82,14 +82,14 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 
 /// What the kernel did most: by the thread's entry path if that is known, else by the kernel function.
 fn most(facts: &Facts<'_>, places: &[(SymbolId, u64)]) -> Option<String> {
-    let mut doors: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut entries: BTreeMap<&str, u64> = BTreeMap::new();
     for (id, ns) in places {
         let symbol = facts.symbols.get(*id);
-        let door = if symbol.is_fault() { PAGE_FAULT } else { symbol.source.as_deref().unwrap_or(called(symbol)) };
-        *doors.entry(door).or_default() += ns;
+        let entry = if symbol.is_fault() { PAGE_FAULT } else { symbol.source.as_deref().unwrap_or(called(symbol)) };
+        *entries.entry(entry).or_default() += ns;
     }
-    let (door, _) = doors.into_iter().max_by_key(|door| door.1)?;
-    Some(if door == PAGE_FAULT { "page faults".to_owned() } else { format!("`{door}`") })
+    let (entry, _) = entries.into_iter().max_by_key(|entry| entry.1)?;
+    Some(if entry == PAGE_FAULT { "page faults".to_owned() } else { format!("`{entry}`") })
 }
 
 fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {

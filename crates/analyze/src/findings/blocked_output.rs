@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writing_is_told_by_its_call_or_by_its_place() {
+    fn writing_is_recognised_by_its_call_or_by_its_place() {
         let wait = |place: &str, callee: Option<&str>| Wait {
             kind: WaitKind::InputOutput,
             place: Some(place.to_owned()),

@@ -58,7 +58,7 @@ fn code_without_a_safepoint_is_named_with_its_module() {
 }
 
 #[test]
-fn waits_too_short_to_be_hit_each_are_told_by_those_that_were() {
+fn waits_too_short_to_be_hit_each_are_estimated_from_those_that_were() {
     // A wait of 4 ms every 40 ms; samples hit every fifth.
     let at = Places::new();
     let script =
@@ -80,7 +80,7 @@ fn waits_too_short_to_be_hit_each_are_told_by_those_that_were() {
 
 /// One CPU for both threads: the leader wants it back while the straggler runs on.
 #[test]
-fn a_leader_that_queues_behind_late_code_is_not_oversubscribed_too() {
+fn a_leader_that_waits_for_late_code_is_not_oversubscribed_too() {
     let at = Places::new();
     let script =
         Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
@@ -195,7 +195,7 @@ fn a_call_on_a_cpu_that_no_sample_hit_did_not_sleep() {
 
 /// GHC 9.0's leader spins while it waits: both threads are on a CPU all the time.
 #[test]
-fn samples_tell_the_thread_that_is_waited_for_from_a_leader_that_spins() {
+fn samples_distinguish_the_thread_that_is_waited_for_from_a_leader_that_spins() {
     let at = Places::new();
     let script =
         Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
@@ -212,7 +212,7 @@ fn samples_tell_the_thread_that_is_waited_for_from_a_leader_that_spins() {
 }
 
 #[test]
-fn a_foreign_call_that_sleeps_is_told_by_where_in_the_kernel() {
+fn a_foreign_call_that_sleeps_is_recognised_by_where_in_the_kernel() {
     let at = Places::new();
     let script =
         Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
@@ -231,7 +231,7 @@ fn a_foreign_call_that_sleeps_is_told_by_where_in_the_kernel() {
 }
 
 #[test]
-fn collections_that_the_kernel_works_for_are_told_with_their_faults() {
+fn collections_that_the_kernel_works_for_are_reported_with_their_faults() {
     let at = Places::new();
     let faults = |count| Sample::Thread {
         tid: Tid(12),
@@ -268,8 +268,8 @@ fn collections_that_the_kernel_works_for_are_told_with_their_faults() {
         ("blocked-in-kernel", 399),
         "a third is the memory that it needs"
     );
-    for silent in [(at.fault, Some(90_000 * 4096)), (at.runtime, None)] {
-        assert!(!ids(&collected(silent.0, silent.1).0).contains(&"blocked-in-kernel"));
+    for case in [(at.fault, Some(90_000 * 4096)), (at.runtime, None)] {
+        assert!(!ids(&collected(case.0, case.1).0).contains(&"blocked-in-kernel"));
     }
 }
 

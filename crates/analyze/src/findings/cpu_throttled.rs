@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     };
     let what = format!("{quota} held the program off its CPUs for {at_least}");
     let verdict = Verdict::new(Cost::Time(cost_ns), confidence, what)
-        .then(beside_collections(facts))
+        .then(compared_with_collections(facts))
         .seen(seen(facts, total, paused))
         .remedies(remedies(facts, GroupId(total.group), group.and_then(|group| group.quota_cpus)));
     // It ran out in at least half of its periods.
@@ -66,7 +66,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 /// For comparison: what collections, and waiting for them, took.
-fn beside_collections(facts: &Facts<'_>) -> String {
+fn compared_with_collections(facts: &Facts<'_>) -> String {
     let (stop, collect) = (facts.sums.stop_sum_ns(), facts.sums.collect_sum_ns);
     match collect {
         0 => ".".to_owned(),

@@ -30,14 +30,14 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let cost_ns = stops.part_ns(CodeKind::Foreign) + asleep.lengths.ns;
     let sure = sure(stops.samples >= SAMPLES_SURE && asleep.lengths.ns * 2 < cost_ns);
     let lane = facts.runtime.lane.0;
-    let who = if mostly_asleep(code) {
+    let call = if mostly_asleep(code) {
         let places = listed_code(facts.symbols, &asleep.top(CodeKind::Foreign), "the kernel");
         format!("A foreign call slept in {places} and kept its {lane}")
     } else {
-        let who = listed_code(facts.symbols, &stops.top(CodeKind::Foreign), "Foreign code");
-        format!("{who}, called from {}, kept its {lane}", facts.runtime.language)
+        let place = listed_code(facts.symbols, &stops.top(CodeKind::Foreign), "Foreign code");
+        format!("{place}, called from {}, kept its {lane}", facts.runtime.language)
     };
-    let what = format!("{who} while every other one waited for a collection, for ");
+    let what = format!("{call} while every other one waited for a collection, for ");
     let verdict = Verdict::new(Cost::Time(cost_ns), sure, what);
     Some(verdict.seen(seen(facts, code)).remedies(remedies(facts, code)))
 }

@@ -36,7 +36,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let waits = facts.context.waits.as_ref()?;
     let most = waits.by.iter().find(|wait| among_threads(wait.kind))?;
-    let Stood { least_ns, ns, waking_ns } = stood(facts, waits)?;
+    let LostTime { least_ns, ns, waking_ns } = lost_time(facts, waits)?;
     if facts.share(least_ns) < SHARE_MIN {
         return None;
     }
@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 /// Wall-clock time in which threads waited only for each other, and for an idle CPU.
-pub(super) struct Stood {
+pub(super) struct LostTime {
     /// Lower bound that so few looks support.
     pub least_ns: u64,
     /// Most likely value.
@@ -56,14 +56,14 @@ pub(super) struct Stood {
     waking_ns: u64,
 }
 
-pub(super) fn stood(facts: &Facts<'_>, waits: &Waits) -> Option<Stood> {
+pub(super) fn lost_time(facts: &Facts<'_>, waits: &Waits) -> Option<LostTime> {
     let account = facts.account?;
     let waking_ns = waking(account).map_or(0, |waking| mean(account, waking.ns));
-    let stood = account.no_work_briefly_ns.saturating_add(waking_ns);
-    let looked = account.part("idle")?.wall_ns? as f64 / stood.max(1) as f64;
-    let without = |share: f64| (stood as f64 * (1.0 - share * looked).max(0.0)) as u64;
+    let lost_time = account.no_work_briefly_ns.saturating_add(waking_ns);
+    let looked = account.part("idle")?.wall_ns? as f64 / lost_time.max(1) as f64;
+    let without = |share: f64| (lost_time as f64 * (1.0 - share * looked).max(0.0)) as u64;
     let share = from_elsewhere(waits);
-    Some(Stood { least_ns: without(at_most(share, waits.looks)), ns: without(share), waking_ns })
+    Some(LostTime { least_ns: without(at_most(share, waits.looks)), ns: without(share), waking_ns })
 }
 
 /// Lane time in which a thread had work and an idle CPU.

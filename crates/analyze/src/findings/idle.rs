@@ -4,7 +4,7 @@
 //! threads wait for each other; and time in which threads waited only for each other. Threads that wait for time, for
 //! input or for a call explain their share: see `with_work` and `hand_over`.
 
-use super::hand_over::{among_threads, stood, waited};
+use super::hand_over::{among_threads, lost_time, waited};
 use super::with_work::{TWO_MIN, WithWork, seen};
 use super::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
 use crate::results::waits::Waits;
@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let with_work = WithWork::of(facts)?;
     let divided = with_work.two >= TWO_MIN || waiters(waits) >= WAITERS_MIN;
     let lost_ns = if divided { with_work.lost_to_waits_ns(waits) } else { 0 };
-    let ns = lost_ns.saturating_add(stood(facts, waits).map_or(0, |stood| stood.least_ns));
+    let ns = lost_ns.saturating_add(lost_time(facts, waits).map_or(0, |lost_time| lost_time.least_ns));
     let what = format!("Some {} had nothing to run although the program was not done: up to ", facts.runtime.lane.1);
     let most = waits.by.iter().find(|wait| among_threads(wait.kind));
     let rest =

@@ -195,12 +195,12 @@ impl<'w> Queue<'w> {
             facts.runtime.lane.0,
             threads(self.wait)
         );
-        let who = match &self.holder.thread {
+        let holder = match &self.holder.thread {
             _ if known < at => format!("Who had it was seen at {known} of them."),
             Some(thread) => format!("Thread {thread} had it each time."),
             None => "Threads had it in turn.".to_owned(),
         };
-        [facts.overall(many), facts.overall(who)]
+        [facts.overall(many), facts.overall(holder)]
     }
 
     fn remedies(&self, facts: &Facts<'_>) -> Vec<Remedy> {

@@ -43,7 +43,7 @@ pub struct Work {
     /// Ids of its parts in the account.
     pub ids: &'static [&'static str],
     /// What causes it, to follow "most often".
-    pub asked: &'static str,
+    pub cause: &'static str,
     /// What to change.
     pub change: &'static str,
 }
@@ -52,27 +52,27 @@ pub struct Work {
 static KERNEL: [Work; 5] = [
     Work {
         ids: &["kernel:futex"],
-        asked: "threads that wake each other for each piece of work, and locks that several have to wait for",
+        cause: "threads that wake each other for each piece of work, and locks that several have to wait for",
         change: "Hand over more at a time; hold locks for less, or use one for each part of the data.",
     },
     Work {
         ids: &["kernel:sched_yield"],
-        asked: "a loop that waits for another thread",
+        cause: "a loop that waits for another thread",
         change: "Wait for a condition in place of yielding in a loop.",
     },
     Work {
         ids: &["kernel:page fault, copy on write"],
-        asked: "writes to memory that a child process has a copy of",
+        cause: "writes to memory that a child process has a copy of",
         change: "Write less while a child lives, or let it end sooner.",
     },
     Work {
         ids: &["kernel:page fault, memory given back"],
-        asked: "memory that is given back to the system and taken again",
+        cause: "memory that is given back to the system and taken again",
         change: "Keep what is needed again: use buffers several times.",
     },
     Work {
         ids: &["kernel:madvise"],
-        asked: "memory that is given back to the system and taken again",
+        cause: "memory that is given back to the system and taken again",
         change: "Keep what is needed again: use buffers several times.",
     },
 ];
@@ -93,7 +93,7 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [Work]) -> Option<Verdict> {
     let seen = format!(
         "{samples} samples of the program's time found it there, {} of all. Most often it comes from {}.",
         percent(ns as f64 / program.ns.max(1) as f64),
-        work.asked
+        work.cause
     );
     let cost = Cost::Time(of_lanes_at_work(account, ns));
     let verdict = Verdict::new(cost, sure(samples >= SAMPLES.1), "The program spent ").then(format!(" in {names}."));

@@ -58,15 +58,15 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         duration(held.sibling.in_pauses_ns),
         duration(held.sibling.ns())
     );
-    let behind = evidence(text, held.sibling.pieces.longest);
+    let sibling_wait = evidence(text, held.sibling.pieces.longest);
     let longest = longest(facts, Cause::Oversubscribed, " for a CPU that the program's own threads had");
-    let who = match too_many {
+    let opening = match too_many {
         Some(cpus) => format!("{} {noun} share {cpus} CPUs: during", facts.lanes),
         None => "During".to_owned(),
     };
-    let what = format!("{who} pauses the program's threads waited for each other's CPUs for ");
+    let what = format!("{opening} pauses the program's threads waited for each other's CPUs for ");
     let verdict = Verdict::new(Cost::Time(cost_ns), sure(too_many.is_some()), what);
-    Some(verdict.seen(longest.into_iter().chain([behind])).remedies(remedies(facts, too_many)))
+    Some(verdict.seen(longest.into_iter().chain([sibling_wait])).remedies(remedies(facts, too_many)))
 }
 
 /// Wall-clock time that pauses waited for surplus lanes.
@@ -91,8 +91,8 @@ fn hit_ns(facts: &Facts<'_>, cause: Cause, is: impl Fn(CodeKind) -> bool) -> u64
 
 /// The part of the waits for this cause that came after the work, by its share in the account.
 fn after_ns(facts: &Facts<'_>, cause: Cause, part: &str) -> u64 {
-    let stands = facts.account.and_then(|account| account.part("standing-still"));
-    let of = |when| stands.and_then(|stands| stands.part(when)?.part(part)).map_or(0, |node| node.ns);
+    let pauses = facts.account.and_then(|account| account.part("standing-still"));
+    let of = |when| pauses.and_then(|pauses| pauses.part(when)?.part(part)).map_or(0, |node| node.ns);
     let [before, after] = ["to-stop", "to-get-back"].map(of);
     scaled(facts.paused_ns(cause), after, before.saturating_add(after))
 }

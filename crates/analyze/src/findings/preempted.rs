@@ -44,9 +44,12 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let big = takers.iter().take(NAMED_MAX).filter(|taker| taker.1.ns().saturating_mul(10) >= worst);
     let named: Vec<String> = big.map(|taker| called(facts.names, taker.0).to_owned()).collect();
     let taken = takers.iter().take(NAMED_MAX).map(|(name, part, tid)| {
-        let who = called(facts.names, *name);
-        let text =
-            format!("{who} (thread {tid}) ran during {} of it, in {} pieces.", duration(part.ns()), part.pieces.count);
+        let process = called(facts.names, *name);
+        let text = format!(
+            "{process} (thread {tid}) ran during {} of it, in {} pieces.",
+            duration(part.ns()),
+            part.pieces.count
+        );
         evidence(text, part.pieces.longest)
     });
     let mut seen: Vec<_> = taken.collect();
@@ -88,11 +91,12 @@ fn called(names: &Names, name: NameId) -> &str {
 }
 
 fn remedies(facts: &Facts<'_>, worst: Option<NameId>) -> Vec<Remedy> {
-    let who = worst.map_or("the other process", |worst| called(facts.names, worst));
+    let process = worst.map_or("the other process", |worst| called(facts.names, worst));
     let gone = |remedy: Remedy| {
-        remedy.falls(STOP).shows(&format!("{who} no longer shows in the evidence and the time to stop falls"))
+        remedy.falls(STOP).shows(&format!("{process} no longer shows in the evidence and the time to stop falls"))
     };
-    let text = format!("Keep {who} off the program's CPUs: another machine, a cpuset of its own, or a lower weight.");
+    let text =
+        format!("Keep {process} off the program's CPUs: another machine, a cpuset of its own, or a lower weight.");
     let mut remedies = vec![gone(Remedy::new(text))];
     if facts.lanes > 1 {
         let fewer = facts.lanes - 1;

@@ -83,7 +83,7 @@ impl Rule {
     }
 
     /// Whether a verdict is worth reporting.
-    fn speaks(&self, verdict: &Verdict, share: f64) -> bool {
+    fn reports(&self, verdict: &Verdict, share: f64) -> bool {
         match verdict.cost {
             Cost::Time(ns) => {
                 let long = self.long_ns.is_some_and(|least| verdict.longest_ns >= least);
@@ -252,7 +252,7 @@ impl Found {
     fn by(rule: &'static Rule, facts: &Facts<'_>, explained: u64) -> Option<Found> {
         let verdict = (rule.check)(facts)?.without(explained);
         let share = verdict.share(facts);
-        rule.speaks(&verdict, share).then_some(Found { rule, verdict, share, rank: share })
+        rule.reports(&verdict, share).then_some(Found { rule, verdict, share, rank: share })
     }
 
     /// Nanoseconds or bytes.
@@ -265,8 +265,8 @@ impl Found {
     /// Its cost in part `id` of the account.
     fn explains_of(&self, id: &str) -> u64 {
         let Cost::Time(cost_ns) = self.verdict.cost else { return 0 };
-        let told = self.verdict.explains_ns.iter().find(|(part, _)| *part == id);
-        told.map_or(cost_ns, |(_, ns)| (*ns).min(cost_ns))
+        let listed = self.verdict.explains_ns.iter().find(|(part, _)| *part == id);
+        listed.map_or(cost_ns, |(_, ns)| (*ns).min(cost_ns))
     }
 
     /// Whether a rule that this one yields to covers at least half of its cost.

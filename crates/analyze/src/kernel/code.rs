@@ -168,7 +168,7 @@ impl CodeSamples {
     pub fn majority(&self, tid: Tid, from: Time, to: Time, symbols: &Symbols) -> Option<Majority> {
         let mut waits = Waits::default();
         for (sample, ns) in self.running(tid, from, to) {
-            let (kind, symbol) = whose(sample, symbols);
+            let (kind, symbol) = code_owner(sample, symbols);
             waits.add(kind, symbol, ns);
         }
         let kinds = waits.places.keys().map(|key| key.0);
@@ -210,7 +210,7 @@ impl CodeSamples {
                 let sum = self.sum(sample.leaf);
                 sum.waited_ns = sum.waited_ns.saturating_add(ns);
                 if late {
-                    let (kind, symbol) = whose(&sample, symbols);
+                    let (kind, symbol) = code_owner(&sample, symbols);
                     self.stops.add(kind, symbol, ns);
                 }
             }
@@ -281,14 +281,14 @@ pub fn called(symbol: &Symbol) -> &str {
 /// others, not for the kernel.
 fn waits_for_others(sample: &CodeSample, symbols: &Symbols) -> bool {
     let user = sample.user.map(|user| symbols.get(user).name.as_str());
-    let door = symbols.get(sample.leaf).source.as_deref();
-    user.is_some_and(|name| name.contains("yield")) || matches!(door, Some("sched_yield" | "futex"))
+    let entry = symbols.get(sample.leaf).source.as_deref();
+    user.is_some_and(|name| name.contains("yield")) || matches!(entry, Some("sched_yield" | "futex"))
 }
 
-/// [`whose`] inside a collection: the kernel's work for the runtime's own bookkeeping (GHC 9.6 asks for CPU time
+/// [`code_owner`] inside a collection: the kernel's work for the runtime's own bookkeeping (GHC 9.6 asks for CPU time
 /// often) counts as the runtime's.
 fn works_for(sample: &CodeSample, symbols: &Symbols) -> (CodeKind, SymbolId) {
-    match (whose(sample, symbols), symbols.get(sample.leaf).source.as_deref()) {
+    match (code_owner(sample, symbols), symbols.get(sample.leaf).source.as_deref()) {
         ((CodeKind::Kernel, leaf), Some("clock_gettime" | "getrusage")) => (CodeKind::Runtime, leaf),
         (other, _) => other,
     }
@@ -301,7 +301,7 @@ fn stopping(pause: &Pause, piece: &CausePiece) -> bool {
 
 /// Whose code a sample counts for, and its name. The kernel works for its caller: below another language's code it is
 /// that code's time. The C library is an exception, because the runtime itself calls the kernel through it.
-pub fn whose(sample: &CodeSample, symbols: &Symbols) -> (CodeKind, SymbolId) {
+pub fn code_owner(sample: &CodeSample, symbols: &Symbols) -> (CodeKind, SymbolId) {
     let leaf = symbols.get(sample.leaf);
     let caller = sample.user.map(|user| (user, symbols.get(user)));
     match caller {

@@ -110,7 +110,7 @@ fn waits_for_a_lane_to_stop_are_summed_apart_from_the_leaders() {
 }
 
 #[test]
-fn short_waits_ask_for_no_reason_and_a_sleep_in_a_call_counts_by_its_length() {
+fn short_waits_need_no_reason_and_a_sleep_in_a_call_counts_by_its_length() {
     let at = Places::new();
     let mut code = CodeSamples::default();
     code.push(Time(50), &running(12, at.spin));
@@ -145,9 +145,9 @@ fn a_collector_thread_that_waits_for_others_does_not_count_for_the_kernel() {
     let sleeps = Symbol { source: Some("futex".into()), ..at.symbols.get(at.fault).clone() };
     let sleeps = symbols.add(sleeps);
     code.push(Time(10 * MS + 1), &running(12, sleeps));
-    let asks = Symbol { source: Some("getrusage".into()), ..at.symbols.get(at.fault).clone() };
-    let asks = symbols.add(asks);
-    code.push(Time(10 * MS + 2), &running(12, asks));
+    let usage = Symbol { source: Some("getrusage".into()), ..at.symbols.get(at.fault).clone() };
+    let usage = symbols.add(usage);
+    code.push(Time(10 * MS + 2), &running(12, usage));
     code.push(Time(11 * MS), &below(at.runtime));
     code.push(Time(12 * MS), &running(11, at.runtime));
     code.pause(&pause(Vec::new()), &symbols);

@@ -43,7 +43,7 @@ pub trait LaneThreads {
     fn deleted(&mut self, _lane: LaneId, _time: Time) {}
 
     /// The runtime reported that `tid` serves the lane.
-    fn told(&mut self, _lane: LaneId, _time: Time, _tid: Tid) {}
+    fn reported(&mut self, _lane: LaneId, _time: Time, _tid: Tid) {}
 
     /// The lane's own thread, in runtimes whose lanes have one.
     fn own_thread(&self, _lane: LaneId) -> Option<Tid> {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_certain_for_two_lanes_is_believed_for_none() {
+    fn a_thread_that_is_certain_for_two_lanes_is_taken_for_none() {
         let mut kernel = Kernel::new(&[11]);
         kernel.on(0, 0, 11);
         assert!(vote(&[marks(0, &[10]), marks(1, &[20])], &kernel.tracks, 0).served.is_empty());

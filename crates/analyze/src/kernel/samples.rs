@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_speaks_only_for_an_interval_between_two_samples() {
+    fn a_counter_covers_only_an_interval_between_two_samples() {
         let mut counters = Counters::default();
         counters.push(Time(100), &quota(1, 10));
         counters.push(Time(200), &quota(1, 10));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_written_when_it_changes_says_nothing_of_a_wait_long_before() {
+    fn a_value_that_is_written_when_it_changes_does_not_cover_a_wait_long_before() {
         let mut counters = Counters::new(Some(10));
         counters.push(Time(100), &quota(1, 10));
         counters.push(Time(400), &quota(2, 60));

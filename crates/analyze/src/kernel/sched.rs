@@ -84,7 +84,7 @@ pub struct Stretch {
     pub runner: Runner,
     /// Another CPU that the program may use was idle: the kernel did not move the thread, and there was no lack
     /// of CPUs.
-    pub beside_idle: bool,
+    pub other_cpu_idle: bool,
 }
 
 #[derive(Copy, Clone)]
@@ -286,9 +286,9 @@ impl Tracks {
         let resumed = self.resumed.filter(|at| *at > since && *at < time);
         let track = self.threads.get_mut(&prev).filter(|_| prev != Tid::IDLE && self.own.contains(&prev))?;
         let span = *track.spans.back().filter(|span| span.state.waits())?;
-        let came = if span.from > since { Some(span.from) } else { resumed };
-        self.occupy(cpu, (came.unwrap_or(since), prev, NameId::default()));
-        match came {
+        let arrived = if span.from > since { Some(span.from) } else { resumed };
+        self.occupy(cpu, (arrived.unwrap_or(since), prev, NameId::default()));
+        match arrived {
             Some(at) => self.run(prev, at, cpu),
             None => {
                 self.enter(prev, since, State::Unknown, Some(cpu));
@@ -377,7 +377,7 @@ impl Tracks {
     pub fn stretches(&self, tid: Tid, from: Time, to: Time) -> Vec<Stretch> {
         let mut out = Vec::new();
         let stretch =
-            |from, to, state, cpu| Stretch { from, to, state, cpu, runner: Runner::Unknown, beside_idle: false };
+            |from, to, state, cpu| Stretch { from, to, state, cpu, runner: Runner::Unknown, other_cpu_idle: false };
         let unknown = |from, to| stretch(from, to, State::Unknown, None);
         let mut at = from;
         for (span, ends) in self.threads.get(&tid).into_iter().flat_map(|track| track.between(from, to)) {
@@ -391,8 +391,8 @@ impl Tracks {
                     (true, Some(cpu)) => self.runners(cpu, at, until, |from, to, runner| {
                         let whole = Stretch { runner, ..stretch(from, to, span.state, Some(cpu)) };
                         match runner {
-                            Runner::Own(_) => self.idle.cut(from, to, |from, to, beside_idle| {
-                                out.push(Stretch { from, to, beside_idle, ..whole });
+                            Runner::Own(_) => self.idle.cut(from, to, |from, to, other_cpu_idle| {
+                                out.push(Stretch { from, to, other_cpu_idle, ..whole });
                             }),
                             _ => out.push(whole),
                         }
@@ -458,8 +458,8 @@ impl Tracks {
     /// The last wake-up of `tid` in `[from, to]`: its time and the waker.
     pub fn last_waking(&self, tid: Tid, from: Time, to: Time) -> Option<(Time, Tid)> {
         let spans = &self.threads.get(&tid)?.spans;
-        let behind = spans.partition_point(|span| span.from <= to);
-        let mut back = spans.range(..behind).rev().take_while(|span| span.from >= from);
+        let after = spans.partition_point(|span| span.from <= to);
+        let mut back = spans.range(..after).rev().take_while(|span| span.from >= from);
         back.find_map(|span| match span.state {
             State::Woken { by } => Some((span.from, by)),
             _ => None,

@@ -44,9 +44,9 @@ fn a_wait_for_a_sibling_is_cut_where_another_cpu_goes_idle() {
         assert!(stretches.iter().all(|s| s.runner == Runner::Own(Tid(12))));
         kernel.tracks.prune(Time(160));
         let later: Vec<_> =
-            kernel.tracks.stretches(Tid(11), Time(160), Time(200)).iter().map(|s| s.beside_idle).collect();
-        assert_eq!(later, stretches.iter().filter(|s| s.to.0 > 160).map(|s| s.beside_idle).collect::<Vec<_>>());
-        stretches.iter().map(|s| (s.from.0, s.to.0, s.beside_idle)).collect::<Vec<_>>()
+            kernel.tracks.stretches(Tid(11), Time(160), Time(200)).iter().map(|s| s.other_cpu_idle).collect();
+        assert_eq!(later, stretches.iter().filter(|s| s.to.0 > 160).map(|s| s.other_cpu_idle).collect::<Vec<_>>());
+        stretches.iter().map(|s| (s.from.0, s.to.0, s.other_cpu_idle)).collect::<Vec<_>>()
     };
     assert_eq!(waits(&[]), [(100, 120, false), (120, 170, true), (170, 200, false)]);
     assert_eq!(waits(&[0, 1]), [(100, 120, false), (120, 150, true), (150, 200, false)]);
@@ -107,7 +107,7 @@ fn threads_that_the_program_makes_belong_to_it_and_processes_do_not() {
 }
 
 #[test]
-fn the_cheap_tier_knows_no_taker() {
+fn the_cheap_tier_shows_no_taker() {
     let mut kernel = Kernel::new(&[11]);
     kernel
         .event(0, Sched::SwitchIn { cpu: Cpu(0), tid: Tid(11) })
@@ -168,7 +168,7 @@ fn an_ended_thread_is_dropped_and_its_sums_stay() {
 
 /// Seen on a 6.18 guest: one CPU reported no switch away from its idle task.
 #[test]
-fn an_unreported_switch_is_mended_where_it_is_certain() {
+fn an_unreported_switch_is_repaired_where_it_is_certain() {
     let mut kernel = Kernel::new(&[11]);
     kernel.on(0, 1, 11).off(50, 1, 11).event(100, waking(5, 11, 1)).event(200, switch(1, 11, OffState::Sleeping, 0));
     let states: Vec<_> =

@@ -177,9 +177,9 @@ impl LaneTimes {
         outside: impl Fn(LaneId) -> Option<Outside>,
         threads: &dyn LaneThreads,
     ) -> Vec<Lane> {
-        let told = tracks.filter(|tracks| self.threads_known(tracks, end));
+        let usable = tracks.filter(|tracks| self.threads_known(tracks, end));
         let one = |(id, lane): (&LaneId, &OneLane)| {
-            let own = told.filter(|_| !lane.voted.is_empty()).map(|tracks| self.outside(lane, tracks, end));
+            let own = usable.filter(|_| !lane.voted.is_empty()).map(|tracks| self.outside(lane, tracks, end));
             let outside = outside(*id);
             let life_ns = outside.as_ref().map(|_| lane.life_ns(end));
             let mutator_ns = own.map(|own| match &outside {
@@ -217,9 +217,9 @@ impl LaneTimes {
 
     /// How long each lane's threads were on a CPU outside pauses, nanoseconds; empty where that is not known.
     pub fn ran_ns(&self, tracks: Option<&Tracks>, end: Time) -> BTreeMap<u16, u64> {
-        let Some(told) = tracks.filter(|tracks| self.threads_known(tracks, end)) else { return BTreeMap::new() };
+        let Some(usable) = tracks.filter(|tracks| self.threads_known(tracks, end)) else { return BTreeMap::new() };
         let known = self.lanes.iter().filter(|(_, lane)| !lane.voted.is_empty());
-        known.map(|(id, lane)| (id.0, self.outside(lane, told, end).0)).collect()
+        known.map(|(id, lane)| (id.0, self.outside(lane, usable, end).0)).collect()
     }
 
     /// What the lane's threads ran and waited outside pauses, nanoseconds.

@@ -92,7 +92,7 @@ impl HeapProfiles {
         let mut labels: Vec<(NameId, u64)> = self.most.iter().map(|(label, most)| (*label, *most)).collect();
         let name = |label: &NameId| names.get(*label);
         labels.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| name(&a.0).cmp(name(&b.0))).then(a.0.cmp(&b.0)));
-        let told = labels.len();
+        let label_count = labels.len();
         labels.truncate(BANDS_MAX);
         let last = |label: NameId| self.last.0.get(&label).copied().unwrap_or(0);
         let bands: Vec<Band> = labels
@@ -113,7 +113,7 @@ impl HeapProfiles {
         let shown = bands.iter().fold(0u64, |sum, band| sum.saturating_add(band.last_bytes));
         let last_bytes = rest(self.last.1, shown);
         let max_bytes = points.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0).max(last_bytes);
-        let other = Rest { labels: told.saturating_sub(bands.len()) as u64, max_bytes, last_bytes, points };
+        let other = Rest { labels: label_count.saturating_sub(bands.len()) as u64, max_bytes, last_bytes, points };
         Some(Found {
             breakdown: self.by.unwrap_or(Breakdown::Other).word(),
             samples: self.count,

@@ -100,7 +100,7 @@ fn signed(bytes: u64) -> i64 {
 }
 
 fn of_snapshot(heap: &Heap) -> MemoryLedger {
-    let mut lines: Vec<_> = heap.ledger.iter().map(|told| line(&told.line, told.bytes, &told.how)).collect();
+    let mut lines: Vec<_> = heap.ledger.iter().map(|listed| line(&listed.line, listed.bytes, &listed.how)).collect();
     if let Some(bytes) = heap.unexplained_bytes {
         let how = "resident memory less all lines".into();
         lines.push(LedgerLine { line: "not explained".into(), bytes, how });
@@ -121,8 +121,8 @@ fn of_counters(counted: Counted) -> Option<MemoryLedger> {
             "the most that each domain's held at a collection: what lies beyond was never touched",
         ),
     ];
-    let told = lines.iter().fold(0_i64, |sum, line| sum.saturating_add(line.bytes));
-    let rest = signed(rss).saturating_sub(told);
+    let listed = lines.iter().fold(0_i64, |sum, line| sum.saturating_add(line.bytes));
+    let rest = signed(rss).saturating_sub(listed);
     let (name, how) = if rest < 0 {
         ("of these not in memory", "resident memory less the lines above: it is smaller than they are")
     } else {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_and_the_kernel_s_figure_come_to_one_sum() {
+    fn counters_and_the_kernel_s_figure_give_one_sum() {
         let mut ledger = Ledger::default();
         let young = |at, lane, value| count(at, LaneId(lane), Counter::YoungBytes, value);
         [rss(1, 900), young(2, 0, 20), young(3, 0, 10), young(3, 1, 5), young(4, 2, 99)]
@@ -168,30 +168,33 @@ mod tests {
             .for_each(|event| ledger.event(event));
         ledger.event(&event(5, LaneId(2), Body::Runtime(Runtime::LaneDeleted)));
         cycle(10, 300, 50, 100).iter().for_each(|event| ledger.event(event));
-        let told = ledger.lines(&[]).unwrap();
-        assert_eq!((told.rss_bytes, bytes(&told)), (Some(900), vec![200, 50, 100, 25, 525]));
+        let found = ledger.lines(&[]).unwrap();
+        assert_eq!((found.rss_bytes, bytes(&found)), (Some(900), vec![200, 50, 100, 25, 525]));
         // The first sample after the cycle is nearer than the one before it; the second is not.
         ledger.event(&rss(12, 500));
         ledger.event(&rss(13, 700));
-        let told = ledger.lines(&[]).unwrap();
-        assert_eq!((told.time, told.rss_bytes, bytes(&told)), (Some(Time(10)), Some(500), vec![200, 50, 100, 25, 125]));
+        let found = ledger.lines(&[]).unwrap();
+        assert_eq!(
+            (found.time, found.rss_bytes, bytes(&found)),
+            (Some(Time(10)), Some(500), vec![200, 50, 100, 25, 125])
+        );
     }
 
     #[test]
-    fn a_heap_that_is_not_all_in_memory_is_said_so() {
+    fn a_heap_that_is_not_all_in_memory_is_reported_so() {
         let mut ledger = Ledger::default();
         cycle(10, 300, 0, 100).iter().for_each(|event| ledger.event(event));
         assert_eq!(ledger.lines(&[]), None, "nobody has sampled the memory");
         ledger.event(&rss(99, 250));
-        let told = ledger.lines(&[]).unwrap();
-        assert_eq!(bytes(&told), [200, 100, -50]);
-        assert!(told.lines[2].line.contains("not in memory"));
+        let found = ledger.lines(&[]).unwrap();
+        assert_eq!(bytes(&found), [200, 100, -50]);
+        assert!(found.lines[2].line.contains("not in memory"));
         cycle(100, u64::MAX, u64::MAX, u64::MAX).iter().for_each(|event| ledger.event(event));
         assert!(ledger.lines(&[]).is_some());
     }
 
     #[test]
-    fn a_snapshot_tells_more_than_counters() {
+    fn a_snapshot_shows_more_than_counters() {
         let line = |bytes| heap::Line { line: "x".into(), bytes, ..heap::Line::default() };
         let heap = |at, unexplained| Heap {
             time: Some(Time(at)),
@@ -202,7 +205,7 @@ mod tests {
         };
         let mut ledger = Ledger::default();
         ledger.event(&rss(1, 9));
-        let told = ledger.lines(&[heap(5, None), heap(6, Some(-2))]).unwrap();
-        assert_eq!((told.time, bytes(&told)), (Some(Time(6)), vec![5, 4, -2]));
+        let found = ledger.lines(&[heap(5, None), heap(6, Some(-2))]).unwrap();
+        assert_eq!((found.time, bytes(&found)), (Some(Time(6)), vec![5, 4, -2]));
     }
 }

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_of_all_waits_is_named_whoever_stopped_last() {
+    fn the_longest_of_all_waits_is_named_whichever_lane_stopped_last() {
         let mut blamed = BlamedPause { pause: Default::default(), causes: Vec::new(), kept_ns: None };
         assert_eq!(blamed.held_up_by(), None);
         blamed.pause.straggler = Some(LaneId(1));
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_said_to_be() {
+    fn what_is_not_known_is_reported_as_such() {
         let causes = vec![CausePiece { lane: None, tid: None, ..piece(0, Cause::Unknown, 0, 5) }];
         let held = BlamedPause { pause: Default::default(), causes, kept_ns: None }.held_up_by().unwrap();
         assert_eq!((held.lane, held.tid, held.cause, held.ns), (None, None, Cause::Unknown, 5));

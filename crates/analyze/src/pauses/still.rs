@@ -29,7 +29,7 @@ impl Still {
             Still { threads: BTreeMap::new(), others: (pause.stopped, collected), open: false, lanes_ns: 0 };
         for part in &pause.lanes {
             let green = recognised.marks.iter().find(|marks| marks.lane == part.lane);
-            let Some(from) = stands_from(pause, part, green.and_then(|marks| marks.stopped_green)) else { continue };
+            let Some(from) = stopped_from(pause, part, green.and_then(|marks| marks.stopped_green)) else { continue };
             still.lanes_ns += collected.since(from);
             match part.tid {
                 Some(tid) => _ = still.threads.insert(tid, (from, part.left.unwrap_or(collected))),
@@ -69,7 +69,7 @@ impl Still {
 }
 
 /// The moment from which a lane stands still; `None`: it takes no part.
-fn stands_from(pause: &Pause, part: &LanePause, stopped_green: Option<Time>) -> Option<Time> {
+fn stopped_from(pause: &Pause, part: &LanePause, stopped_green: Option<Time>) -> Option<Time> {
     let (begin, stopped) = (pause.begin(), pause.stopped);
     if pause.leader == Some(part.lane) {
         return Some(begin);

@@ -48,7 +48,7 @@ impl Work {
     }
 
     /// Whether the thread is at work.
-    pub fn goes_on(&self) -> bool {
+    pub fn continues(&self) -> bool {
         self.since.is_some()
     }
 }

@@ -25,8 +25,8 @@ pub struct Forks {
 
 /// CPU time that the kernel spent on copying the process, nanoseconds.
 pub fn copying_ns(code: &CodeSamples, symbols: &Symbols) -> u64 {
-    let door = |symbol: &Symbol| matches!(symbol.source.as_deref(), Some("fork" | "vfork" | "clone" | "clone3"));
-    code.running_ns(symbols, |symbol| symbol.kind == CodeKind::Kernel && door(symbol))
+    let is_fork = |symbol: &Symbol| matches!(symbol.source.as_deref(), Some("fork" | "vfork" | "clone" | "clone3"));
+    code.running_ns(symbols, |symbol| symbol.kind == CodeKind::Kernel && is_fork(symbol))
 }
 
 impl Fold for Forks {

@@ -159,7 +159,7 @@ impl Idle {
 #[derive(Default)]
 pub struct GreenThreads {
     /// Whether the stream holds every run and stop.
-    asked: bool,
+    every_event: bool,
     seen: bool,
     threads: HashMap<GreenThread, Thread>,
     lanes: BTreeMap<LaneId, Lane>,
@@ -177,12 +177,12 @@ pub struct GreenThreads {
 
 impl GreenThreads {
     pub fn new(context: &Context) -> Self {
-        GreenThreads { asked: context.every_green_event, ..GreenThreads::default() }
+        GreenThreads { every_event: context.every_green_event, ..GreenThreads::default() }
     }
 
     /// Whether every run and stop of green threads was visible.
     pub fn known(&self) -> bool {
-        self.asked && self.seen
+        self.every_event && self.seen
     }
 
     /// The entry of `green`; a new one is active from now on.
@@ -349,7 +349,7 @@ impl GreenThreads {
 impl Fold for GreenThreads {
     fn classes(&self) -> Classes {
         let all = Classes::NONE.with(Class::Green).with(Class::Lanes).with(Class::Collection).with(Class::Figures);
-        if self.asked { all } else { Classes::NONE }
+        if self.every_event { all } else { Classes::NONE }
     }
 
     fn event(&mut self, event: &Event) {

@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 const LOCK: StopReason = StopReason::Blocked(BlockedOn::Lock);
 
 fn fold(script: Script) -> GreenThreads {
-    let mut green = GreenThreads { asked: true, ..GreenThreads::default() };
+    let mut green = GreenThreads { every_event: true, ..GreenThreads::default() };
     let made = |lane: u16| Event { time: Time(0), lane: LaneId(lane), body: Body::Runtime(Runtime::LaneCreated) };
     [made(0), made(1)].iter().chain(&script.events()).for_each(|event| green.event(event));
     green
@@ -80,7 +80,7 @@ fn a_stopped_world_is_not_idle() {
 }
 
 #[test]
-fn sums_tell_runs_waits_and_wake_ups() {
+fn sums_show_runs_waits_and_wake_ups() {
     let script = Script::default()
         .rt(1, 0, Runtime::ThreadCreated(GreenThread(5)))
         .run(10, 0, 5)
@@ -167,7 +167,7 @@ fn for_black_holes_the_remedy_is_to_evaluate_first() {
 }
 
 #[test]
-fn a_few_waits_are_none_and_without_every_run_the_rule_is_blind() {
+fn a_few_waits_are_none_and_without_every_run_the_rule_is_not_checked() {
     let few = analyse(true, convoy(4));
     assert!(few.findings.is_empty() && outcome(&few) == Outcome::Clear);
     let little = analyse(true, convoy(20).run(10_000 * MS, 0, 1));

@@ -127,7 +127,7 @@ impl User {
     pub fn values(&mut self, names: &Names) -> Vec<UserEvents> {
         let lanes: Vec<LaneId> = self.lanes.keys().copied().collect();
         lanes.into_iter().for_each(|lane| self.cut(lane, false));
-        let mut list: Vec<UserEvents> = self.names.iter().map(|(name, known)| known.told(*name, names)).collect();
+        let mut list: Vec<UserEvents> = self.names.iter().map(|(name, known)| known.reported(*name, names)).collect();
         let sum = |one: &UserEvents| one.spans_ns.sum.unwrap_or(0);
         list.sort_by(|a, b| sum(b).cmp(&sum(a)).then_with(|| a.name.cmp(&b.name)));
         list
@@ -181,7 +181,7 @@ impl Name {
         }
     }
 
-    fn told(&self, name: NameId, names: &Names) -> UserEvents {
+    fn reported(&self, name: NameId, names: &Names) -> UserEvents {
         let values = self.values.map(|(values, sum)| UserValues { mean: sum as f64 / values.count as f64, ..values });
         UserEvents {
             name: if name == OTHERS { OTHERS_NAME } else { names.get(name) }.to_owned(),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     /// All events by name: "one" and "two" are the first two names.
-    fn told(script: Script) -> Vec<UserEvents> {
+    fn reported(script: Script) -> Vec<UserEvents> {
         let mut names = Names::default();
         assert_eq!((names.intern("one"), names.intern("two")), (NameId(1), NameId(2)));
         let mut fold = User::default();
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn spans_of_fibres_end_in_any_order_and_lanes_do_not_mix() {
-        let told = told(posted(&[
+        let events = reported(posted(&[
             (10, 0, 1, BEGIN),
             (20, 0, 2, BEGIN),
             (25, 1, 1, BEGIN),
@@ -231,29 +231,29 @@ mod tests {
             (125, 1, 1, END),
         ]));
         let figures = |one: &UserEvents| (one.spans_ns.count, one.spans_ns.sum, one.longest_at, one.cut);
-        assert_eq!(told[0].name, "one");
-        assert_eq!(figures(&told[0]), (2, Some(120), Some(Time(25)), 0));
-        assert_eq!(figures(&told[1]), (1, Some(20), Some(Time(20)), 0));
+        assert_eq!(events[0].name, "one");
+        assert_eq!(figures(&events[0]), (2, Some(120), Some(Time(25)), 0));
+        assert_eq!(figures(&events[1]), (1, Some(20), Some(Time(20)), 0));
     }
 
     #[test]
-    fn what_lies_in_sections_of_its_lane_is_told() {
+    fn what_lies_in_sections_of_its_lane_is_reported() {
         let script = posted(&[(10, 0, 1, BEGIN), (60, 0, 2, BEGIN), (100, 0, 2, END), (200, 0, 1, END)]);
         let script = (script.rt(50, 0, Runtime::PhaseBegin(Phase::Follow)))
             .rt(70, 0, Runtime::PhaseEnd(Phase::Follow))
             .rt(90, 1, Runtime::PhaseBegin(Phase::Lead))
             .rt(190, 0, Runtime::PhaseBegin(Phase::Lead));
-        let told = told(script);
-        assert_eq!((told[0].in_pauses_ns, told[1].in_pauses_ns), (Some(30), Some(10)));
+        let events = reported(script);
+        assert_eq!((events[0].in_pauses_ns, events[1].in_pauses_ns), (Some(30), Some(10)));
     }
 
     #[test]
     fn a_span_of_which_one_end_is_missing_is_cut_once_and_has_no_length() {
         let lost = |cut: Runtime| {
             let script = posted(&[(10, 0, 1, BEGIN), (30, 0, 1, END), (40, 0, 2, END), (50, 0, 1, BEGIN)]);
-            let told = told(script.rt(20, 0, cut));
-            let of = |name: &str| told.iter().find(|one| one.name == name).unwrap();
-            assert!(told.iter().all(|one| one.spans_ns.count == 0 && one.in_pauses_ns.is_none()));
+            let events = reported(script.rt(20, 0, cut));
+            let of = |name: &str| events.iter().find(|one| one.name == name).unwrap();
+            assert!(events.iter().all(|one| one.spans_ns.count == 0 && one.in_pauses_ns.is_none()));
             (of("one").cut, of("two").cut)
         };
         // The end at 30 may belong to the lost span, unless the lane is new.
@@ -264,16 +264,16 @@ mod tests {
     #[test]
     fn marks_and_values_are_counted() {
         let value = |value| UserEvent::Value(value);
-        let told = told(posted(&[
+        let events = reported(posted(&[
             (1, 0, 1, UserEvent::Mark),
             (2, 0, 2, value(-4)),
             (3, 1, 2, value(10)),
             (4, 0, 2, value(0)),
             (5, 0, 1, UserEvent::Mark),
         ]));
-        assert_eq!((told[0].marks, &told[0].values), (2, &None));
+        assert_eq!((events[0].marks, &events[0].values), (2, &None));
         let values = UserValues { count: 3, min: -4, max: 10, last: 0, mean: 2.0 };
-        assert_eq!((told[1].marks, told[1].values), (0, Some(values)));
+        assert_eq!((events[1].marks, events[1].values), (0, Some(values)));
     }
 
     #[test]
@@ -289,9 +289,9 @@ mod tests {
         push(&mut fold, 3_000, 5, END);
         push(&mut fold, 3_001, 2_999, END);
         assert!(fold.lanes.values().all(|lane| lane.open.len() <= OPEN_MAX));
-        let told = fold.values(&Names::default());
-        assert_eq!(told.len(), NAMES_MAX + 1);
-        assert_eq!(told.iter().map(|one| one.cut).sum::<u64>(), 2_999);
-        assert_eq!((told[0].name.as_str(), told[0].spans_ns.sum), (OTHERS_NAME, Some(2)));
+        let events = fold.values(&Names::default());
+        assert_eq!(events.len(), NAMES_MAX + 1);
+        assert_eq!(events.iter().map(|one| one.cut).sum::<u64>(), 2_999);
+        assert_eq!((events[0].name.as_str(), events[0].spans_ns.sum), (OTHERS_NAME, Some(2)));
     }
 }

@@ -81,7 +81,7 @@ fn attempts_alone_are_no_outcomes() {
 }
 
 #[test]
-fn nobody_looked_and_nothing_could_be_read_are_two_things() {
+fn no_look_and_nothing_that_could_be_read_are_two_things() {
     assert_eq!(Stm::new(None).values(None), None);
     let found = fold(&[(10, source(true, false))]).values(Some(Time(MS))).unwrap();
     assert_eq!((found.from, found.runtime_attempts, found.unseen_ns, found.span_ns), (None, None, None, 0));
@@ -162,7 +162,7 @@ fn the_runtime_s_work_for_transactions_is_known_by_name() {
 }
 
 #[test]
-fn a_fold_is_written_down_and_goes_on() {
+fn a_fold_is_written_down_and_resumes() {
     let stm =
         fold(&[(10, source(true, true)), (100, StmSeen::Lane(0, lane(100, 90, 10))), (200, StmSeen::Attempts(120))]);
     let text = serde_json::to_string(&stm).unwrap();

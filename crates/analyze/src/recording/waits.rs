@@ -2,7 +2,7 @@
 //! what its holder does where. Objects are compared within one look only, since collections move them. Refuses to
 //! draw conclusions.
 
-use crate::results::waits::{HolderDoes, Kind, Old, Thunks, WAITS_MAX as TOLD_MAX, Wait, Waits as Values};
+use crate::results::waits::{HolderDoes, Kind, Old, Thunks, WAITS_MAX as LISTED_MAX, Wait, Waits as Values};
 use rtscope_model::{Doing, OldObjects, TextId, Time, WaitGroup, WaitKind, WaitLook, WaitSeen};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -154,7 +154,7 @@ impl Waits {
             |(place, bytes): (&TextId, &u64)| Some(Thunks { place: self.texts.get(place)?.clone(), bytes: *bytes });
         let mut thunks: Vec<Thunks> = thunks.iter().filter_map(named).collect();
         thunks.sort_by_key(|place| std::cmp::Reverse(place.bytes));
-        thunks.truncate(TOLD_MAX);
+        thunks.truncate(LISTED_MAX);
         Some(Old { thunks, ..old.clone() })
     }
 
@@ -181,7 +181,7 @@ impl Waits {
         };
         let mut by: Vec<Wait> = self.sums.iter().map(|(key, sum)| self.wait(key, sum)).collect();
         by.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.threads_mean.total_cmp(&a.threads_mean)));
-        by.truncate(TOLD_MAX);
+        by.truncate(LISTED_MAX);
         Values {
             looks: self.looks,
             missed: self.missed,
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn several_locks_and_holders_in_turn_are_said_and_nothing_is_no_look() {
+    fn several_locks_and_holders_in_turn_are_reported_and_nothing_is_no_look() {
         let mut waits = Waits::default();
         waits.push(Time(1), WaitSeen::Not("it ended".into()));
         assert_eq!((waits.values().looks, waits.values().why.as_deref()), (0, Some("it ended")));
@@ -327,13 +327,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_hostile_capture_says_is_bounded() {
+    fn what_a_hostile_capture_gives_is_bounded() {
         let mut waits = Waits::default();
         for number in 0..(TEXTS_MAX as u32 + 9) {
             waits.push(Time(1), WaitSeen::Text(number, String::new()));
             let group = WaitGroup { place: Some(number), count: u32::MAX, ..WaitGroup::default() };
             waits.push(Time(1), look(vec![group]));
         }
-        assert_eq!((waits.texts.len(), waits.sums.len(), waits.values().by.len()), (TEXTS_MAX, WAITS_MAX, TOLD_MAX));
+        assert_eq!((waits.texts.len(), waits.sums.len(), waits.values().by.len()), (TEXTS_MAX, WAITS_MAX, LISTED_MAX));
     }
 }

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coarse_one_knows_quantiles_to_two_digits() {
+    fn a_coarse_one_has_quantiles_to_two_digits() {
         let mut dist = Dist::with(Quantiles::Coarse);
         (1..=100_000u64).for_each(|ns| dist.add(ns * 1_000 + 7));
         let values = dist.values();

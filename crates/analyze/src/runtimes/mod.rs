@@ -74,10 +74,10 @@ pub fn thresholds() -> String {
         }
     }
     let mut table = "| id | of | from this share of the wall clock | needs | why |\n|---|---|---|---|---|\n".to_owned();
-    for (rule, whose) in rows.into_values() {
-        let whose = if whose[0] == UNKNOWN.name { "any".to_owned() } else { whose.join(", ") };
+    for (rule, families) in rows.into_values() {
+        let families = if families[0] == UNKNOWN.name { "any".to_owned() } else { families.join(", ") };
         let needs = rule.needs.map_or("", |need| need.name);
-        table += &format!("| `{}` | {whose} | {} | {needs} | {} |\n", rule.id, rule.threshold(), rule.why);
+        table += &format!("| `{}` | {families} | {} | {needs} | {} |\n", rule.id, rule.threshold(), rule.why);
     }
     table
 }

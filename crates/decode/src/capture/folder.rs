@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(folder.read("sub//./a", 6).unwrap(), b"inside");
         assert!(folder.read("sub/a", 5).unwrap_err().to_string().contains("larger"));
         let outside = path.join("sub/a").display().to_string();
-        for (name, says) in [
+        for (name, reason) in [
             ("link", "a link"),
             ("up/secret", "Not a directory"),
             ("same/a", "Not a directory"),
@@ -239,7 +239,7 @@ mod tests {
             ("nothing", "No such file"),
         ] {
             let why = folder.read(name, 9).unwrap_err().to_string();
-            assert!(why.contains(says), "{name}: {why}");
+            assert!(why.contains(reason), "{name}: {why}");
             assert!(!folder.has(name) && folder.size(name) == 0 && folder.modified(name).is_none(), "{name}");
         }
         assert_eq!(folder.files("sub"), [("a".to_owned(), 6)]);

@@ -66,8 +66,8 @@ mod tests {
     fn what_is_written_is_read() {
         assert_eq!(parse("heap/0.json", &bytes(&heap())), Ok(heap()));
         // Keys of later recorders are skipped; missing ones are unknown.
-        let told = parse("heap/0.json", br#"{"schema":"rtscope/heap/1","heap_bytes":7,"new":[1,{}]}"#).unwrap();
-        assert_eq!((told.heap_bytes, told.rss_bytes, told.scan), (7, None, None));
+        let found = parse("heap/0.json", br#"{"schema":"rtscope/heap/1","heap_bytes":7,"new":[1,{}]}"#).unwrap();
+        assert_eq!((found.heap_bytes, found.rss_bytes, found.scan), (7, None, None));
     }
 
     #[test]
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_that_is_none_is_left_out_with_a_doubt() {
+    fn a_map_that_is_none_is_left_out_with_a_note() {
         for blocks in ["=".repeat(255), "=".repeat(257), "é".repeat(128), format!("{}\x1b", "=".repeat(255))] {
             let wrong = Heap { megablocks: vec![Megablock { address: 0, blocks }], ..heap() };
             let read = parse("x", &bytes(&wrong)).unwrap();

@@ -86,14 +86,14 @@ pub struct JsonLines<R, L> {
     lines: Lines<R>,
     last: Option<Time>,
     damaged: Loss,
-    said: PhantomData<L>,
+    item: PhantomData<L>,
 }
 
 impl<R: BufRead, L: OfLine> JsonLines<R, L> {
     /// Reads `input`, the bytes of a file.
     pub fn new(input: R) -> Self {
         let damaged = Loss::new(L::FILE, LossKind::Damaged, 0, "");
-        JsonLines { lines: Lines::new(input, L::BYTES_MAX), last: L::BEGIN, damaged, said: PhantomData }
+        JsonLines { lines: Lines::new(input, L::BYTES_MAX), last: L::BEGIN, damaged, item: PhantomData }
     }
 
     /// What has been skipped so far; complete once the iterator has ended. A last line without its end means that the
@@ -111,10 +111,10 @@ impl<R: BufRead, L: OfLine> Iterator for JsonLines<R, L> {
     fn next(&mut self) -> Option<L> {
         while self.lines.advance() {
             match L::of_line(self.lines.line()) {
-                Ok(Some(said)) => {
-                    self.last = said.time();
+                Ok(Some(item)) => {
+                    self.last = item.time();
                     self.damaged.to = self.damaged.to.or(self.last);
-                    return Some(said);
+                    return Some(item);
                 }
                 Ok(None) => {}
                 Err(Damaged) if self.lines.is_cut() || self.lines.is_blank() => {}

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_capture_is_told_apart() {
+    fn non_captures_are_distinguished() {
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(Capture::open(folder.path()), Err(CaptureError::NotACapture)));
         assert!(matches!(Capture::open(&folder.path().join("no")), Err(CaptureError::Unreadable(_))));

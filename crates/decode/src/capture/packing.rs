@@ -145,24 +145,24 @@ mod tests {
             assert!(why.contains("no capture"), "{end}: {why}");
         }
         let footer = bytes.len() - 16;
-        for (at, says) in [(footer as u64, "leads nowhere"), (u64::MAX, "leads nowhere"), (0, "damaged")] {
+        for (at, reason) in [(footer as u64, "leads nowhere"), (u64::MAX, "leads nowhere"), (0, "damaged")] {
             let mut changed = bytes.clone();
             changed[footer..footer + 8].copy_from_slice(&at.to_le_bytes());
             let why = opened(&changed).unwrap_err();
-            assert!(why.contains(says), "{at}: {why}");
+            assert!(why.contains(reason), "{at}: {why}");
         }
         let index = |index: &str| {
             let head = [&INDEX[..], &(index.len() as u32).to_le_bytes(), index.as_bytes()].concat();
             [head, FOOTER.to_vec(), 0_u64.to_le_bytes().to_vec(), NAMED.to_vec()].concat()
         };
-        for (text, says) in [
+        for (text, reason) in [
             (r#"{"schema":"rtscope/pack/9","files":{}}"#, "rtscope/pack/9"),
             (r#"{"schema":"rtscope/pack/1","files":{"a":{"at":0,"bytes":1}}}"#, "leads out"),
             (r#"{"schema":"rtscope/pack/1","files":{"a":{"at":1,"bytes":18446744073709551615}}}"#, "leads out"),
             ("{", "damaged"),
         ] {
             let why = opened(&index(text)).unwrap_err();
-            assert!(why.contains(says), "{text}: {why}");
+            assert!(why.contains(reason), "{text}: {why}");
         }
     }
 }

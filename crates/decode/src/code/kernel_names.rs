@@ -37,7 +37,7 @@ const SYSTEM_CALLS: [&str; 8] =
     ["__x64_sys_", "__ia32_sys_", "__arm64_sys_", "__riscv_sys_", "__s390x_sys_", "__se_sys_", "__do_sys_", "ksys_"];
 
 /// Prefixes of the functions between a program and any system call.
-const ON_THE_WAY: [&str; 9] = [
+const ENTRY_PATH: [&str; 9] = [
     "entry_SYSCALL",
     "entry_SYSRET",
     "syscall_return_via_sysret",
@@ -49,7 +49,7 @@ const ON_THE_WAY: [&str; 9] = [
     "el0_svc",
 ];
 /// For a thread that is in no system call: for short calls, entry and exit take as long as the call itself.
-const WAY: &str = "entering and leaving system calls";
+const ENTRY_EXIT: &str = "entering and leaving system calls";
 
 /// Whether a kernel function only puts a thread to sleep.
 pub fn is_waiting(name: &str) -> bool {
@@ -87,8 +87,8 @@ pub fn entry_of(name: &str) -> Option<&str> {
     if name.starts_with("arch_do_signal") || name == "get_signal" {
         return Some("signal");
     }
-    if ON_THE_WAY.iter().any(|start| name.starts_with(start)) {
-        return Some(WAY);
+    if ENTRY_PATH.iter().any(|start| name.starts_with(start)) {
+        return Some(ENTRY_EXIT);
     }
     let call = SYSTEM_CALLS.iter().find_map(|start| name.strip_prefix(start))?;
     // `ksys_read.isra.0`
@@ -96,9 +96,9 @@ pub fn entry_of(name: &str) -> Option<&str> {
 }
 
 /// How a thread came into the kernel, as shown by its functions, outermost first.
-pub fn came_by<'n>(mut entries: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub fn entered_by<'n>(mut entries: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let first = entries.next()?;
-    if first == WAY { entries.find(|entry| *entry != WAY).or(Some(WAY)) } else { Some(first) }
+    if first == ENTRY_EXIT { entries.find(|entry| *entry != ENTRY_EXIT).or(Some(ENTRY_EXIT)) } else { Some(first) }
 }
 
 #[cfg(test)]
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_names_a_wait_is_told_from_the_scheduler() {
+    fn what_names_a_wait_is_distinguished_from_the_scheduler() {
         for name in ["__schedule", "schedule_timeout", "rwsem_down_read_slowpath", "__mutex_lock.constprop.0"] {
             assert!(is_waiting(name), "{name}");
         }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_fault_followed_from_is_told_by_what_serves_it() {
+    fn what_a_fault_followed_from_is_shown_by_what_serves_it() {
         assert_eq!(fault_of("do_anonymous_page"), Some("page fault, first touch"));
         assert_eq!(fault_of("wp_page_copy.isra.0"), Some("page fault, copy on write"));
         assert_eq!(fault_of("do_swap_page"), Some("page fault, swap"));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn doors_of_the_kernel() {
+    fn entry_points_of_the_kernel() {
         assert_eq!(entry_of("asm_exc_page_fault"), Some("page fault"));
         assert_eq!(entry_of("__x64_sys_munmap"), Some("munmap"));
         assert_eq!(entry_of("ksys_read.isra.0"), Some("read"));
@@ -137,14 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn on_the_way_is_who_is_in_no_call() {
-        let came = |names: &[&'static str]| came_by(names.iter().filter_map(|name| entry_of(name)));
+    fn threads_in_no_call_are_on_the_entry_path() {
+        let entered = |names: &[&'static str]| entered_by(names.iter().filter_map(|name| entry_of(name)));
         assert_eq!(
-            came(&["entry_SYSCALL_64_after_hwframe", "do_syscall_64", "__x64_sys_read", "vfs_read"]),
+            entered(&["entry_SYSCALL_64_after_hwframe", "do_syscall_64", "__x64_sys_read", "vfs_read"]),
             Some("read")
         );
-        assert_eq!(came(&["entry_SYSCALL_64_after_hwframe", "do_syscall_64"]), Some(WAY));
-        assert_eq!(came(&["asm_exc_page_fault", "do_anonymous_page"]), Some(PAGE_FAULT));
-        assert_eq!(came(&["schedule"]), None);
+        assert_eq!(entered(&["entry_SYSCALL_64_after_hwframe", "do_syscall_64"]), Some(ENTRY_EXIT));
+        assert_eq!(entered(&["asm_exc_page_fault", "do_anonymous_page"]), Some(PAGE_FAULT));
+        assert_eq!(entered(&["schedule"]), None);
     }
 }

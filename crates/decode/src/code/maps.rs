@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_tell_files_from_memory() {
+    fn paths_distinguish_files_from_memory() {
         let of = |path: &str| Module { path: path.into(), device: (0, 0), inode: 0 };
         assert_eq!(of("/usr/bin/prog").origin(), Origin::File);
         assert_eq!(of("[vdso]").origin(), Origin::Vdso);

@@ -3,7 +3,7 @@
 //! that is not in it.
 
 use super::CodeError;
-use super::kernel_names::{came_by, entry_of, fault_of, is_waiting};
+use super::kernel_names::{entered_by, entry_of, fault_of, is_waiting};
 use super::maps::{Module, Origin, Place};
 use rtscope_model::code::PAGE_FAULT;
 use rtscope_model::purpose::{self, Frame};
@@ -167,8 +167,8 @@ impl Names {
         let mut entered: Vec<(u64, String)> = chains
             .filter_map(|(chain, waits)| {
                 let leaf = kernel.leaf(chain, waits, |named| is_waiting(&named.name))?.from;
-                let entry = came_by(chain.iter().rev().filter_map(|ip| entry_of(&kernel.find(*ip)?.name)))?;
-                let label = door(entry, chain.iter().filter_map(|ip| fault_of(&kernel.find(*ip)?.name)));
+                let entry = entered_by(chain.iter().rev().filter_map(|ip| entry_of(&kernel.find(*ip)?.name)))?;
+                let label = entry_point(entry, chain.iter().filter_map(|ip| fault_of(&kernel.find(*ip)?.name)));
                 Some((leaf, label.to_owned()))
             })
             .collect();
@@ -180,7 +180,7 @@ impl Names {
 
 /// How a thread came into the kernel: `entry`, or for a page fault what it followed from, where one of
 /// `faults` shows it.
-fn door(entry: &str, mut faults: impl Iterator<Item = &'static str>) -> &str {
+fn entry_point(entry: &str, mut faults: impl Iterator<Item = &'static str>) -> &str {
     if entry == PAGE_FAULT { faults.next().unwrap_or(entry) } else { entry }
 }
 
@@ -313,11 +313,11 @@ impl Table {
     /// The symbol that names a kernel call chain.
     pub fn kernel(&self, chain: &[u64], waits: bool) -> SymbolId {
         let Some(leaf) = self.kernel.leaf(chain, waits, |function| function.waiting) else { return self.some_kernel };
-        let Some(doors) = self.entered.get(&leaf.start) else { return leaf.id };
-        let entry = came_by(chain.iter().rev().filter_map(|ip| self.kernel.find(*ip)?.entry.as_deref()));
-        let told = entry.map(|entry| door(entry, chain.iter().filter_map(|ip| self.kernel.find(*ip)?.fault)));
+        let Some(entry_points) = self.entered.get(&leaf.start) else { return leaf.id };
+        let entry = entered_by(chain.iter().rev().filter_map(|ip| self.kernel.find(*ip)?.entry.as_deref()));
+        let label = entry.map(|entry| entry_point(entry, chain.iter().filter_map(|ip| self.kernel.find(*ip)?.fault)));
         // Names of older captures say only that it was a fault, not what it followed from.
-        told.and_then(|told| doors.get(told)).or_else(|| doors.get(entry?)).copied().unwrap_or(leaf.id)
+        label.and_then(|label| entry_points.get(label)).or_else(|| entry_points.get(entry?)).copied().unwrap_or(leaf.id)
     }
 }
 
@@ -362,13 +362,13 @@ fn symbol(named: &Named, module: &str, of_log: Option<&Ipe>) -> Symbol {
 }
 
 /// Prefixes of the file names of libraries that work for their callers.
-const HELPERS: [&str; 8] = ["libc.", "libc-", "libm.", "libm-", "libpthread", "ld-linux", "libzstd.", "[vdso]"];
+const SERVING: [&str; 8] = ["libc.", "libc-", "libm.", "libm-", "libpthread", "ld-linux", "libzstd.", "[vdso]"];
 
 fn frame(symbol: &Symbol) -> Frame {
-    let helps = || symbol.name.ends_with(STUB) || HELPERS.iter().any(|name| symbol.module.starts_with(name));
+    let serves = || symbol.name.ends_with(STUB) || SERVING.iter().any(|name| symbol.module.starts_with(name));
     match (symbol.kind, symbol.purpose) {
         (CodeKind::Runtime, Some(role)) => Frame::Runtime(role),
-        (CodeKind::Foreign, _) if helps() => Frame::Helper,
+        (CodeKind::Foreign, _) if serves() => Frame::Serving,
         _ => Frame::Program,
     }
 }

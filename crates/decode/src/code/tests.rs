@@ -72,7 +72,7 @@ fn an_address_is_named_by_what_was_mapped_there() {
 }
 
 #[test]
-fn a_wait_is_named_below_the_scheduler_with_its_door_and_the_code_that_asked() {
+fn a_wait_is_named_below_the_scheduler_with_its_entry_point_and_the_calling_code() {
     let bytes = program()
         .sample(10, WAITS, (5, 6), WAIT[0], &WAIT, Some(0x40_0210))
         .sample(20, TIMER, (5, 6), FAULT[0], &FAULT, Some(0x40_0110))
@@ -180,7 +180,7 @@ fn a_full_ring_is_a_loss_with_its_times() {
 }
 
 #[test]
-fn a_sample_of_an_event_that_was_not_asked_for_is_damage() {
+fn a_sample_of_an_event_that_was_not_requested_is_damage() {
     let bytes = program().sample(10, 99, (5, 6), 0x40_0150, &[], None).user(20, (5, 6), 0x40_0150).bytes;
     let mut stream = open(vec![bytes], &[]);
     assert_eq!(read(&mut stream).iter().map(|(time, _)| *time).collect::<Vec<_>>(), [20]);

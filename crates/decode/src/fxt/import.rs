@@ -118,14 +118,14 @@ impl Importer {
         }
         let Some(lane) = lane else { return self.posted(record, self.fiber(record.thread)) };
         let at = |body: Runtime| Some(Event { time: Time(record.time), lane, body: Body::Runtime(body) });
-        let untold = record.category.is_empty();
+        let unnamed = record.category.is_empty();
         let runtime = match (record.category, record.name, record.kind) {
             (runtimes::LANES, runtimes::LANE_BEGINS, EventKind::Instant) => Some(Runtime::LaneCreated),
             (runtimes::LANES, runtimes::LANE_ENDS, EventKind::Instant) => {
                 self.allocated.remove(&lane);
                 Some(Runtime::LaneDeleted)
             }
-            _ if untold || record.category == carried::GC.as_bytes() => carried::of_collector(record),
+            _ if unnamed || record.category == carried::GC.as_bytes() => carried::of_collector(record),
             _ => None,
         };
         match runtime {
@@ -139,7 +139,7 @@ impl Importer {
             // Names that are not counters of OCaml.
             Some(Runtime::Count(counter, _)) if counter != Counter::PromotedBytes => self.posted(record, Some(lane)),
             Some(body) => [at(body).filter(|event| self.wants(&event.body)), None, None],
-            None if untold && of_the_runtime(record) => [None; 3],
+            None if unnamed && of_the_runtime(record) => [None; 3],
             None => self.posted(record, Some(lane)),
         }
     }

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn rings_are_told_by_the_conventions_of_their_writers() {
+    fn rings_are_identified_by_the_conventions_of_their_writers() {
         let eio = [(known(70, 13), true), (known(70, 1), true)];
         assert_eq!(lanes(&eio, &[]), [Some(3), Some(0)]);
         let olly = [(Thread::Numbered(3), false), (Thread::Numbered(1), false)];

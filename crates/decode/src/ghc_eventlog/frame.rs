@@ -130,11 +130,11 @@ impl FrameTable {
         if payload.len() < farthest && !whole {
             return Err(NoFrame::Cut);
         }
-        let goes_on = |size| self.goes_on(payload, size, time);
-        Ok(if goes_on(parsed) || !goes_on(written) { parsed } else { written })
+        let continues = |size| self.continues(payload, size, time);
+        Ok(if continues(parsed) || !continues(written) { parsed } else { written })
     }
 
-    fn goes_on(&self, payload: &[u8], at: usize, time: u64) -> bool {
+    fn continues(&self, payload: &[u8], at: usize, time: u64) -> bool {
         const HOUR_NS: u64 = 3_600_000_000_000;
         let Some(rest) = payload.get(at..) else { return false };
         let Some(head) = rest.first_chunk::<RECORD_HEAD>() else {

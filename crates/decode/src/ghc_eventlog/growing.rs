@@ -269,7 +269,7 @@ impl GrowingLog for Growing {
         self.info.wall_clock.map(|pair| (pair.log, pair.realtime_ns))
     }
 
-    fn tells(&self) -> bool {
+    fn identifies_runtime(&self) -> bool {
         self.info.rts_identifier.is_some()
     }
 }

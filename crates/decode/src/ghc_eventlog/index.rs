@@ -193,14 +193,14 @@ impl Walk<'_> {
 
     fn after_end_mark(&mut self, at: u64) -> io::Result<u64> {
         self.chain.ended = true;
-        let behind = at + 2;
-        if behind >= self.size {
+        let after = at + 2;
+        if after >= self.size {
             return Ok(self.size);
         }
-        match self.search(behind, self.size)? {
+        match self.search(after, self.size)? {
             Some(next) => {
                 self.chain.ended = false;
-                self.lose(LossKind::Damaged, behind, next, "no block marker after an end-of-data mark");
+                self.lose(LossKind::Damaged, after, next, "no block marker after an end-of-data mark");
                 Ok(next)
             }
             None => Ok(self.size),
@@ -210,16 +210,16 @@ impl Walk<'_> {
     fn closed(&mut self, at: u64, marker: Marker) -> io::Result<u64> {
         let end = at + u64::from(marker.size);
         if end > self.size {
-            let believable = u64::from(marker.size) <= BLOCK_MAX;
+            let plausible = u64::from(marker.size) <= BLOCK_MAX;
             if let Some(next) = self.search(at + MARKER as u64, self.size)? {
                 self.lose(LossKind::Damaged, at, at + MARKER as u64, "a block's size reaches over the next block");
                 return Ok(self.add(at, next, BlockEnd::Open, marker));
             }
             let missing = u32::try_from(end - self.size).unwrap_or(u32::MAX);
-            if !believable {
+            if !plausible {
                 self.lose(LossKind::Damaged, at, at + MARKER as u64, "a block's size is beyond any block");
             }
-            let how = if believable { BlockEnd::Cut(missing) } else { BlockEnd::Open };
+            let how = if plausible { BlockEnd::Cut(missing) } else { BlockEnd::Open };
             return Ok(self.add(at, self.size, how, marker));
         }
         if !self.may_follow(end)?

@@ -181,8 +181,8 @@ fn global(
 
 /// Whether one of these sorted ranges holds `address`.
 fn within(ranges: &[(u64, u64)], address: u64) -> bool {
-    let behind = ranges.partition_point(|(from, _)| *from <= address);
-    behind.checked_sub(1).and_then(|last| ranges.get(last)).is_some_and(|(_, to)| address < *to)
+    let after = ranges.partition_point(|(from, _)| *from <= address);
+    after.checked_sub(1).and_then(|last| ranges.get(last)).is_some_and(|(_, to)| address < *to)
 }
 
 fn lossy(text: &[u8]) -> String {

@@ -409,8 +409,8 @@ impl BlockScan {
     fn lose(&mut self, kind: LossKind, count: u64, what: String) {
         let Block { cap, offset, len, source, t_end, .. } = self.block;
         let of = if source == 0 { "the log" } else { "an unflushed buffer" };
-        let whose = if cap == super::index::GLOBAL { "the global buffer".into() } else { format!("capability {cap}") };
-        let note = format!("{what} (block of {whose}, bytes {offset} to {} of {of})", offset + u64::from(len));
+        let buffer = if cap == super::index::GLOBAL { "the global buffer".into() } else { format!("capability {cap}") };
+        let note = format!("{what} (block of {buffer}, bytes {offset} to {} of {of})", offset + u64::from(len));
         let to = (t_end != 0).then_some(t_end.max(self.last));
         self.leaves.losses.push(RawLoss { kind, count, from: Some(self.last), to, note });
     }

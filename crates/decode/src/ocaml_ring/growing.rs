@@ -13,7 +13,7 @@ use std::io;
 use std::sync::Arc;
 
 /// Limit of the frames that wait until the version is known, in bytes.
-const UNTOLD_MAX: usize = 16 << 20;
+const PENDING_MAX: usize = 16 << 20;
 /// Size of the head of a stream of rings, in bytes.
 const HEAD: usize = 8 * HEAD_WORDS;
 
@@ -60,13 +60,13 @@ impl GrowingRings {
     /// Opens the rings, or continues with them.
     fn take(&mut self, classes: Classes) -> Result<(), RingError> {
         match &mut self.stream {
-            Some(stream) => stream.go_on(Arc::new(self.pending.clone()))?,
+            Some(stream) => stream.resume_with(Arc::new(self.pending.clone()))?,
             None => match Rings::open(Arc::new(self.pending.clone()), self.version) {
                 Ok(rings) => {
                     self.known = Some(rings.version().to_string());
                     self.stream = Some(Box::new(rings.stream(classes)));
                 }
-                Err(error) if self.pending.len() > UNTOLD_MAX || self.version.is_some() => return Err(error),
+                Err(error) if self.pending.len() > PENDING_MAX || self.version.is_some() => return Err(error),
                 Err(_) => return Ok(()),
             },
         }
@@ -112,7 +112,7 @@ impl GrowingLog for GrowingRings {
         facts(self.known.clone().or_else(|| self.version.map(|version| version.to_string())))
     }
 
-    fn tells(&self) -> bool {
+    fn identifies_runtime(&self) -> bool {
         self.known.is_some()
     }
 

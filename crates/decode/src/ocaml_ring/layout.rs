@@ -129,8 +129,8 @@ impl Layout {
         if heads < HEAD || heads % 8 != 0 || heads > size.max(HEAD) {
             return damaged(5, "an impossible place of the rings' heads");
         }
-        let behind = heads + rings * head_bytes;
-        if data < behind || data % 8 != 0 || data > behind + (1 << 20) {
+        let heads_end = heads + rings * head_bytes;
+        if data < heads_end || data % 8 != 0 || data > heads_end + (1 << 20) {
             return damaged(6, "an impossible place of the rings");
         }
         if names != 0 && names != data + rings * bytes {

@@ -22,11 +22,11 @@ mod slot;
 mod stream;
 mod tables;
 mod tally;
-mod telling;
 #[cfg(test)]
 mod tests;
 mod user_names;
 mod version;
+mod version_evidence;
 mod words;
 
 pub use error::RingError;

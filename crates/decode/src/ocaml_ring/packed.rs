@@ -44,7 +44,7 @@ impl Packer {
         let (mut rest, mut last, mut headers) = (words, 0, 0);
         while let Some(header) = rest.first_chunk().map(|word| u64::from_ne_bytes(*word)) {
             let length = (header >> 54) as usize;
-            let Some((event, behind)) = rest.split_at_checked(length * 8) else { break };
+            let Some((event, after)) = rest.split_at_checked(length * 8) else { break };
             if event.is_empty() {
                 break;
             }
@@ -56,7 +56,7 @@ impl Packer {
                 }
                 number => into.push(number),
             }
-            rest = behind;
+            rest = after;
             if is_padding(header) {
                 // It covers what the ring held before.
                 continue;
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_packed_as_the_format_says() {
+    fn events_are_packed_as_the_format_defines() {
         let (begin, counter) = (header(2, 2, 11), header(3, 4, 7));
         let words = [begin, 300, counter, 301, 5, begin, 300, header(4, 0, 0), 7, 8, 9];
         let mut packed = Vec::new();
@@ -220,15 +220,15 @@ mod tests {
         expected.extend([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, ESCAPE]);
         expected.extend(header(4, 0, 0).to_le_bytes());
         assert_eq!(packed, expected);
-        let behind = [&[words.len() as u8, 0, 0, 0, 0, 0, 0, 0], &packed[..], &[0; 3]].concat();
+        let framed = [&[words.len() as u8, 0, 0, 0, 0, 0, 0, 0], &packed[..], &[0; 3]].concat();
         let mut again = vec![77];
-        assert_eq!(unpack(&behind, &mut again), Some(true));
+        assert_eq!(unpack(&framed, &mut again), Some(true));
         assert_eq!(again[..9], [&[77], &words[..8]].concat());
         assert_eq!(again[9..], [0, 0, 0]);
         // Truncated anywhere, the whole events before are returned.
         for end in 8..8 + packed.len() {
             again.clear();
-            assert_eq!(unpack(&behind[..end], &mut again), Some(false));
+            assert_eq!(unpack(&framed[..end], &mut again), Some(false));
             assert!(again.len() < 8 && words.starts_with(&again), "{end}");
         }
         // The next frame does not depend on this one.
@@ -272,9 +272,9 @@ mod tests {
         let words: Vec<u64> = (0..600).chain(0..600).flat_map(|id| [header(2, 2, id), id]).collect();
         let mut packed = Vec::new();
         assert_eq!(Packer::default().pack(&bytes(&words), &mut packed), 8 * words.len());
-        let behind = [&1200_u64.to_le_bytes()[..], &packed].concat();
+        let framed = [&1200_u64.to_le_bytes()[..], &packed].concat();
         let mut again = Vec::new();
-        assert_eq!(unpack(&behind, &mut again), Some(true));
+        assert_eq!(unpack(&framed, &mut again), Some(true));
         assert_eq!(again, words[..1200]);
         let known = packed.iter().filter(|byte| **byte == ESCAPE).count();
         assert!((945..1200).contains(&known), "{known}");

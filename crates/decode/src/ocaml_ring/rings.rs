@@ -5,8 +5,8 @@ use super::import::Importer;
 use super::layout::{self, Layout};
 use super::slot::Pass;
 use super::stream::RingStream;
-use super::telling;
 use super::version::{Version, WrittenBy};
+use super::version_evidence;
 use crate::source::ReadAt;
 use rtscope_model::runtimes::OCAML;
 use rtscope_model::{Classes, ClockMap, Exported};
@@ -41,7 +41,10 @@ impl Rings {
     /// determined, or differs.
     pub fn open(source: Arc<dyn ReadAt>, version: Option<Version>) -> Result<Rings, RingError> {
         let layout = Layout::read(source.as_ref())?;
-        let written_by = telling::tell(Pass::new(Arc::clone(&source), layout.clone(), telling::filter()), version)?;
+        let written_by = version_evidence::determine_version(
+            Pass::new(Arc::clone(&source), layout.clone(), version_evidence::filter()),
+            version,
+        )?;
         Ok(Rings { source, layout, written_by, name: DEFAULT_NAME.to_owned() })
     }
 

@@ -234,7 +234,7 @@ impl Slot {
     }
 
     /// Continues with frames of another container that were taken since.
-    pub(super) fn go_on(&mut self, frames: Arc<[u64]>) {
+    pub(super) fn resume_with(&mut self, frames: Arc<[u64]>) {
         (self.run.frames, self.run.next) = (frames, 0);
     }
 
@@ -292,7 +292,7 @@ impl Slot {
                 break Scan::Bad;
             }
             let (Some(time), true) = (words.get(at + 1).copied(), next <= words.len()) else { break Scan::Dry };
-            if time.wrapping_sub(last) > JUMP && !believed(words, time, last, next) {
+            if time.wrapping_sub(last) > JUMP && !plausible(words, time, last, next) {
                 self.missing.any = true;
                 self.missing.damaged += 8 * length as u64;
                 at = next;
@@ -362,13 +362,13 @@ impl Slot {
         let end = pass.segment_end(self.run.position.saturating_sub(1)).min(self.run.end);
         let rest = self.words.len().saturating_sub(self.at) as u64;
         // The buffer may end with the segment's last words.
-        let behind = if rest > 0 { end.saturating_sub(self.run.position) } else { 0 };
+        let unread = if rest > 0 { end.saturating_sub(self.run.position) } else { 0 };
         self.missing.any = true;
-        self.missing.damaged += 8 * (rest + behind);
+        self.missing.damaged += 8 * (rest + unread);
         self.words.clear();
         self.at = 0;
-        self.run.position += behind;
-        self.run.offset += 8 * behind;
+        self.run.position += unread;
+        self.run.offset += 8 * unread;
     }
 
     /// Reads more words after the remaining ones, which are less than one event. `false`: at the end of the ring.
@@ -532,7 +532,7 @@ const LENGTHS: [(u16, u16); 32] = {
 /// Whether a stamp that does not closely follow `last` is right: it must be later, and not later than the next event,
 /// which starts at `next`.
 #[cold]
-fn believed(words: &[u64], time: u64, last: u64, next: usize) -> bool {
+fn plausible(words: &[u64], time: u64, last: u64, next: usize) -> bool {
     let padding = |header: &u64| header >> 49 & 31 == u64::from(kind::INTERNAL);
     let following = words.get(next).filter(|header| !padding(header)).and_then(|_| words.get(next + 1));
     time >= last && time != 0 && time < 1 << 62 && following.is_none_or(|following| time <= *following)

@@ -51,7 +51,7 @@ impl RingStream {
     ///
     /// # Errors
     /// It is not such a stream, or one of other rings.
-    pub fn go_on(&mut self, source: Arc<dyn ReadAt>) -> Result<(), RingError> {
+    pub fn resume_with(&mut self, source: Arc<dyn ReadAt>) -> Result<(), RingError> {
         let mut layout = Layout::read(source.as_ref())?;
         let Container::Captured(frames) = &mut layout.container else { return Err(RingError::NotARing) };
         if (layout.rings, layout.words) != (self.pass.layout.rings, self.pass.layout.words) {
@@ -68,7 +68,7 @@ impl RingStream {
         (self.pass.source, self.pass.layout) = (source, layout);
         for (number, of) in &frames.of {
             match self.slots.iter_mut().find(|slot| slot.number == *number) {
-                Some(slot) => slot.go_on(Arc::clone(of)),
+                Some(slot) => slot.resume_with(Arc::clone(of)),
                 None => self.slots.push(Slot::of_frames(*number, Arc::clone(of))),
             }
         }

@@ -107,7 +107,7 @@ impl<T> CpuStream<T> {
     }
 
     /// Continues with whole records that were appended to those read so far, which are exhausted.
-    pub fn go_on(&mut self, more: Arc<dyn ReadAt>) {
+    pub fn resume_with(&mut self, more: Arc<dyn ReadAt>) {
         (self.source, self.offset, self.ended) = (more, 0, false);
     }
 
@@ -249,8 +249,8 @@ fn good_record<I: Interpret>(
     if stamp.cpu != u32::from(cpu) {
         return None;
     }
-    let behind = bytes.get(size..).unwrap_or_default();
-    if strict && !behind.is_empty() && record::header(behind, layout).is_none() {
+    let rest = bytes.get(size..).unwrap_or_default();
+    if strict && !rest.is_empty() && record::header(rest, layout).is_none() {
         return None;
     }
     let outcome = match body {

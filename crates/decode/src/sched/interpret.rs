@@ -20,7 +20,7 @@ pub enum Item {
         pid: Pid,
     },
     /// The incoming side of a switch, which the outgoing side has usually reported.
-    Came {
+    SwitchedIn {
         cpu: Cpu,
         /// The incoming thread and its process.
         next: (Tid, Pid),
@@ -98,7 +98,7 @@ impl Interpreter {
             Body::Switch { out: true, preempted } => (Sched::SwitchOut { cpu, tid, preempted }, known(stamp.pid)),
             Body::SwitchCpuWide { out: false, other_pid, other_tid, .. } => {
                 let prev = (Tid(other_tid), known(other_pid));
-                return Some(Item::Came { cpu, next: (tid, known(stamp.pid)), prev });
+                return Some(Item::SwitchedIn { cpu, next: (tid, known(stamp.pid)), prev });
             }
             // The tracepoint has reported this switch, with more detail.
             Body::SwitchCpuWide { out: true, .. } if self.has_switch => return None,

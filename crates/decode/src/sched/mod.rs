@@ -93,8 +93,8 @@ impl SchedStream {
 
     /// Continues when the events are exhausted, with whole records that were appended to each stream since (`more`,
     /// in the order of the streams).
-    pub fn go_on(&mut self, more: impl IntoIterator<Item = Arc<dyn ReadAt>>) {
-        self.cpus.iter_mut().zip(more).for_each(|(cpu, more)| cpu.go_on(more));
+    pub fn resume_with(&mut self, more: impl IntoIterator<Item = Arc<dyn ReadAt>>) {
+        self.cpus.iter_mut().zip(more).for_each(|(cpu, more)| cpu.resume_with(more));
         (0..self.cpus.len()).for_each(|index| self.pull(index));
         self.name_threads();
     }

@@ -54,7 +54,7 @@ impl State {
         match item {
             Item::Event { sched: sched @ Sched::Switch { .. }, pid } => Some((self.switch(time, sched, pid), None)),
             Item::Event { sched, pid } => self.event(sched, pid),
-            Item::Came { cpu, next, prev } => Some((self.came(time, cpu, next, prev)?, None)),
+            Item::SwitchedIn { cpu, next, prev } => Some((self.switched_in(time, cpu, next, prev)?, None)),
             Item::Gap { cpu } => {
                 self.current.remove(&cpu);
                 None
@@ -77,14 +77,14 @@ impl State {
                 *prev_pid = Pid(0);
             }
             self.leave(*prev, prev_pid, *prev_state);
-            self.come(*next, next_process, next_name);
+            self.enter(*next, next_process, next_name);
         }
         sched
     }
 
     /// The incoming side of a switch: only new if the kernel did not record the outgoing side, as happens for idle
     /// tasks on some machines.
-    fn came(&mut self, time: Time, cpu: Cpu, next: (Tid, Pid), prev: (Tid, Pid)) -> Option<Sched> {
+    fn switched_in(&mut self, time: Time, cpu: Cpu, next: (Tid, Pid), prev: (Tid, Pid)) -> Option<Sched> {
         match self.current.get(&cpu) {
             // An ending thread that had been preempted has no id any more.
             _ if next.0.0 == GONE => None,
@@ -140,7 +140,7 @@ impl State {
         }
     }
 
-    fn come(&mut self, tid: Tid, pid: Pid, name: &mut NameId) {
+    fn enter(&mut self, tid: Tid, pid: Pid, name: &mut NameId) {
         if tid == Tid::IDLE || tid.0 == GONE {
             return;
         }

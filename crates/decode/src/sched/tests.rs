@@ -158,7 +158,7 @@ fn cpus_are_merged_in_the_order_of_time() {
     let mut stream = open(Tier::Tracepoints, vec![zero.bytes, one.bytes], Some(threads));
     let events = read(&mut stream);
     let name = |id| stream.names().get(id).to_owned();
-    let [named, leave, waking, migrate, come] = events.as_slice() else { panic!("{events:?}") };
+    let [named, leave, waking, migrate, enter] = events.as_slice() else { panic!("{events:?}") };
     assert!(matches!(named, (10, Sched::Named { tid: Tid(6), name: id }) if name(*id) == "prog"), "{named:?}");
     let (time, Sched::Switch { cpu, prev, prev_pid, prev_state, next, next_name }) = *leave else {
         panic!("{leave:?}")
@@ -167,7 +167,7 @@ fn cpus_are_merged_in_the_order_of_time() {
     assert_eq!((prev_state, name(next_name).as_str()), (OffState::Sleeping, "swapper/0"));
     assert_eq!(*waking, (30, Sched::Waking { waker: Tid(9), target: Tid(6), target_cpu: Cpu(0) }));
     assert_eq!(*migrate, (35, Sched::Migrate { tid: Tid(7), to: Cpu(1) }));
-    assert!(matches!(come, (40, Sched::Switch { next: Tid(6), .. })));
+    assert!(matches!(enter, (40, Sched::Switch { next: Tid(6), .. })));
     assert_eq!(stream.losses(), []);
 }
 
@@ -222,7 +222,7 @@ fn switches_of_whole_cpus() {
 }
 
 #[test]
-fn what_leaves_a_cpu_by_itself_sleeps_and_a_thread_that_is_gone_is_of_no_process() {
+fn what_leaves_a_cpu_by_itself_sleeps_and_a_thread_that_ended_is_of_no_process() {
     let bytes = Builder::cpu(0)
         .with_context(15, 0x2000, &words(&[5, GONE]), 5, 6, 10)
         .with_context(15, 0x2000, &words(&[0, 0]), 5, GONE, 20)
@@ -241,7 +241,7 @@ fn what_leaves_a_cpu_by_itself_sleeps_and_a_thread_that_is_gone_is_of_no_process
 }
 
 #[test]
-fn a_switch_whose_leaving_side_is_not_recorded_is_still_told() {
+fn a_switch_whose_leaving_side_is_not_recorded_is_still_reported() {
     let seen = Builder::cpu(0)
         .switch(10, (5, 6), 1, (0, "swapper/0"))
         .with_context(15, 0x2000, &words(&[0, 0]), 5, 6, 11)
@@ -269,12 +269,12 @@ fn a_switch_that_no_side_is_recorded_of_is_a_loss() {
         (LossKind::KernelRecords, 1, Some(Time(10)), Some(Time(30)))
     );
     // Where the kernel itself reports missing records, that is not a second loss.
-    let told = Builder::cpu(0).switch(10, (5, 6), 1, (7, "a")).lost(20, 3).switch(30, (8, 8), 1, (6, "b")).bytes;
-    assert_eq!(times(Tier::Tracepoints, told).1.len(), 1);
+    let reported = Builder::cpu(0).switch(10, (5, 6), 1, (7, "a")).lost(20, 3).switch(30, (8, 8), 1, (6, "b")).bytes;
+    assert_eq!(times(Tier::Tracepoints, reported).1.len(), 1);
 }
 
 #[test]
-fn switches_of_own_threads_are_told_once() {
+fn switches_of_own_threads_are_reported_once() {
     let bytes = Builder::cpu(0)
         .with_context(14, 0, &[], 5, 6, 10)
         .with_context(14, 0, &[], 5, 6, 11)
@@ -321,9 +321,9 @@ fn a_cut_anywhere_costs_only_the_last_record() {
 #[test]
 fn damage_is_skipped_and_counted() {
     let before = Builder::cpu(0).exit(10, 1, 1).bytes;
-    let behind = Builder::cpu(0).exit(30, 1, 2).exit(40, 1, 3).bytes;
+    let after = Builder::cpu(0).exit(30, 1, 2).exit(40, 1, 3).bytes;
     for garbage in [vec![0; 64], vec![0xff; 37], b"Not records at all, and of an odd length".to_vec()] {
-        let (times, losses) = times(Tier::Tracepoints, [&before[..], &garbage, &behind].concat());
+        let (times, losses) = times(Tier::Tracepoints, [&before[..], &garbage, &after].concat());
         assert_eq!(times, [10, 30, 40]);
         let [loss] = losses.as_slice() else { panic!("{losses:?}") };
         assert_eq!((loss.kind, loss.count), (LossKind::Damaged, garbage.len() as u64));
@@ -354,7 +354,7 @@ fn another_cpus_records_are_damage() {
 }
 
 #[test]
-fn small_disorder_is_mended_and_large_is_a_loss() {
+fn small_disorder_is_repaired_and_large_is_a_loss() {
     let bytes = Builder::cpu(0).exit(20, 1, 1).exit(10, 1, 2).exit(30, 1, 3).bytes;
     assert_eq!(times(Tier::Tracepoints, bytes).0, [10, 20, 30]);
     let far = (0..100).fold(Builder::cpu(0), |stream, at| stream.exit(100 + at, 1, 1)).exit(50, 1, 2).bytes;
@@ -394,7 +394,7 @@ fn what_does_not_fit_is_refused_with_a_reason() {
 }
 
 #[test]
-fn records_that_come_in_portions_are_those_of_one_stream() {
+fn records_that_arrive_in_portions_are_those_of_one_stream() {
     let zero = || {
         let begin = Builder::cpu(0).comm(1, 5, 5, "prog").fork(2, 5, 6, 5);
         (0..40).fold(begin, |builder, round| {
@@ -418,7 +418,7 @@ fn records_that_come_in_portions_are_those_of_one_stream() {
                 Arc::new(rest.drain(..count).collect::<Vec<u8>>()) as Arc<dyn ReadAt>
             });
             let more: Vec<_> = more.collect();
-            stream.go_on(more);
+            stream.resume_with(more);
             seen.extend(read(&mut stream));
         }
         let sorted = |mut events: Vec<(u64, Sched)>| {
@@ -442,7 +442,7 @@ fn whole_records_end_where_the_next_one_is_cut() {
     // Bytes that are not a record do not hold up their reader for ever.
     assert_eq!(crate::perf::record::whole(&[0; 50]), 50);
     let mut stream = open(Tier::Tracepoints, vec![Vec::new()], None);
-    stream.go_on([Arc::new([vec![0; 50], bytes.clone()].concat()) as Arc<dyn ReadAt>]);
+    stream.resume_with([Arc::new([vec![0; 50], bytes.clone()].concat()) as Arc<dyn ReadAt>]);
     assert_eq!(read(&mut stream).len(), 2);
     assert_eq!(stream.take_losses().len(), 1);
     assert!(stream.take_losses().is_empty());

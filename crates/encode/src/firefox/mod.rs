@@ -50,9 +50,9 @@ const NO_ROWS: &[u8] = b"{\"name\":\"GeckoMain\",\"samples\":{\"data\":[]},\"sta
 
 /// What a thread of the profile shows.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd)]
-enum Whose {
+enum ThreadOf {
     Pauses,
-    Of(Track),
+    Track(Track),
     Cpu(u16),
 }
 
@@ -106,12 +106,12 @@ impl<W: Write> FirefoxWriter<W> {
 
     fn switch(&mut self, at: Time, cpu: u16, next: u32, tables: Tables<'_>) -> io::Result<()> {
         if self.running.insert(cpu, next != 0) == Some(true) {
-            self.drawn.end(Whose::Cpu(cpu), at)?;
+            self.drawn.end(ThreadOf::Cpu(cpu), at)?;
         }
         if next == 0 {
             return Ok(());
         }
-        self.drawn.begin(Whose::Cpu(cpu), at, &self.threads.name(next, tables.kernel), 0)
+        self.drawn.begin(ThreadOf::Cpu(cpu), at, &self.threads.name(next, tables.kernel), 0)
     }
 }
 
@@ -133,15 +133,15 @@ impl<W: Write> Export for FirefoxWriter<W> {
         self.drawn.seen(pause.begin());
         let category = CATEGORIES.len() - 1;
         pause::edges(pause, causes, after, |edge| match edge {
-            Edge::Open(part) => self.drawn.begin(Whose::Pauses, part.from, &part.what.name(tables), category),
-            Edge::Close(part) => self.drawn.end(Whose::Pauses, part.to),
+            Edge::Open(part) => self.drawn.begin(ThreadOf::Pauses, part.from, &part.what.name(tables), category),
+            Edge::Close(part) => self.drawn.end(ThreadOf::Pauses, part.to),
         })?;
         let mut facts = What::Whole(pause).facts(tables);
         if let Some(cause) = causes.iter().max_by_key(|piece| piece.ns()) {
             facts.push(("cause", Fact::Text(What::Cause(cause).name(tables).into())));
         }
         let (name, when) = (What::Whole(pause).name(tables), (pause.begin(), Some(pause.released)));
-        self.drawn.marker(Whose::Pauses, when, (&name, category), ("pause", &facts))
+        self.drawn.marker(ThreadOf::Pauses, when, (&name, category), ("pause", &facts))
     }
 
     fn finish(&mut self, losses: &[Loss]) -> io::Result<()> {
@@ -153,7 +153,7 @@ impl<W: Write> Export for FirefoxWriter<W> {
             let facts = [("count", Fact::Number(loss.count)), ("note", Fact::Text(loss.note.as_str().into()))];
             let name = format!("lost: {}", crate::word(&loss.kind));
             let when = (from, Some(loss.to.unwrap_or(from).max(from)));
-            self.drawn.marker(Whose::Pauses, when, (&name, 0), ("loss", &facts))?;
+            self.drawn.marker(ThreadOf::Pauses, when, (&name, 0), ("loss", &facts))?;
         }
         self.drawn.write()
     }
@@ -172,7 +172,7 @@ struct Counter {
 struct Drawn<W> {
     out: W,
     spool: Spool,
-    threads: BTreeMap<Whose, Thread>,
+    threads: BTreeMap<ThreadOf, Thread>,
     lines: BTreeMap<Line, Counter>,
     name: String,
     platform: String,
@@ -196,47 +196,47 @@ impl<W: Write> Drawn<W> {
     }
 
     /// A thread, created if it is new; `None`: there are too many.
-    fn thread(&mut self, whose: Whose) -> Option<(&mut Thread, &mut Spool)> {
-        if !self.threads.contains_key(&whose) {
+    fn thread(&mut self, which: ThreadOf) -> Option<(&mut Thread, &mut Spool)> {
+        if !self.threads.contains_key(&which) {
             if self.threads.len() >= TRACKS_MAX {
                 return None;
             }
-            let name = match whose {
-                Whose::Pauses => "pauses".to_owned(),
-                Whose::Of(track) => track.name(self.lane_word),
-                Whose::Cpu(cpu) => format!("CPU {cpu}"),
+            let name = match which {
+                ThreadOf::Pauses => "pauses".to_owned(),
+                ThreadOf::Track(track) => track.name(self.lane_word),
+                ThreadOf::Cpu(cpu) => format!("CPU {cpu}"),
             };
-            let main = !self.has_main && matches!(whose, Whose::Of(Track::Lane(of)) if of.is_some());
+            let main = !self.has_main && matches!(which, ThreadOf::Track(Track::Lane(of)) if of.is_some());
             self.has_main |= main;
-            let pid = if let Whose::Cpu(_) = whose { "CPUs".to_owned() } else { self.pid.clone() };
+            let pid = if let ThreadOf::Cpu(_) = which { "CPUs".to_owned() } else { self.pid.clone() };
             let tid = self.threads.len() as u64 + 1;
             let thread = Thread::new(&mut self.spool, name, pid, tid, main);
-            self.threads.insert(whose, thread);
+            self.threads.insert(which, thread);
         }
-        Some((self.threads.get_mut(&whose)?, &mut self.spool))
+        Some((self.threads.get_mut(&which)?, &mut self.spool))
     }
 
-    fn begin(&mut self, whose: Whose, at: Time, name: &str, category: usize) -> io::Result<()> {
+    fn begin(&mut self, which: ThreadOf, at: Time, name: &str, category: usize) -> io::Result<()> {
         self.seen(at);
         let at = self.at(at);
-        self.thread(whose).map_or(Ok(()), |(thread, spool)| thread.begin(spool, at, name, category))
+        self.thread(which).map_or(Ok(()), |(thread, spool)| thread.begin(spool, at, name, category))
     }
 
-    fn end(&mut self, whose: Whose, at: Time) -> io::Result<()> {
+    fn end(&mut self, which: ThreadOf, at: Time) -> io::Result<()> {
         self.seen(at);
         let at = self.at(at);
-        self.thread(whose).map_or(Ok(()), |(thread, spool)| thread.end(spool, at))
+        self.thread(which).map_or(Ok(()), |(thread, spool)| thread.end(spool, at))
     }
 
     fn marker(
         &mut self,
-        whose: Whose,
+        which: ThreadOf,
         when: (Time, Option<Time>),
         named: (&str, usize),
         about: (&str, &[(&'static str, Fact<'_>)]),
     ) -> io::Result<()> {
         let origin = self.at(Time(0));
-        self.thread(whose).map_or(Ok(()), |(thread, spool)| thread.marker(spool, when, origin, named, about))
+        self.thread(which).map_or(Ok(()), |(thread, spool)| thread.marker(spool, when, origin, named, about))
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -330,16 +330,16 @@ fn schema((name, fields): (&str, &[&str])) -> String {
 
 impl<W: Write> Sink for Drawn<W> {
     fn open(&mut self, on: Track, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
-        self.begin(Whose::Of(on), at, &state.name(tables.user), state.role_number() + 1)
+        self.begin(ThreadOf::Track(on), at, &state.name(tables.user), state.role_number() + 1)
     }
 
     fn close(&mut self, on: Track, closed: Closed, _: Tables<'_>) -> io::Result<()> {
-        self.end(Whose::Of(on), closed.to)
+        self.end(ThreadOf::Track(on), closed.to)
     }
 
     fn mark(&mut self, on: Track, at: Time, mark: Mark, tables: Tables<'_>) -> io::Result<()> {
         self.seen(at);
-        self.marker(Whose::Of(on), (at, None), (mark.name(tables), 0), ("mark", &[]))
+        self.marker(ThreadOf::Track(on), (at, None), (mark.name(tables), 0), ("mark", &[]))
     }
 
     /// Bytes only: the format draws counters as memory.

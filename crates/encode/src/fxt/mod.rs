@@ -158,13 +158,13 @@ impl<W: Write> Export for FxtWriter<W> {
         self.shape(pause.begin(), &shape)?;
         for piece in causes {
             let (cause, confidence) = (word(&piece.cause), word(&piece.confidence));
-            let who = piece.who.map_or("", |name| tables.kernel.get(name));
+            let process = piece.who.map_or("", |name| tables.kernel.get(name));
             let code = piece.code.map_or("", |symbol| tables.symbols.get(symbol).name.as_str());
             let shape = Shape::new(EventKind::Complete(piece.to.0), Track::Other(CAUSES), DERIVED, &cause)
                 .with("pause", Value::U64(pause.id))
                 .with("lane", lane(piece.lane))
                 .with("tid", piece.tid.map_or(Value::Null, |tid| Value::Id(u64::from(tid.0))))
-                .with("who", Value::Text(who.as_bytes()))
+                .with("who", Value::Text(process.as_bytes()))
                 .with("who_pid", piece.who_pid.map_or(Value::Null, Value::U32))
                 .with("code", Value::Text(code.as_bytes()))
                 .with("confidence", Value::Text(confidence.as_bytes()));

@@ -101,7 +101,7 @@ fn many_rows_come_in_groups() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said() {
+fn what_cannot_be_written_is_reported() {
     let written = ParquetWriter::new(&mut |_| File::options().write(true).open("/dev/full"), &facts("ghc"))
         .and_then(|mut writer| writer.finish(&[]));
     assert_eq!(written.unwrap_err().to_string(), "No space left on device (os error 28)");

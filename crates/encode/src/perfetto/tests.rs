@@ -213,10 +213,11 @@ fn scheduling(trace: &[u8]) -> Vec<(u64, u64, String, u64, String)> {
             for event in bytes(&bundle, bundle::EVENT) {
                 let at = number(&event, ftrace::TIMESTAMP).unwrap();
                 for fields in bytes(&event, ftrace::SCHED_SWITCH) {
-                    let who = |name, pid| format!("{} {}", text(&fields, name).unwrap(), number(&fields, pid).unwrap());
+                    let task =
+                        |name, pid| format!("{} {}", text(&fields, name).unwrap(), number(&fields, pid).unwrap());
                     let state = number(&fields, switch::PREV_STATE).unwrap();
                     let (prev, next) =
-                        (who(switch::PREV_COMM, switch::PREV_PID), who(switch::NEXT_COMM, switch::NEXT_PID));
+                        (task(switch::PREV_COMM, switch::PREV_PID), task(switch::NEXT_COMM, switch::NEXT_PID));
                     found.push((cpu, at, prev, state, next));
                 }
             }

@@ -40,8 +40,8 @@ impl Short {
             value = value & 0x0000_0000_0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
             value = value & 0x0000_3fff_0000_3fff | (value & 0x0fff_c000_0fff_c000) << 2;
             value = value & 0x007f_007f_007f_007f | (value & 0x3f80_3f80_3f80_3f80) << 1;
-            let go_on = 0x8080_8080_8080_8080 & !(u64::MAX << (8 * (count - 1)));
-            return Short { bytes: (value | go_on).into(), count: count as usize };
+            let continuation = 0x8080_8080_8080_8080 & !(u64::MAX << (8 * (count - 1)));
+            return Short { bytes: (value | continuation).into(), count: count as usize };
         }
         let mut all = Short::default();
         while value >= 0x80 {

@@ -41,8 +41,8 @@ pub enum Key {
 }
 
 impl<'a> What<'a> {
-    /// Passes each known fact of a pause or cause to `say`, except times and names.
-    pub fn each_fact(self, tables: Tables<'a>, mut say: impl FnMut(About, Fact<'a>)) {
+    /// Passes each known fact of a pause or cause to `emit`, except times and names.
+    pub fn each_fact(self, tables: Tables<'a>, mut emit: impl FnMut(About, Fact<'a>)) {
         match self {
             What::Whole(pause) => {
                 let numbers = [
@@ -53,9 +53,9 @@ impl<'a> What<'a> {
                     (About::CopiedBytes, pause.copied_bytes),
                     (About::GcThreads, pause.gc_threads.map(u64::from)),
                 ];
-                each_number(numbers, &mut say);
+                each_number(numbers, &mut emit);
                 if pause.quality == PauseQuality::Partial {
-                    say(About::Quality, Fact::Text("partial".into()));
+                    emit(About::Quality, Fact::Text("partial".into()));
                 }
             }
             What::Cause(piece) => {
@@ -64,11 +64,11 @@ impl<'a> What<'a> {
                     (About::Tid, piece.tid.map(|tid| tid.0.into())),
                     (About::WhoPid, piece.who_pid.map(u64::from)),
                 ];
-                each_number(numbers, &mut say);
+                each_number(numbers, &mut emit);
                 if let Some(code) = piece.code {
-                    say(About::Code, Fact::Text(tables.symbols.get(code).name.as_str().into()));
+                    emit(About::Code, Fact::Text(tables.symbols.get(code).name.as_str().into()));
                 }
-                say(About::Confidence, Fact::Text(piece.confidence.word().into()));
+                emit(About::Confidence, Fact::Text(piece.confidence.word().into()));
             }
             What::Stop | What::Collect | What::Release => {}
         }
@@ -106,10 +106,10 @@ impl<'a> What<'a> {
     }
 }
 
-/// Passes the known numbers to `say`.
-fn each_number<'a, const N: usize>(numbers: [(About, Option<u64>); N], say: &mut impl FnMut(About, Fact<'a>)) {
+/// Passes the known numbers to `emit`.
+fn each_number<'a, const N: usize>(numbers: [(About, Option<u64>); N], emit: &mut impl FnMut(About, Fact<'a>)) {
     let known = numbers.into_iter().filter_map(|(about, number)| Some((about, number?)));
-    known.for_each(|(about, number)| say(about, Fact::Number(number)));
+    known.for_each(|(about, number)| emit(about, Fact::Number(number)));
 }
 
 /// The begin or the end of a part.
@@ -182,13 +182,13 @@ mod tests {
         edges(pause, causes, Time(after), |edge| {
             let (Edge::Open(part) | Edge::Close(part)) = edge;
             let name = tables(|tables| part.what.name(tables));
-            let said = format!("{name} {}-{}", part.from.0, part.to.0);
+            let label = format!("{name} {}-{}", part.from.0, part.to.0);
             match edge {
                 Edge::Open(_) => {
-                    words.push(format!("{} {said}", open.len()));
-                    open.push(said);
+                    words.push(format!("{} {label}", open.len()));
+                    open.push(label);
                 }
-                Edge::Close(_) => assert_eq!(open.pop(), Some(said)),
+                Edge::Close(_) => assert_eq!(open.pop(), Some(label)),
             }
             Ok(())
         })
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_begins_behind_the_one_before() {
+    fn a_pause_begins_after_the_one_before() {
         let (pause, causes) = pause(0, 100, 150, 260, 270);
         let expected = ["0 minor pause 200-270", "1 collect 200-260", "1 release 260-270"];
         assert_eq!(words(&pause, &causes, 200), expected);

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_nest_is_cut_and_goes_on() {
+    fn what_does_not_nest_is_cut_and_continues() {
         let (mut stack, mut steps) = (Stack::default(), Vec::new());
         stack.open(Time(10), State::Outside, &mut steps);
         stack.open(Time(20), State::Follows, &mut steps);

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_told_once() {
+    fn what_is_new_is_reported_once() {
         let mut threads = Threads::default();
         let named = Thread { pid: 0, name: NameId(5) };
         let other = Thread { pid: 0, name: NameId(6) };

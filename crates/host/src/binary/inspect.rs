@@ -3,7 +3,7 @@
 //! a guess.
 
 use super::bounded::Bounded;
-use super::inspected::{FileSays, Inspected};
+use super::inspected::{FileContents, Inspected};
 use super::programs;
 use crate::runtimes::known;
 use crate::sandbox::{self, ONE_FILE};
@@ -109,7 +109,7 @@ fn read_elf<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, path: &Path) 
     let section = |name: &str, most: u64| -> Option<&'data [u8]> {
         elf.section_by_name(name).filter(|section| section.size() <= most)?.data().ok()
     };
-    let file = FileSays { symbols: wanted_symbols(elf), section: &section, little_endian: elf.is_little_endian() };
+    let file = FileContents { symbols: wanted_symbols(elf), section: &section, little_endian: elf.is_little_endian() };
     let of = known::all().find(|known| known.detect(&file, &mut found));
     found.binary.family = of.map(|of| of.info().id.to_owned());
     found

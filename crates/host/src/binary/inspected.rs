@@ -75,14 +75,14 @@ impl Inspected {
 }
 
 /// An ELF file, given to each runtime to decide whether the program uses it.
-pub struct FileSays<'f, 'data> {
+pub struct FileContents<'f, 'data> {
     /// Address and size of the symbols that a runtime wants and the file defines.
     pub(super) symbols: HashMap<&'static str, (u64, u64)>,
     pub(super) section: &'f dyn Fn(&str, u64) -> Option<&'data [u8]>,
     pub little_endian: bool,
 }
 
-impl<'data> FileSays<'_, 'data> {
+impl<'data> FileContents<'_, 'data> {
     /// The address of a symbol that the file defines.
     pub fn address(&self, name: &str) -> Option<u64> {
         self.symbols.get(name).map(|symbol| symbol.0)

@@ -10,5 +10,5 @@ pub use crate::runtimes::link;
 pub(crate) use bounded::Bounded;
 pub use inspect::inspect;
 pub(crate) use inspect::{inspect_image, inspect_opened, inspect_process, inspect_process_of, native};
-pub(crate) use inspected::FileSays;
+pub(crate) use inspected::FileContents;
 pub use inspected::{Inspected, RuntimeSymbols, StmSymbols};

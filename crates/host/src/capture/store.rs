@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_is_private_and_never_taken_from_somebody() {
+    fn the_folder_is_private_and_never_taken_from_another_user() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a b.rtscope");
         let store = Store::create(&path, false).unwrap();

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_is_said_once() {
+    fn a_switch_is_reported_once() {
         let wide = |misc| record(RECORD_SWITCH_CPU_WIDE, misc, &[1; 6]);
         assert_eq!(kept(&mut concern(), &[wide(SWITCH_OUT), wide(0)]), [false, true]);
         assert_eq!(kept(&mut Concern::new(&[]), &[wide(SWITCH_OUT), wide(0)]), [true, true]);

@@ -310,11 +310,11 @@ impl Drain {
         let events = self.lanes.iter().flat_map(|lane| &lane.ring.events);
         let lost: u64 = events.filter_map(super::perf::Event::lost).sum();
         let mut counts = self.shared.lock();
-        let told = counts.lost;
-        counts.lost = told.max(lost);
-        if lost > told {
+        let reported = counts.lost;
+        counts.lost = reported.max(lost);
+        if lost > reported {
             let note = "the kernel dropped records and had no room left to say when";
-            counts.losses.push(loss(self.source, LossKind::KernelRecords, lost - told, note));
+            counts.losses.push(loss(self.source, LossKind::KernelRecords, lost - reported, note));
         }
     }
 
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_of_zero_or_behind_the_end_stops_the_count() {
+    fn a_size_of_zero_or_past_the_end_stops_the_count() {
         assert_eq!(tally(&[0; 64], &[], &mut Vec::new()), Tally::default());
         let mut bytes = record(9, &[1]);
         bytes.truncate(12);

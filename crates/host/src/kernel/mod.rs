@@ -6,12 +6,12 @@
 //! here can make a recording fail; what is unavailable is reported in [`rtscope_model::manifest::Kernel::missing`].
 
 pub(crate) mod asleep;
-mod by_hand;
 pub(crate) mod callers;
 pub(crate) mod code;
 mod concern;
 mod drain;
 mod forks;
+mod manual;
 mod mapped;
 pub(crate) mod perf;
 mod records;
@@ -24,11 +24,11 @@ pub(crate) mod words;
 
 use crate::capture::folder::Folder;
 use crate::system::procfs::Host;
-pub use by_hand::ByHand;
 pub(crate) use callers::SharedFiles;
 pub(crate) use code::CodeRecorder;
 use concern::Concern;
 use drain::Reading;
+pub use manual::Manual;
 use rtscope_decode::sched::ThreadName;
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};
 use std::io;

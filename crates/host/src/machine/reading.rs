@@ -43,12 +43,12 @@ impl<'h> Reading<'h> {
     /// A file's text, remembered as the source of `what`.
     pub fn source(&mut self, what: &str, path: impl AsRef<Path>) -> Option<String> {
         let text = self.text(&path)?;
-        self.said(what, path, &text);
+        self.add_source(what, path, &text);
         Some(text)
     }
 
     /// Remembers `path` with `text` as the source of `what`, once.
-    pub fn said(&mut self, what: &str, path: impl AsRef<Path>, text: &str) {
+    pub fn add_source(&mut self, what: &str, path: impl AsRef<Path>, text: &str) {
         let text = text.trim();
         let mut kept: String = text.chars().take(TEXT_MAX).collect();
         if kept.len() < text.len() {

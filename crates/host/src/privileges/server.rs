@@ -68,7 +68,7 @@ pub(crate) fn in_sandbox<T: Serialize + DeserializeOwned>(
 ) -> Result<sandbox::Done<T>, sandbox::Died> {
     let keep: Vec<RawFd> = process.map_or(Vec::new(), Process::held_descriptors);
     let known = process.map(|process| (process.pid(), process.clone())).into_iter().collect();
-    let mut server = Server { host: Host::default(), whom: Whom::One, known, stop: None };
+    let mut server = Server { host: Host::default(), allowed: Allowed::One, known, stop: None };
     let mut serve = |question: &[u8]| server.answer(question, None);
     sandbox::run_served(limits, &keep, &mut serve, work)
 }
@@ -78,8 +78,8 @@ fn serve(socket: &OwnedFd, recorder: u32) -> io::Result<()> {
     sandbox::ignore_the_terminals_signals();
     sandbox::close_others(&[socket.as_raw_fd()])?;
     give_up(kept())?;
-    let whom = Whom::Family { recorder, capture: None };
-    let mut server = Server { host: Host::default(), whom, known: HashMap::new(), stop: None };
+    let allowed = Allowed::Family { recorder, capture: None };
+    let mut server = Server { host: Host::default(), allowed, known: HashMap::new(), stop: None };
     loop {
         let (question, along) = messages::receive(socket.as_fd())?;
         let (answer, descriptor) = server.answer(&question, along);
@@ -88,7 +88,7 @@ fn serve(socket: &OwnedFd, recorder: u32) -> io::Result<()> {
 }
 
 /// The processes that may be asked about.
-enum Whom {
+enum Allowed {
     /// Named processes, their descendants, the recorder's descendants, and processes that have
     /// a file of the capture open or mapped; also files of the capture.
     Family { recorder: u32, capture: Option<(OwnedFd, PathBuf)> },
@@ -98,7 +98,7 @@ enum Whom {
 
 struct Server {
     host: Host,
-    whom: Whom,
+    allowed: Allowed,
     /// Accepted processes by number.
     known: HashMap<u32, Process>,
     stop: Option<Stop>,
@@ -110,7 +110,7 @@ impl Server {
             return (Vec::new(), None);
         };
         let found = match (of, &ask) {
-            (None, Ask::Own(path)) if matches!(self.whom, Whom::One) && self.known.is_empty() => {
+            (None, Ask::Own(path)) if matches!(self.allowed, Allowed::One) && self.known.is_empty() => {
                 open_own(path, true).map(opened)
             }
             (None, ask) => self.open_own(ask, along),
@@ -132,7 +132,7 @@ impl Server {
         if let Some(known) = self.known.get(&pid).filter(|known| known.check().is_ok()) {
             return if known.start_ticks() == start_ticks { Ok(known.clone()) } else { Err(gone()) };
         }
-        if matches!(self.whom, Whom::One) {
+        if matches!(self.allowed, Allowed::One) {
             return Err(forbidden());
         }
         self.known.retain(|_, process| process.check().is_ok());
@@ -149,7 +149,7 @@ impl Server {
 
     /// Whether a process descends from one that is followed, or from the recorder.
     fn is_family(&self, pid: u32) -> bool {
-        let Whom::Family { recorder, .. } = self.whom else { return false };
+        let Allowed::Family { recorder, .. } = self.allowed else { return false };
         let followed = |pid: u32| self.known.get(&pid).is_some_and(|process| process.check().is_ok());
         self.host.ancestors(pid).take(GENERATIONS_MAX).any(|parent| parent == recorder || followed(parent))
     }
@@ -157,7 +157,7 @@ impl Server {
     /// Whether a process has a file of the capture open or mapped: one that left its family, as
     /// daemons do. A request for descriptors comes for every process of the machine, to find those.
     fn writes_into_capture(&self, process: &Process, ask: &Ask) -> bool {
-        let Whom::Family { capture: Some((_, path)), .. } = &self.whom else { return false };
+        let Allowed::Family { capture: Some((_, path)), .. } = &self.allowed else { return false };
         let mapped = || {
             let mapped = process.mappings().unwrap_or_default();
             mapped.iter().any(|mapping| Path::new(&mapping.name).starts_with(path))
@@ -168,7 +168,7 @@ impl Server {
 
     /// Opens something that belongs to no process.
     fn open_own(&mut self, ask: &Ask, along: Option<OwnedFd>) -> Result<Given, Refused> {
-        let Whom::Family { capture, .. } = &mut self.whom else { return Err(forbidden()) };
+        let Allowed::Family { capture, .. } = &mut self.allowed else { return Err(forbidden()) };
         match (ask, along, &capture) {
             (Ask::Capture(path), Some(folder), None) => {
                 *capture = Some((folder, path.clone()));
@@ -196,11 +196,11 @@ impl Server {
             }
             Ask::Target(what) => opened(open_target(process, what.clone())?),
             Ask::Folder(path) => opened(process.folder(path)?),
-            Ask::Signal(signal) if matches!(self.whom, Whom::Family { .. }) => {
+            Ask::Signal(signal) if matches!(self.allowed, Allowed::Family { .. }) => {
                 process.signal(*signal)?;
                 DONE
             }
-            Ask::Stop(most) if matches!(self.whom, Whom::One) => {
+            Ask::Stop(most) if matches!(self.allowed, Allowed::One) => {
                 let stop = Stop::begin(&self.host, process.pid(), *most)?;
                 // It was stopped by number: the stopped process must be the right one.
                 process.check()?;

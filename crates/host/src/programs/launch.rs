@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_started_says_why() {
+    fn what_cannot_be_started_has_an_exit_status() {
         let status = |words: &[&str]| {
             let words: Vec<OsString> = words.iter().map(Into::into).collect();
             match become_program(&words, &[]) {

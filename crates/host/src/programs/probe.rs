@@ -45,7 +45,7 @@ pub enum Seen {
         /// `exit status 1`, `signal 6`.
         how: String,
         /// Its standard error, at most 16 KiB.
-        said: String,
+        stderr: String,
     },
 }
 
@@ -69,8 +69,8 @@ fn watch(start: &Start) -> Result<Seen, SpawnError> {
     let began = Instant::now();
     loop {
         if let Some(how) = running.ended()? {
-            let said = running.words();
-            return Ok(how.map_or(Seen::Runs, |how| Seen::Ended { how, said }));
+            let stderr = running.words();
+            return Ok(how.map_or(Seen::Runs, |how| Seen::Ended { how, stderr }));
         }
         if running.threads() > 1 || began.elapsed() >= start.patience {
             return Ok(Seen::Runs);
@@ -158,23 +158,23 @@ mod tests {
     fn last_words_and_the_end_are_seen() {
         let script = "echo out; echo \"x: no $GHCRTS\" >&2; exit 3";
         let start = Start { set: vec![("GHCRTS".into(), "-A1k".into())], ..of(&["sh", "-c", script]) };
-        let wanted = Seen::Ended { how: "exit status 3".into(), said: "x: no -A1k\n".into() };
+        let wanted = Seen::Ended { how: "exit status 3".into(), stderr: "x: no -A1k\n".into() };
         assert_eq!(probe(&start).unwrap(), wanted);
-        let Seen::Ended { how, said } = probe(&of(&["sh", "-c", "kill -6 $$"])).unwrap() else { panic!("it runs") };
-        assert_eq!((how.as_str(), said.as_str()), ("signal 6", ""));
+        let Seen::Ended { how, stderr } = probe(&of(&["sh", "-c", "kill -6 $$"])).unwrap() else { panic!("it runs") };
+        assert_eq!((how.as_str(), stderr.as_str()), ("signal 6", ""));
         assert_eq!(probe(&of(&["true"])).unwrap(), Seen::Runs, "a short program that ended well");
     }
 
     #[test]
     fn words_beyond_the_limit_and_a_pipe_that_stays_open_do_not_matter() {
         let script = "yes x | head -c 60000 >&2; exit 1";
-        let Seen::Ended { said, .. } = probe(&of(&["sh", "-c", script])).unwrap() else { panic!("it runs") };
-        assert_eq!(said.len(), WORDS_MAX);
+        let Seen::Ended { stderr, .. } = probe(&of(&["sh", "-c", script])).unwrap() else { panic!("it runs") };
+        assert_eq!(stderr.len(), WORDS_MAX);
         // The sleeper holds standard error open until it is killed with its group.
-        let Seen::Ended { said, .. } = probe(&of(&["sh", "-c", "sleep 600 & echo $! >&2; exit 1"])).unwrap() else {
+        let Seen::Ended { stderr, .. } = probe(&of(&["sh", "-c", "sleep 600 & echo $! >&2; exit 1"])).unwrap() else {
             panic!("it runs")
         };
-        gone(said.trim());
+        gone(stderr.trim());
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_start_says_so() {
+    fn a_failed_start_is_an_error() {
         let error = probe(&of(&["/no/such/program"])).unwrap_err();
         assert!(matches!(error, SpawnError::Exec { status: 127, .. }), "{error}");
         assert!(matches!(probe(&of(&[])), Err(SpawnError::Own(_))));

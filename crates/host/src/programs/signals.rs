@@ -53,7 +53,7 @@ impl Signals {
     }
 
     /// Whether a signal is waiting to be taken.
-    pub fn came(&self) -> bool {
+    pub fn arrived(&self) -> bool {
         crate::system::ready::is_ready(&self.read)
     }
 

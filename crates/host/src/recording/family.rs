@@ -14,12 +14,14 @@ const PARENTS_MAX: usize = 1000;
 pub(super) fn look(host: &Host, pid: u32, known: &[u32], streams: &[&Streams], now: bool) -> Vec<u32> {
     let mut found = vec![pid];
     let mut seen = HashSet::from([pid]);
-    let told = streams.iter().find_map(|streams| Some((streams, streams.family(now)?)));
-    let (orphans, gone): (Vec<u32>, Vec<u32>) = match &told {
-        Some((_, told)) => told.iter().copied().filter(|other| *other != pid).partition(|other| host.runs(*other)),
+    let reported = streams.iter().find_map(|streams| Some((streams, streams.family(now)?)));
+    let (orphans, gone): (Vec<u32>, Vec<u32>) = match &reported {
+        Some((_, reported)) => {
+            reported.iter().copied().filter(|other| *other != pid).partition(|other| host.runs(*other))
+        }
         None => (known.iter().copied().filter(|other| *other != pid && host.runs(*other)).collect(), Vec::new()),
     };
-    told.iter().for_each(|(streams, _)| streams.gone(&gone));
+    reported.iter().for_each(|(streams, _)| streams.gone(&gone));
     found.extend(orphans.into_iter().filter(|orphan| seen.insert(*orphan)));
     let mut next = 0;
     while let Some(parent) = found.get(next).copied().filter(|_| next < PARENTS_MAX) {

@@ -102,14 +102,14 @@ impl Sampler {
 /// A sampler without a thread and a file: its owner decides when to sample, and takes the
 /// lines. Threads and background figures are sampled at most as often as otherwise.
 #[derive(Debug)]
-pub struct ByHand {
+pub struct Manual {
     state: State,
 }
 
-impl ByHand {
+impl Manual {
     /// One that has not sampled yet.
-    pub fn new(config: Config) -> ByHand {
-        ByHand { state: State::new(config, None) }
+    pub fn new(config: Config) -> Manual {
+        Manual { state: State::new(config, None) }
     }
 
     /// Samples what is due.
@@ -545,7 +545,7 @@ mod tests {
 
     /// `/proc` writes kB and means KiB: taking them for 1,000 bytes gives 2.4 % too little.
     #[test]
-    fn resident_memory_is_what_the_kernel_says_in_units_of_1024_bytes() {
+    fn resident_memory_is_what_the_kernel_reports_in_units_of_1024_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("samples.jsonl");
         let pid = std::process::id();
@@ -554,18 +554,18 @@ mod tests {
         let config =
             Config { host: Host::default(), pid, levels: Vec::new(), period_ns: 2_000_000, transactions: None };
         let sampler = Sampler::start(&Folder::open(folder.path()).unwrap(), config).unwrap();
-        let mut said = Vec::new();
+        let mut reported = Vec::new();
         for _ in 0..15 {
             std::thread::sleep(std::time::Duration::from_millis(10));
             let status = std::fs::read_to_string("/proc/self/status").unwrap();
-            said.push(procfs::number(&status, "VmRSS").unwrap() * 1024);
+            reported.push(procfs::number(&status, "VmRSS").unwrap() * 1024);
         }
         sampler.finish();
         assert_eq!(std::hint::black_box(&held).len(), 256 << 20);
         let bytes = std::fs::read(path).unwrap();
         let events: Vec<_> = SampleStream::new(&bytes[..]).collect();
-        let near = |sampled: u64| said.iter().any(|said| said.abs_diff(sampled) < said / 200);
-        assert!(resident(&events).any(near), "{said:?}");
-        assert!(said.iter().all(|said| *said > held.len() as u64));
+        let near = |sampled: u64| reported.iter().any(|reported| reported.abs_diff(sampled) < reported / 200);
+        assert!(resident(&events).any(near), "{reported:?}");
+        assert!(reported.iter().all(|reported| *reported > held.len() as u64));
     }
 }

@@ -178,7 +178,7 @@ impl Taker {
         }
         if self.shared.lock().cost.taken == 0 {
             let why = self.last.take().unwrap_or_else(|| self.never_due());
-            self.tell(format!("no snapshot of a heap was taken: {why}"));
+            self.note(format!("no snapshot of a heap was taken: {why}"));
         }
     }
 
@@ -191,7 +191,7 @@ impl Taker {
         }
     }
 
-    fn tell(&mut self, note: String) {
+    fn note(&mut self, note: String) {
         if self.noted.insert(note.clone()) {
             self.shared.lock().notes.push(note);
         }
@@ -261,7 +261,7 @@ impl Taker {
         match taken {
             Ok(Ok(())) => {}
             Ok(Err(error)) if is_disk_full(&error) => _ = self.shared.fill_disk(),
-            Ok(Err(error)) => self.tell(format!("a snapshot of the heap could not be written: {error}")),
+            Ok(Err(error)) => self.note(format!("a snapshot of the heap could not be written: {error}")),
             Err(failed) => self.failed(pid, failed),
         }
     }
@@ -271,11 +271,11 @@ impl Taker {
     fn failed(&mut self, pid: u32, NoHeap { why, then }: NoHeap) {
         match then {
             Then::Gone | Then::TryAgain => {}
-            Then::Failed => self.tell(format!("a snapshot of the heap failed: {why}")),
+            Then::Failed => self.note(format!("a snapshot of the heap failed: {why}")),
             Then::Never(next) => {
                 self.refused.insert(pid);
                 self.processes.remove(&pid);
-                self.tell(format!("heap snapshots are not taken: {why}{next}"));
+                self.note(format!("heap snapshots are not taken: {why}{next}"));
             }
         }
         // Its end does not replace an earlier reason.
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_no_ghc_program_is_told_once_at_the_end() {
+    fn a_process_that_is_no_ghc_program_is_reported_once_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let when = When { every: Some(Duration::from_millis(1)), rss_over: vec![MIB] };
         let snapshots =

@@ -24,16 +24,16 @@ use std::path::{Path, PathBuf};
 const ENVIRONMENT: [&str; 5] = ["LANG", "LC_ALL", "TZ", "MALLOC_ARENA_MAX", "LD_PRELOAD"];
 
 /// Records; returns when the program has ended, or, for an attached process,
-/// when the limit is over, it has ended, or a signal has arrived. `say` gets
+/// when the limit is over, it has ended, or a signal has arrived. `notify` gets
 /// sentences for the user as they become known.
-pub fn record(options: Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, RecordError> {
+pub fn record(options: Options, notify: &mut dyn FnMut(&str)) -> Result<Outcome, RecordError> {
     let own = |what| move |error| RecordError::Own(what, error);
     open_files::raise();
     let host = privileges::host().map_err(|none| own("the process that opens files")(none.0))?;
     let signals = Signals::install().map_err(own("signal handlers"))?;
     match options.target.clone() {
-        Target::Command(argv) => record_command(host, options, &argv, &signals, say),
-        Target::Attach(pid) => record_process(host, options, pid, &signals, say),
+        Target::Command(argv) => record_command(host, options, &argv, &signals, notify),
+        Target::Attach(pid) => record_process(host, options, pid, &signals, notify),
     }
 }
 
@@ -42,7 +42,7 @@ fn record_command(
     options: Options,
     argv: &[OsString],
     signals: &Signals,
-    say: &mut dyn FnMut(&str),
+    notify: &mut dyn FnMut(&str),
 ) -> Result<Outcome, RecordError> {
     // Decisions are based on text; arguments that are not text reach the program unchanged.
     let words: Vec<String> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -62,7 +62,7 @@ fn record_command(
     });
     let held = held.inspect_err(|_| store.remove())?;
     let pid = held.pid;
-    let mut session = Session::begin(options, host, store, pid, inspected, room, say);
+    let mut session = Session::begin(options, host, store, pid, inspected, room, notify);
     session.manifest.command = words;
     session.manifest.environment = environment(|name| std::env::var(name).ok());
     session.manifest.added = launch.added;
@@ -84,14 +84,14 @@ fn record_process(
     options: Options,
     pid: u32,
     signals: &Signals,
-    say: &mut dyn FnMut(&str),
+    notify: &mut dyn FnMut(&str),
 ) -> Result<Outcome, RecordError> {
     let process = Process::open(&host, pid).map_err(|_| RecordError::NoProcess(pid))?;
     let command = host.command(pid).unwrap_or_default();
     let name = command.first().map_or("program", String::as_str);
     let store = store(&options, name)?;
     let room = room(&options, &store)?;
-    let mut session = Session::begin(options, host, store, pid, binary::inspect_process(&process), room, say);
+    let mut session = Session::begin(options, host, store, pid, binary::inspect_process(&process), room, notify);
     session.manifest.command = command;
     let variables = process.text("environ").unwrap_or_default();
     session.manifest.environment = environment(|name| {

@@ -1,7 +1,7 @@
 //! How a program's file shows its runtime. Owns what the recorder asks each runtime about
 //! files; refuses to know one.
 
-use crate::binary::{FileSays, Inspected};
+use crate::binary::{FileContents, Inspected};
 use crate::symbols::names::Names;
 use rtscope_model::runtime::RuntimeInfo;
 use std::fmt;
@@ -16,7 +16,7 @@ pub trait RuntimeFiles: Names + fmt::Debug + Sync {
     fn wanted(&self) -> &'static str;
 
     /// Whether it is linked into a file; fills `found` with what the file shows about it.
-    fn detect(&self, file: &FileSays<'_, '_>, found: &mut Inspected) -> bool;
+    fn detect(&self, file: &FileContents<'_, '_>, found: &mut Inspected) -> bool;
 
     /// The file of the runtime that runs a bytecode program.
     fn interpreter(&self, _program: &File) -> Option<PathBuf> {

@@ -39,10 +39,10 @@ mod tests {
     }
 
     #[test]
-    fn a_static_name_is_the_runtimes_only_beside_it() {
-        let is_runtimes = |language: &dyn Names, name: &str, beside: [Owner; 2]| {
+    fn a_static_name_is_the_runtimes_only_next_to_it() {
+        let is_runtimes = |language: &dyn Names, name: &str, neighbours: [Owner; 2]| {
             assert_eq!(language.owner(name), Owner::PerhapsRuntime);
-            language.is_runtimes(&beside)
+            language.is_runtimes(&neighbours)
         };
         assert!(is_runtimes(&Ghc, "copy", [Owner::Other, Owner::Runtime]));
         assert!(!is_runtimes(&Ghc, "copy", [Owner::Other, Owner::Program]));

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn releases_are_told_by_names() {
+    fn releases_are_recognised_by_names() {
         assert_eq!(ocaml(b"\0malloc\0"), None);
         assert_eq!(ocaml(b"\0caml_startup\0caml_alloc\0"), Some(OcamlRelease::Before5));
         assert_eq!(ocaml(b"\0caml_startup\0caml_domain_spawn\0"), Some(OcamlRelease::Before5_3));

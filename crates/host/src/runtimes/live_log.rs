@@ -63,7 +63,7 @@ pub fn find(host: &Host, process: &Process, inspected: &Inspected, now: Time) ->
             false => "No pauses: what it runs is not to be known; look at it as its own user or as root.".to_owned(),
         });
     }
-    match rings::ByHand::of(host, pid, now) {
+    match rings::Manual::of(host, pid, now) {
         Ok(rings) => {
             let version = inspected.binary.version.as_deref().and_then(|text| Version::parse(text).ok());
             let log = Box::new(GrowingRings::by_hand(version));
@@ -164,7 +164,7 @@ impl Take for Pieces<'_> {
 }
 
 /// Rings that are copied before they are overwritten.
-struct RingTap(rings::ByHand);
+struct RingTap(rings::Manual);
 
 impl Tap for RingTap {
     fn look(&mut self, log: &mut dyn GrowingLog, _most: usize, now: Time) -> Result<Looked, &'static str> {

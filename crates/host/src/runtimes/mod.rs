@@ -24,8 +24,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static dyn HostRuntime> {
 }
 
 /// The runtimes that a program may use: one if its file shows it, else all.
-pub(crate) fn possible(told: &RuntimeInfo) -> impl Iterator<Item = &'static dyn HostRuntime> {
-    all().filter(move |runtime| !told.is_known() || runtime.info() == told)
+pub(crate) fn possible(known: &RuntimeInfo) -> impl Iterator<Item = &'static dyn HostRuntime> {
+    all().filter(move |runtime| !known.is_known() || runtime.info() == known)
 }
 
 #[cfg(test)]
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_known_is_asked_alone() {
+    fn a_known_runtime_is_the_only_possible_one() {
         assert_eq!(possible(&UNKNOWN).count(), all().count());
         assert_eq!(possible(&GHC).map(|runtime| runtime.writes()).collect::<Vec<_>>(), ["eventlog"]);
     }

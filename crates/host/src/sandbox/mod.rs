@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_asks_for_is_given_to_it() {
+    fn requested_files_are_passed_to_it() {
         let mut asked = Vec::new();
         let mut serve = |question: &[u8]| {
             asked.push(question.to_vec());

@@ -27,7 +27,7 @@ pub struct Found {
     /// Whether the file has no symbol table of its own, only exported symbols.
     pub stripped: bool,
     /// Whether all code in the file has one known owner, with names or without.
-    pub told: bool,
+    pub single_owner: bool,
     /// Places in it that have no name.
     pub unnamed: usize,
     /// How to get names for the program's code, if some requested places in it have none.
@@ -62,8 +62,8 @@ fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) ->
         _ => None,
     };
     let build_id = elf.build_id().ok().flatten().map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect());
-    let (stripped, told) = (functions.stripped, content.is_some());
-    let mut found = Found { build_id, stripped, told, ..Found::default() };
+    let (stripped, single_owner) = (functions.stripped, content.is_some());
+    let mut found = Found { build_id, stripped, single_owner, ..Found::default() };
     let mut nameless = false;
     for (offset, at) in asked {
         if found.names.last().is_some_and(|last: &Named| *offset < last.to) {
@@ -294,9 +294,9 @@ impl<'data> Functions<'data> {
 
     /// The function around `address` in `text`, or the gap between two.
     fn function_at(&self, address: u64, text: Text, content: Content) -> Option<At> {
-        let behind = self.list.partition_point(|function| function.address <= address);
-        let before = behind.checked_sub(1).filter(|index| self.address(*index) >= Some(text.from));
-        let next = Some(behind).filter(|index| self.address(*index).is_some_and(|next| next < text.to));
+        let after = self.list.partition_point(|function| function.address <= address);
+        let before = after.checked_sub(1).filter(|index| self.address(*index) >= Some(text.from));
+        let next = Some(after).filter(|index| self.address(*index).is_some_and(|next| next < text.to));
         let limit = next.and_then(|index| self.address(index)).unwrap_or(text.to);
         // Hand-written code often lacks a size. Code after it may come from a compiler that leaves out names.
         let nameless =
@@ -321,10 +321,10 @@ impl<'data> Functions<'data> {
     /// The function around `address`, by its size. A function without a size, as in assembly, proves nothing, unless
     /// the runtime's own code is written so.
     fn exact(&self, address: u64) -> Exact {
-        let behind = self.list.partition_point(|function| function.address <= address);
-        let index = behind.checked_sub(1);
+        let after = self.list.partition_point(|function| function.address <= address);
+        let index = after.checked_sub(1);
         let before = index.and_then(|index| self.list.get(index));
-        let next = self.list.get(behind);
+        let next = self.list.get(after);
         let readable = |function: &Function<'_>| self.language.readable(function.name);
         let inside = |function: &&Function<'_>| match function.size {
             0 => function.owner == Owner::Runtime,
@@ -367,9 +367,9 @@ impl<'data> Functions<'data> {
 
     /// The owners of the nearest functions on both sides that others can call.
     fn neighbours(&self, index: usize) -> impl Iterator<Item = Owner> {
-        let behind = self.globals.partition_point(|global| *global <= index);
+        let after = self.globals.partition_point(|global| *global <= index);
         let before = self.globals.partition_point(|global| *global < index).checked_sub(1);
-        let places = [before, Some(behind)].into_iter().flatten();
+        let places = [before, Some(after)].into_iter().flatten();
         places.filter_map(|place| Some(self.list.get(*self.globals.get(place)?)?.owner))
     }
 }

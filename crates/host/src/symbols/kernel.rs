@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_addresses_are_said() {
+    fn hidden_addresses_are_reported() {
         let root = tree("0000000000000000 T schedule\n");
         assert!(look_up(&Host::at(root.path()), &[1].into()).unwrap_err().contains("kptr_restrict"));
         assert!(look_up(&Host::at("/nonexistent"), &[1].into()).unwrap_err().contains("kallsyms"));

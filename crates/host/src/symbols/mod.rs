@@ -126,7 +126,7 @@ fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked])
     match look_up(file, module.name(), asked) {
         Ok(found) => {
             // System libraries ship without symbol tables, and their owner is known.
-            if found.unnamed > 0 && found.stripped && !found.told {
+            if found.unnamed > 0 && found.stripped && !found.single_owner {
                 names.missing = Some("is stripped: it has no symbol table; keep it (no `strip`, no `-s`)".to_owned());
             }
             names.names_by = found.names_by;

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_does_not_end_is_left_behind() {
+    fn a_thread_that_does_not_end_is_abandoned() {
         let thread = std::thread::spawn(|| {
             std::thread::park();
             7

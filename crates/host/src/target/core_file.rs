@@ -165,8 +165,8 @@ impl CoreFile {
     }
 
     fn file_at(&self, address: u64) -> Option<&(Mapping, Arc<File>)> {
-        let behind = self.files.partition_point(|(mapping, _)| mapping.range.start <= address);
-        self.files.get(behind.checked_sub(1)?).filter(|(mapping, _)| mapping.range.contains(&address))
+        let after = self.files.partition_point(|(mapping, _)| mapping.range.start <= address);
+        self.files.get(after.checked_sub(1)?).filter(|(mapping, _)| mapping.range.contains(&address))
     }
 }
 
@@ -226,8 +226,8 @@ impl Held {
 
     /// The segment that contains `address`, and the offset in it.
     fn segment(&self, address: u64) -> Option<(&Segment, u64)> {
-        let behind = self.segments.partition_point(|segment| segment.address <= address);
-        let segment = self.segments.get(behind.checked_sub(1)?)?;
+        let after = self.segments.partition_point(|segment| segment.address <= address);
+        let segment = self.segments.get(after.checked_sub(1)?)?;
         let from = address - segment.address;
         (from < segment.bytes).then_some((segment, from))
     }

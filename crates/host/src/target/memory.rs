@@ -43,11 +43,11 @@ impl Memory for LiveProcess {
         for ranges in ranges.chunks(PIECES_MAX) {
             let remote: Vec<libc::iovec> = ranges.iter().map(|range| there(range.start, length(range))).collect();
             let bytes = remote.iter().fold(0_usize, |sum, piece| sum.saturating_add(piece.iov_len));
-            let Some((now, behind)) = rest.split_at_mut_checked(bytes / 8).filter(|_| bytes.is_multiple_of(8)) else {
+            let Some((now, after)) = rest.split_at_mut_checked(bytes / 8).filter(|_| bytes.is_multiple_of(8)) else {
                 return Err(io::ErrorKind::InvalidInput.into());
             };
             self.read_pieces(ranges, &remote, now)?;
-            rest = behind;
+            rest = after;
         }
         Ok(())
     }
@@ -116,9 +116,9 @@ impl LiveProcess {
         self.read_file(&mut |file| {
             let mut rest = &mut *bytes;
             for range in ranges {
-                let (piece, behind) = rest.split_at_mut_checked(length(range)).ok_or(io::ErrorKind::InvalidInput)?;
+                let (piece, after) = rest.split_at_mut_checked(length(range)).ok_or(io::ErrorKind::InvalidInput)?;
                 file.read_exact_at(piece, range.start)?;
-                rest = behind;
+                rest = after;
             }
             Ok(())
         })

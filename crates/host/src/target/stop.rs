@@ -28,10 +28,10 @@ impl Stop {
     /// Stops all threads of process `pid`, for at most `most`.
     /// Errors: not permitted, no such process, or a thread that does not stop in that time.
     pub fn begin(host: &Host, pid: u32, most: Duration) -> io::Result<Stop> {
-        let (over, told) = channel();
+        let (over, ended) = channel();
         let (ready, is_ready) = channel();
         let host = host.clone();
-        let work = move || hold(&host, pid, most, &ready, &told);
+        let work = move || hold(&host, pid, most, &ready, &ended);
         let thread = std::thread::Builder::new().name("stop".into()).spawn(work)?;
         match is_ready.recv() {
             Ok(Ok(())) => Ok(Stop { over, thread }),

@@ -150,8 +150,8 @@ fn contend(cpu: Cpu) -> [Tid; 4] {
 /// trace: on some machines a virtual machine's own agent is such a thread.
 fn assert_whole(kernel: &Kernel, decoded: &Decoded) {
     assert_eq!(kernel.lost, 0);
-    let told = decoded.losses.iter().filter(|loss| loss.source != "kernel").count();
-    assert_eq!(told, 0, "{:?}", decoded.losses);
+    let losses = decoded.losses.iter().filter(|loss| loss.source != "kernel").count();
+    assert_eq!(losses, 0, "{:?}", decoded.losses);
     let switches = decoded.events.iter().filter(|(_, sched)| matches!(sched, Sched::Switch { .. })).count();
     let unseen: u64 = decoded.losses.iter().map(|loss| loss.count).sum();
     assert!(unseen as usize <= 5 + switches / 50, "{unseen} of {switches}: {:?}", decoded.losses);
@@ -187,7 +187,7 @@ fn assert_switches_chain(decoded: &Decoded) {
     let mut breaks = 0;
     for (_, sched) in &decoded.events {
         if let Sched::Switch { cpu, prev, next, .. } = sched {
-            breaks += u64::from(current.insert(*cpu, *next).is_some_and(|came| came != *prev));
+            breaks += u64::from(current.insert(*cpu, *next).is_some_and(|current| current != *prev));
         }
     }
     assert!(!current.is_empty());
@@ -195,7 +195,7 @@ fn assert_switches_chain(decoded: &Decoded) {
 }
 
 #[test]
-fn tracepoints_tell_who_took_the_cpu_and_who_woke_whom() {
+fn tracepoints_show_preemptions_and_wakers() {
     let _alone = alone();
     let Some((kernel, decoded, [victim, waker, sleeper, neighbour])) = record_contention(Tier::Tracepoints) else {
         return;
@@ -229,7 +229,7 @@ fn tracepoints_tell_who_took_the_cpu_and_who_woke_whom() {
 }
 
 #[test]
-fn switches_of_whole_cpus_tell_who_took_the_cpu() {
+fn switches_of_whole_cpus_show_preemptions() {
     let _alone = alone();
     let Some((kernel, decoded, [victim, _, sleeper, neighbour])) = record_contention(Tier::CpuWideSwitches) else {
         return;
@@ -249,16 +249,16 @@ fn switches_of_whole_cpus_tell_who_took_the_cpu() {
 }
 
 #[test]
-fn attaching_sees_old_and_new_threads_once() {
+fn attaching_covers_old_and_new_threads_once() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let (send, receive) = mpsc::channel::<()>();
-    let (tell, told) = mpsc::channel();
+    let (send_tid, receive_tid) = mpsc::channel();
     let old = named("old", move || {
-        tell.send(own_tid()).unwrap();
+        send_tid.send(own_tid()).unwrap();
         while receive.recv().is_ok() {}
     });
-    let old_tid = told.recv().unwrap();
+    let old_tid = receive_tid.recv().unwrap();
     let recorder = start(folder.path(), Target::Attached(own_pid()), Tier::OwnSwitches);
     if !got(&recorder.status(), Tier::OwnSwitches) {
         return;
@@ -287,7 +287,7 @@ fn alternations(events: &[(u64, Sched)], tid: Tid) -> usize {
     let mut count = 0;
     for (_, sched) in events {
         let now = match sched {
-            Sched::SwitchIn { tid: came, .. } if *came == tid => true,
+            Sched::SwitchIn { tid: tid_in, .. } if *tid_in == tid => true,
             Sched::SwitchOut { tid: left, .. } if *left == tid => false,
             _ => continue,
         };
@@ -366,7 +366,7 @@ fn polling_opens_nothing() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_said_not_fatal() {
+fn a_folder_that_cannot_be_written_is_reported_not_fatal() {
     let folder = tempfile::tempdir().unwrap();
     let absent = folder.path().join("absent");
     fs::create_dir(&absent).unwrap();

@@ -26,7 +26,7 @@ fn older_kernels_have_another_list_of_siblings_and_that_is_no_fault() {
 }
 
 #[test]
-fn without_any_topology_each_cpu_counts_and_it_is_said() {
+fn without_any_topology_each_cpu_counts_and_it_is_reported() {
     let tree = Tree::four_cores();
     for cpu in 0..8 {
         tree.remove(&format!("sys/devices/system/cpu/cpu{cpu}/topology"));
@@ -120,7 +120,7 @@ fn two_sockets_with_a_node_each() {
 }
 
 #[test]
-fn kinds_of_core_are_told_where_they_differ() {
+fn kinds_of_core_are_reported_where_they_differ() {
     let tree = Tree::of(&[(0, 0, &[0, 1]), (0, 8, &[2]), (0, 9, &[3])]);
     assert!(tree.resources().kinds.is_empty());
     tree.write("sys/devices/cpu_core/cpus", "0-1").write("sys/devices/cpu_atom/cpus", "2-3");
@@ -134,7 +134,7 @@ fn kinds_of_core_are_told_where_they_differ() {
 }
 
 #[test]
-fn an_arm_machine_tells_kinds_by_capacity_and_may_not_know_packages() {
+fn an_arm_machine_shows_kinds_by_capacity_and_may_lack_packages() {
     let tree = Tree::of(&[(0, 0, &[0]), (0, 1, &[1]), (0, 2, &[2]), (0, 3, &[3])]);
     for (cpu, capacity) in [(0, "446"), (1, "446"), (2, "1024"), (3, "1024")] {
         tree.cpu(cpu, "cpu_capacity", capacity).cpu(cpu, "topology/physical_package_id", "-1");
@@ -194,7 +194,7 @@ fn a_worker_has_its_share_of_each_cache() {
 }
 
 #[test]
-fn a_cache_that_is_not_described_is_left_out_and_said() {
+fn a_cache_that_is_not_described_is_left_out_and_reported() {
     let tree = with_caches();
     for cpu in 0..8 {
         tree.remove(&format!("sys/devices/system/cpu/cpu{cpu}/cache/index2/size"));
@@ -276,7 +276,7 @@ fn an_empty_tree_has_notes_instead_of_figures() {
 }
 
 #[test]
-fn quotas_that_no_kernel_sets_are_said_and_taken_as_none() {
+fn quotas_that_no_kernel_sets_are_reported_and_taken_as_none() {
     let tree = Tree::four_cores();
     tree.groups("0::/a/b\n", V2).group("a/cpu.max", "300000 100000");
     let bad = [
@@ -304,7 +304,7 @@ fn quotas_that_no_kernel_sets_are_said_and_taken_as_none() {
 }
 
 #[test]
-fn v1_quotas_have_a_period_beside_them() {
+fn v1_quotas_have_a_separate_period() {
     let tree = Tree::four_cores();
     tree.groups("2:cpu:/a\n", "31 25 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n");
     for (quota, period, words) in [
@@ -366,7 +366,7 @@ fn a_hidden_memory_limit_of_v1_shows_in_memory_stat() {
 }
 
 #[test]
-fn groups_that_are_not_mounted_or_are_gone_are_said() {
+fn groups_that_are_not_mounted_or_are_gone_are_reported() {
     let tree = Tree::small();
     tree.groups("3:cpu:/a\n0::/b\n", V2).group("b/cgroup.events", "");
     let found = tree.resources();
@@ -399,7 +399,7 @@ fn a_process_is_taken_by_its_number() {
 }
 
 #[test]
-fn what_is_no_file_is_said_and_links_do_not_lead_out() {
+fn what_is_no_file_is_reported_and_links_do_not_lead_out() {
     let tree = Tree::small();
     tree.groups("0::/a\n", V2).group("a/cpu.max/oops", "");
     let found = tree.resources();

@@ -202,7 +202,7 @@ fn rust_std_reads_the_wrong_group_in_a_cgroup_namespace() {
 /// In a container with a namespace of its own all names are `/`, as on a host without
 /// groups. The contents of the folder distinguish them.
 #[test]
-fn a_namespace_that_looks_like_the_root_is_told_from_it() {
+fn a_namespace_that_looks_like_the_root_is_distinguished_from_it() {
     let tree = Tree::four_cores();
     tree.groups("0::/\n", V2).group("cgroup.procs", "77").group("cgroup.controllers", "cpu").group("cpu.stat", "x 1");
     assert!(!tree.resources().ancestors_hidden);

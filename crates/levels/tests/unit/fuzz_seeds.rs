@@ -20,7 +20,7 @@ fn the_fuzzers_check_holds_for_seeds_and_crashes() {
 }
 
 #[test]
-fn seeds_are_what_their_names_say() {
+fn seeds_are_what_their_names_state() {
     for path in files("seeds/levels") {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
         let bytes = std::fs::read(&path).expect("reads");

@@ -234,7 +234,7 @@ fn memory_is_bounded_whatever_is_written() {
 }
 
 #[test]
-fn moments_are_kept_and_disorder_is_mended_and_counted() {
+fn moments_are_kept_and_disorder_is_repaired_and_counted() {
     let mut writer = Writer::new(Vec::new()).unwrap();
     for (from, to) in [(10, 20), (15, 30), (5, 25), (40, 40), (50, 45), (60, 70)] {
         writer.spans(0, Span { from, to, kind: 0, detail: 0 }).unwrap();
@@ -260,7 +260,7 @@ fn moments_are_kept_and_disorder_is_mended_and_counted() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn what_is_not_there_is_reported() {
     let reader = written(&[Span { from: 0, to: 5_000_000, kind: 0, detail: 0 }]);
     assert_eq!(reader.top(), 2);
     assert_eq!(reader.items(4, 0, 0), Err(LevelsError::NoTrack(4)));

@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_that_is_too_large_is_left_out_and_said_so() {
+    fn a_map_that_is_too_large_is_left_out_and_reported() {
         let megablocks = |count| Heap { megablocks: vec![Megablock::default(); count], ..Heap::default() };
         let (mut most, mut more) = (megablocks(KEPT_MEGABLOCKS), megablocks(KEPT_MEGABLOCKS + 1));
         most.shorten(1);

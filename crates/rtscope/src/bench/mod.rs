@@ -6,7 +6,7 @@ mod scaling;
 pub mod stm;
 mod template;
 
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 

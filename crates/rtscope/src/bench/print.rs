@@ -1,7 +1,7 @@
 //! Output of experiments, the same for all of them: what is printed and which files are written.
 
 use crate::style::{Style, Tone, wrap};
-use crate::trouble::{UserError, print_results};
+use crate::user_error::{UserError, print_results};
 use rtscope_model::units;
 use rtscope_tune::stats::{INTERVAL_FROM, Median};
 use serde::Serialize;

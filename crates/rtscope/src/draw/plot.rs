@@ -13,7 +13,7 @@ pub const RIGHT: f64 = 170.0;
 /// Longest name that is drawn.
 const NAME_MAX: usize = 22;
 /// Horizontal distance between lines, so that no interval hides another.
-const BESIDE: f64 = 5.0;
+const LINE_OFFSET: f64 = 5.0;
 
 /// Style of the lines; sufficient for a page that has the style sheet of reports. Each colour is given twice, for
 /// programs without CSS variables.
@@ -101,7 +101,7 @@ pub fn draw(svg: &mut Svg, frame: [f64; 4], plot: &Plot<'_>) {
     let middle = plot.lines.len().saturating_sub(1) as f64 / 2.0;
     let mut names = Vec::new();
     for (index, line) in plot.lines.iter().enumerate() {
-        names.extend(curve(svg, (index, line), (index as f64 - middle) * BESIDE, &scale));
+        names.extend(curve(svg, (index, line), (index as f64 - middle) * LINE_OFFSET, &scale));
     }
     names_at_right(svg, [left + width + 8.0, top + height], names);
     svg.line([left, top, left, top + height], "axis");
@@ -133,10 +133,10 @@ fn axes(svg: &mut Svg, plot: &Plot<'_>, scale: &Scale, step: f64) {
 }
 
 /// Draws one line of the plot, shifted by `aside`; returns the position, text and class of its name.
-fn curve(svg: &mut Svg, (index, line): (usize, &Curve), aside: f64, scale: &Scale) -> Option<(f64, String, String)> {
+fn curve(svg: &mut Svg, (index, line): (usize, &Curve), offset: f64, scale: &Scale) -> Option<(f64, String, String)> {
     let look = index % LOOKS;
     let class = format!("s{look}");
-    let place = |point: &Spot| (scale.x(point.at) + aside, scale.y(point.value));
+    let place = |point: &Spot| (scale.x(point.at) + offset, scale.y(point.value));
     svg.polyline(&line.points.iter().map(place).collect::<Vec<_>>(), &class);
     for point in &line.points {
         let (x, y) = place(point);

@@ -334,16 +334,19 @@ mod tests {
     }
 
     #[test]
-    fn files_have_the_colours_of_the_page_and_tell_them_twice() {
+    fn files_have_the_colours_of_the_page_and_give_them_twice() {
         let [light, dark] = colours(FILE_STYLE);
         assert_eq!((light.len(), dark.len()), (10, 10), "{light:?} {dark:?}");
         for ((name, day), (again, night)) in light.iter().zip(&dark) {
             assert_eq!(name, again);
-            let told = format!("{name}: light-dark({day}, {night});");
-            assert!(crate::report::html::STYLE.contains(&told), "the page has another colour than {told}");
+            let declaration = format!("{name}: light-dark({day}, {night});");
+            assert!(
+                crate::report::html::STYLE.contains(&declaration),
+                "the page has another colour than {declaration}"
+            );
         }
-        let told: Vec<&str> = FILE_STYLE.split(['{', ';', '}']).map(str::trim).collect();
-        let twice = told.windows(2).filter_map(|pair| Some((pair[0], pair[1].split_once(": var(")?)));
+        let declarations: Vec<&str> = FILE_STYLE.split(['{', ';', '}']).map(str::trim).collect();
+        let twice = declarations.windows(2).filter_map(|pair| Some((pair[0], pair[1].split_once(": var(")?)));
         let twice: Vec<_> = twice.map(|(before, (what, name))| (before, what, name.trim_end_matches(')'))).collect();
         assert_eq!(twice.len(), FILE_STYLE.matches("var(").count());
         for (before, what, name) in twice {

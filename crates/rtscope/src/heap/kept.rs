@@ -2,7 +2,7 @@
 //! their content.
 
 use crate::style::clean;
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_analyze::results::heaps::peak;
 use rtscope_decode::capture::Capture;
 use rtscope_model::Loss;
@@ -112,8 +112,8 @@ pub(super) fn choose(capture: &Capture, at: At) -> Result<(Heap, String), UserEr
 }
 
 fn none_because(capture: &Capture) -> String {
-    let told = capture.manifest().notes.iter().find(|note| note.contains("heap"));
-    told.map_or_else(|| "none was asked for".into(), |note| clean(note).into_owned())
+    let note = capture.manifest().notes.iter().find(|note| note.contains("heap"));
+    note.map_or_else(|| "none was asked for".into(), |note| clean(note).into_owned())
 }
 
 /// The number in a file name: 12 for `heap/12.json`.
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn which_one_is_said_in_a_word_or_by_number() {
+    fn which_one_is_given_by_word_or_number() {
         assert_eq!((at("last"), at("peak"), at("12")), (Ok(At::Last), Ok(At::Peak), Ok(At::Number(12))));
         assert!(at("-1").unwrap_err().contains("heap/N.json"));
     }

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_told_in_one_line() {
+    fn gaps_take_one_line() {
         let text = plain(&heap(&[(0x4200, "o"), (0x4300, ".")]), Size::Fit, 100);
         assert!(text.contains("... 255 MiB of addresses that hold nothing\n0x430000000     ......"), "{text}");
     }

@@ -9,7 +9,7 @@ pub(crate) mod svg;
 mod text;
 
 use crate::style::{Style, clean};
-use crate::trouble::{UserError, document, write_to};
+use crate::user_error::{UserError, document, write_to};
 use clap::Args;
 use kept::At;
 use rtscope_decode::capture::{Capture, heaps};
@@ -169,27 +169,27 @@ fn failed(failed: Failed) -> UserError {
     let refusal = match failed {
         Failed::Refused(refusal) => refusal,
         Failed::NotStopped(pid, source) => {
-            let trouble = match source.kind() {
+            let error = match source.kind() {
                 io::ErrorKind::PermissionDenied => UserError::new(format!("process {pid} may not be stopped"))
                     .because("it belongs to another user, or a tracer is attached to it"),
                 _ => UserError::new(format!("process {pid} cannot be stopped")).because(source),
             };
-            return trouble.next(format!("`rtscope heap {pid}` reads it without stopping it"));
+            return error.next(format!("`rtscope heap {pid}` reads it without stopping it"));
         }
     };
-    let trouble = UserError::new(refusal.to_string());
+    let error = UserError::new(refusal.to_string());
     match refusal {
-        Refusal::Gone(_) => trouble.next("`pgrep -a NAME` shows what runs"),
-        Refusal::NotPermitted(pid) => trouble.next(format!(
+        Refusal::Gone(_) => error.next("`pgrep -a NAME` shows what runs"),
+        Refusal::NotPermitted(pid) => error.next(format!(
             "run `sudo rtscope heap {pid}`, or as the program's own user with `sysctl kernel.yama.ptrace_scope=0`"
         )),
-        Refusal::NotGhc(..) => trouble.next("give the process id of a program that GHC built"),
-        Refusal::UnknownVersion(..) => trouble.next("use an rtscope that is newer than the compiler"),
-        Refusal::Profiled(_) => trouble.next("use the profiler's own heap profile: +RTS -hT"),
-        Refusal::NoHeap(_) => trouble
+        Refusal::NotGhc(..) => error.next("give the process id of a program that GHC built"),
+        Refusal::UnknownVersion(..) => error.next("use an rtscope that is newer than the compiler"),
+        Refusal::Profiled(_) => error.next("use the profiler's own heap profile: +RTS -hT"),
+        Refusal::NoHeap(_) => error
             .because("it has not started yet, or its runtime was built or started without the large address space")
             .next("try again when it runs"),
-        Refusal::Core(..) => trouble.next("give a core file of a 64-bit GHC program, whole"),
-        _ => trouble.next("look whether the process still runs"),
+        Refusal::Core(..) => error.next("give a core file of a 64-bit GHC program, whole"),
+        _ => error.next("look whether the process still runs"),
     }
 }

@@ -8,7 +8,7 @@ use crate::line::Line;
 use crate::record::duration;
 use crate::report::html;
 use crate::style::Style;
-use crate::trouble::{self, UserError, WRONG, printed, write_to};
+use crate::user_error::{self, UserError, WRONG, printed, write_to};
 use clap::Args;
 use rtscope_load::document::{Document, Second};
 use rtscope_load::limit::Limit;
@@ -109,7 +109,8 @@ pub struct LoadArgs {
 pub(crate) fn run(args: &LoadArgs) -> Result<ExitCode, UserError> {
     let load = load(args)?;
     let document = sent(&load, args)?;
-    let text = if args.json { trouble::document(&document, true)? } else { text::text(&document, &Style::of_stdout()) };
+    let text =
+        if args.json { user_error::document(&document, true)? } else { text::text(&document, &Style::of_stdout()) };
     printed(io::stdout().lock().write_all(text.as_bytes()))
         .map_err(|error| UserError::new("cannot print the result").because(error))?;
     if let Some(out) = &args.html {
@@ -126,7 +127,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<ExitCode, UserError> {
 /// # Errors
 /// They contradict each other, are no URL, header or profile (wrong usage), or a body cannot be read.
 pub fn load(args: &LoadArgs) -> Result<Load, UserError> {
-    let load = asked(args).map_err(|trouble| trouble.ends_with(WRONG))?;
+    let load = asked(args).map_err(|error| error.ends_with(WRONG))?;
     let Some(file) = &args.body else { return Ok(load) };
     let body = std::fs::read(file).map_err(|error| UserError::unreadable(file, error))?;
     Ok(Load { target: load.target.body(body), ..load })
@@ -167,7 +168,7 @@ fn sent(load: &Load, args: &LoadArgs) -> Result<Document, UserError> {
     let done = rtscope_load::run(load, &Stop::by_sigint(), || (), keep, &mut show);
     drop(line);
     done.map_err(|error| match error {
-        LoadError::Target(TargetError::Nobody(address, source)) => {
+        LoadError::Target(TargetError::Refused(address, source)) => {
             UserError::new(format!("nothing accepts connections at {address}"))
                 .because(source)
                 .next("start the server first, or give another URL")

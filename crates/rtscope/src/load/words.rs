@@ -109,7 +109,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn rates_read_as_they_are_said() {
+    fn rates_read_as_they_are_written() {
         assert_eq!(rate("1000"), Ok(Rate::Bare(1000.0)));
         assert_eq!(rate("0.5 for 1m"), Ok(Rate::Phases(vec![Phase::constant(0.5, 60 * SECOND)])));
         let line = Phase { from: 100.0, to: 2000.0, lasts: 60 * SECOND };
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_read_as_they_are_said() {
+    fn limits_read_as_they_are_written() {
         let limit_of = |text| limit(text).unwrap().unwrap();
         let errors = limit_of("errors > 5% for 3s");
         assert_eq!((errors.figure, errors.above, errors.lasts), (Figure::Errors, 0.05, 3 * SECOND));

@@ -66,7 +66,7 @@ impl Drawing<'_> {
 
     fn cores(&self, cores: &[Core], indent: &str, out: &mut Vec<String>) {
         if cores.len() > CELLS_MAX {
-            out.push(format!("{indent}{}", told(cores)));
+            out.push(format!("{indent}{}", summary(cores)));
             return;
         }
         let each = self.inner_width(cores) + 3;
@@ -130,7 +130,7 @@ impl Drawing<'_> {
 }
 
 /// Summarises many cores in words.
-fn told(cores: &[Core]) -> String {
+fn summary(cores: &[Core]) -> String {
     let all = |wanted: bool| {
         let cpus = cores.iter().flat_map(|core| &core.cpus).filter(|(_, allowed)| *allowed || !wanted);
         let mut cpus: Vec<u32> = cpus.map(|(cpu, _)| *cpu).collect();

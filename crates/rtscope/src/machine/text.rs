@@ -56,11 +56,11 @@ fn processors(screen: &mut Screen<'_>, resources: &Resources) {
     screen.entry("CPUs", &format!("{}{of}: {}", allowed.len(), cpu_list::show(allowed)));
     from(screen, &sources(resources, "cpus_allowed"));
     screen.entry("Cores", &cores(resources));
-    let mut told = sources(resources, "siblings of cpu");
-    if told.is_empty() {
-        told = sources(resources, "core id of cpu");
+    let mut files = sources(resources, "siblings of cpu");
+    if files.is_empty() {
+        files = sources(resources, "core id of cpu");
     }
-    from(screen, &told);
+    from(screen, &files);
     if !resources.kinds.is_empty() {
         let kind = |kind: &rtscope_model::resources::CoreKind| {
             let name = if kind.name.starts_with(|c: char| c.is_ascii_digit()) {
@@ -147,11 +147,11 @@ fn quota(screen: &mut Screen<'_>, resources: &Resources) {
         (None, _) => "none at any level".to_owned(),
     };
     screen.entry("Quota", &text);
-    let told = match &resources.quota_path {
+    let files = match &resources.quota_path {
         Some(path) => file(resources, path),
         None => sources(resources, "quota of "),
     };
-    from(screen, &told);
+    from(screen, &files);
 }
 
 fn memory(screen: &mut Screen<'_>, resources: &Resources) {

@@ -2,7 +2,7 @@
 //! way from a word to `tune`'s `Program`; refuses to run it.
 
 use super::PlanArgs;
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_host::binary::link::{self, GhcLink, Link};
 use rtscope_host::procfs::Host;
 use rtscope_host::target::{Process, Refused, What, open_target};

@@ -28,7 +28,7 @@ pub fn longest_stay<'p>(
     noun: &str,
 ) -> Option<(u64, String)> {
     let mut stays: BTreeMap<(Option<LaneId>, SymbolId), u64> = BTreeMap::new();
-    for piece in pieces.into_iter().filter(|piece| words::tells_code(piece.cause)) {
+    for piece in pieces.into_iter().filter(|piece| words::has_code_location(piece.cause)) {
         if let Some(code) = piece.code {
             *stays.entry((piece.lane, code)).or_default() += piece.ns();
         }

@@ -2,7 +2,7 @@
 //! share; `analyze` computes the answer.
 
 use super::{units, words};
-use crate::compare::{Asked, Came, Compared};
+use crate::compare::{Compared, ConditionOutcome, Evaluated};
 use crate::style::clean;
 use rtscope_analyze::compare::Unit;
 use rtscope_analyze::compare::findings::{Change, FindingChange, Seen};
@@ -286,15 +286,15 @@ pub fn setting(difference: &Difference) -> String {
 }
 
 /// A condition and its outcome.
-pub fn condition(asked: &Asked) -> String {
-    let outcome = match asked.outcome {
-        Came::Holds => "holds",
-        Came::DoesNotHold => "does not hold",
-        Came::NotReal => "does not hold, the change is not real",
-        Came::Unknown => "unknown",
+pub fn condition(evaluated: &Evaluated) -> String {
+    let outcome = match evaluated.outcome {
+        ConditionOutcome::Holds => "holds",
+        ConditionOutcome::DoesNotHold => "does not hold",
+        ConditionOutcome::NotReal => "does not hold, the change is not real",
+        ConditionOutcome::Unknown => "unknown",
     };
     let number = |value: f64| {
-        let key = asked.condition.split(['<', '>']).next().unwrap_or("").trim();
+        let key = evaluated.condition.split(['<', '>']).next().unwrap_or("").trim();
         match key {
             key if key.ends_with(".count") => units::count(value as u64),
             key if key.contains("_ns") => units::duration(value.max(0.0) as u64),
@@ -302,15 +302,15 @@ pub fn condition(asked: &Asked) -> String {
             _ => format!("{value:.4}"),
         }
     };
-    let values = match (asked.before, asked.after) {
+    let values = match (evaluated.before, evaluated.after) {
         (None, None) => String::new(),
         (before, after) => {
-            let told = |value: Option<f64>| value.map_or("null".into(), number);
-            format!(" ({} in A, {} in B)", told(before), told(after))
+            let text = |value: Option<f64>| value.map_or("null".into(), number);
+            format!(" ({} in A, {} in B)", text(before), text(after))
         }
     };
-    let note = asked.note.as_ref().map(|note| format!("; {note}")).unwrap_or_default();
-    format!("{}: {outcome}{values}{note}", asked.condition)
+    let note = evaluated.note.as_ref().map(|note| format!("; {note}")).unwrap_or_default();
+    format!("{}: {outcome}{values}{note}", evaluated.condition)
 }
 
 /// What two runs can and cannot show.

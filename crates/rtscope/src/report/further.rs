@@ -77,9 +77,9 @@ pub fn in_pauses(concurrent: &Concurrent) -> String {
 pub fn nursery(nursery: &Nursery, lane: &str) -> String {
     let mut text = format!("{} for each {lane}", units::bytes(nursery.bytes));
     if let Some(used) = nursery.used {
-        let came = units::counted(nursery.collections, "collection", "collections");
+        let collections = units::counted(nursery.collections, "collection", "collections");
         let room = if nursery.pooled { "in the pool" } else { "in one" };
-        text.push_str(&format!("; {came} for want of room {room}, with {} of all used", units::percent(used)));
+        text.push_str(&format!("; {collections} for want of room {room}, with {} of all used", units::percent(used)));
     }
     if nursery.pooled {
         text.push_str("; in pieces from a common pool: above 100 % is more than an equal share");
@@ -112,8 +112,8 @@ pub fn user_events(results: &Results, most: usize) -> Option<String> {
         });
         Some(format!("`{}` {}", one.name, all_of(times.into_iter().chain(values), ", ")?))
     };
-    let told = cut(results.user.iter().filter_map(words).collect(), most, |more| format!("{more} more, see --json"));
-    all_of(told, "; ")
+    let items = cut(results.user.iter().filter_map(words).collect(), most, |more| format!("{more} more, see --json"));
+    all_of(items, "; ")
 }
 
 #[cfg(test)]
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_spark_that_was_offered_is_told_once() {
+    fn each_spark_that_was_offered_is_counted_once() {
         let counts = SparkCounts {
             created: 70,
             converted: 40,
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_is_told_from_areas_of_their_own() {
+    fn pools_differ_from_separate_areas() {
         let of = |pooled| nursery(&Nursery { bytes: 4 << 20, pooled, collections: 1, used: Some(0.5) }, "capability");
         assert_eq!(
             of(false),

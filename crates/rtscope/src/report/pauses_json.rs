@@ -46,10 +46,10 @@ struct CauseLine<'p> {
 
 impl<'p> PauseLine<'p> {
     pub(super) fn new(blamed: &'p BlamedPause, names: &'p Names, symbols: &'p Symbols) -> Self {
-        let who = |who: Option<NameId>| who.map(|name| names.get(name)).filter(|name| !name.is_empty());
+        let name = |id: Option<NameId>| id.map(|name| names.get(name)).filter(|name| !name.is_empty());
         let cause = |piece: &CausePiece| CauseLine {
             cause: piece.cause,
-            who: who(piece.who),
+            who: name(piece.who),
             who_pid: piece.who_pid,
             code: piece.code.map(|code| called(symbols.get(code))),
             neighbour: piece.neighbour,
@@ -61,7 +61,7 @@ impl<'p> PauseLine<'p> {
         };
         let held_up_by = blamed.held_up_by().map(|held| HeldUpLine {
             held,
-            who: who(held.who),
+            who: name(held.who),
             code: held.code.map(|code| called(symbols.get(code))),
         });
         PauseLine { pause: &blamed.pause, held_up_by, causes: blamed.causes.iter().map(cause).collect() }

@@ -19,7 +19,8 @@ pub fn figures(joined: &Joined, url: &str) -> String {
 /// What the slowest waited for: "Of the 1 % slowest (12, 37.1 ms or more), 71 % waited for a pause, …".
 pub fn slowest(joined: &Joined) -> String {
     let slow = &joined.slow;
-    let shares = told(joined).filter_map(|part| Some(format!("{} {}", percent(part.share?), ways(part.what)[1])));
+    let shares =
+        reported_parts(joined).filter_map(|part| Some(format!("{} {}", percent(part.share?), ways(part.what)[1])));
     let head = format!("Of the 1 % slowest ({}, {} or more)", count(slow.count), duration(slow.from_ns));
     let Some(shares) = all_of(shares, ", ") else {
         return format!("{head} nothing is known: there were too many pauses to keep.");
@@ -31,7 +32,7 @@ pub fn slowest(joined: &Joined) -> String {
 /// Where their time went: "Together they took 95.3 s more than the median: 62 % of that in pauses, …".
 pub fn explained(joined: &Joined) -> Option<String> {
     let share = |part: &Part| Some(format!("{} {}", percent(part.above_share?), ways(part.what)[2]));
-    let shares = all_of(told(joined).filter_map(share), ", ")?;
+    let shares = all_of(reported_parts(joined).filter_map(share), ", ")?;
     Some(format!("Together they took {} more than the median: {shares}.", duration(joined.slow.above_ns)))
 }
 
@@ -69,7 +70,7 @@ fn is_blind(joined: &Joined) -> bool {
 }
 
 /// The parts to report: always pauses and the rest, waits for a CPU only if there were any.
-fn told(joined: &Joined) -> impl Iterator<Item = &Part> {
+fn reported_parts(joined: &Joined) -> impl Iterator<Item = &Part> {
     let kernel = |what| matches!(what, What::Throttled | What::RunQueue);
     joined.slow.parts.iter().filter(move |part| !kernel(part.what) || part.above_ns.is_some_and(|ns| ns > 0))
 }

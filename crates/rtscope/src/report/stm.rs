@@ -38,7 +38,7 @@ pub fn figures(found: &Transactions) -> String {
 }
 
 /// The sentences below the main figures.
-pub fn told(found: &Transactions) -> [Option<String>; 4] {
+pub fn details(found: &Transactions) -> [Option<String>; 4] {
     [lost(found), others(found), scheduler(found), missing(found)]
 }
 
@@ -76,31 +76,31 @@ pub fn others(found: &Transactions) -> Option<String> {
     let vain = if idle_wakes > 0 { format!(", {} in vain", count(idle_wakes)) } else { String::new() };
     let woken = counted(wakes.saturating_add(idle_wakes), "time", "times");
     let parts = counted(nested_conflicts, "part (orElse, catchSTM) was", "parts (orElse, catchSTM) were");
-    let told = [
+    let outcomes = [
         (waits, format!("{} waited in `retry`, woken {woken}{vain}", count(waits))),
         (exceptions, format!("{} ended by an exception", count(exceptions))),
         (nested_conflicts, format!("{parts} refused")),
     ];
-    Some(all_of(told.into_iter().filter(|(some, _)| *some > 0).map(|(_, words)| words), "; ")? + ".")
+    Some(all_of(outcomes.into_iter().filter(|(some, _)| *some > 0).map(|(_, words)| words), "; ")? + ".")
 }
 
 /// What the package's scheduler did; `None` if it only counts, or is not there.
 pub fn scheduler(found: &Transactions) -> Option<String> {
     let mode = found.scheduler.filter(|mode| *mode != "counting")?;
     let counts = found.counts?;
-    let mut told = vec![match mode {
+    let mut parts = vec![match mode {
         "adaptive" if counts.decisions == 0 => "has left them alone so far".to_owned(),
         "adaptive" => format!("chose {} by what got done", counted(counts.decisions, "time", "times")),
         mode => format!("always {mode}"),
     }];
     if counts.backoffs > 0 {
         let (some, ns) = (count(counts.backoffs), duration(counts.backoff_ns));
-        told.push(format!("let {some} wait after a conflict, {ns} in all"));
+        parts.push(format!("let {some} wait after a conflict, {ns} in all"));
     }
     if counts.limited > 0 {
-        told.push(format!("held {} back, {} in all", count(counts.limited), duration(counts.limited_ns)));
+        parts.push(format!("held {} back, {} in all", count(counts.limited), duration(counts.limited_ns)));
     }
-    Some(format!("The scheduler {}.", told.join(", ")))
+    Some(format!("The scheduler {}.", parts.join(", ")))
 }
 
 /// Why outcomes are not known, and what to do; `None` if they are.
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn every_count_that_is_not_nothing_is_told() {
+    fn nonzero_counts_are_reported() {
         let all = StmCounts {
             attempts: 1_000,
             commits: 700,
@@ -202,33 +202,33 @@ mod tests {
             restarts: 10,
             ..StmCounts::default()
         };
-        let told = Transactions { scheduler: Some("adaptive"), ..found(all) };
-        assert_eq!(figures(&told), "1,000 attempts (1,000 a second), 700 took effect (2.0 a second).");
-        let said = lost(&told).unwrap();
+        let adaptive = Transactions { scheduler: Some("adaptive"), ..found(all) };
+        assert_eq!(figures(&adaptive), "1,000 attempts (1,000 a second), 700 took effect (2.0 a second).");
+        let said = lost(&adaptive).unwrap();
         assert!(
             said.starts_with("260 (25 % of the attempts)") && said.contains("200 at their end, 20 in `retry`, 10 be"),
             "{said}"
         );
         assert!(said.ends_with("30 instead of an exception that came of it."), "{said}");
-        let said = others(&told).unwrap();
+        let said = others(&adaptive).unwrap();
         assert!(
             said.contains("50 waited in `retry`, woken 45 times, 5 in vain")
                 && said.contains("7 parts (orElse, catchSTM) were refused"),
             "{said}"
         );
-        let said = scheduler(&told).unwrap();
+        let said = scheduler(&adaptive).unwrap();
         assert!(
             said.contains("chose 11 times") && said.contains("let 9 wait") && said.contains("held 3 back"),
             "{said}"
         );
-        assert_eq!((missing(&told), left_out(&told)), (None, None));
+        assert_eq!((missing(&adaptive), left_out(&adaptive)), (None, None));
         assert_eq!(scheduler(&Transactions { scheduler: Some("counting"), ..found(all) }), None);
         let calm = Transactions { scheduler: Some("adaptive"), ..found(StmCounts::default()) };
         assert_eq!(scheduler(&calm).unwrap(), "The scheduler has left them alone so far.");
     }
 
     #[test]
-    fn a_program_without_conflicts_is_said_to_have_none() {
+    fn a_program_without_conflicts_is_reported_to_have_none() {
         let calm = found(StmCounts { attempts: 1, commits: 1, ..StmCounts::default() });
         assert_eq!(figures(&calm), "1 attempt (1,000 a second), 1 took effect (2.0 a second).");
         assert_eq!((lost(&calm).unwrap().as_str(), others(&calm)), ("No attempt was thrown away.", None));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_said_with_what_to_do() {
+    fn what_is_not_known_is_reported_with_what_to_do() {
         let alone = Transactions {
             why: Some("the package rtscope-stm is not linked in".into()),
             runtime_attempts: Some(2_048),

@@ -5,14 +5,14 @@ use rtscope_analyze::results::waits::{HolderDoes, Wait, Waits};
 use rtscope_model::{Doing, RuntimeInfo, WaitKind};
 
 /// Maximum waits listed.
-const TOLD: usize = 6;
+const WAITS_MAX: usize = 6;
 /// Waits of a smaller share of the waiting threads are left out.
 const SHARE_MIN: f64 = 0.01;
 
 /// One sentence for each wait, most threads first; empty if nothing was looked at.
 pub fn sentences(found: &Waits, runtime: &RuntimeInfo) -> Vec<String> {
     let shown = found.by.iter().filter(|wait| wait.share >= SHARE_MIN);
-    shown.take(TOLD).map(|wait| sentence(wait, runtime)).collect()
+    shown.take(WAITS_MAX).map(|wait| sentence(wait, runtime)).collect()
 }
 
 /// One wait: "18 threads wait for one MVar in `Desk.withDesk`; its holder (thread 6) is in a foreign call (`usleep`)
@@ -76,19 +76,19 @@ fn object(kind: WaitKind, objects: Option<f64>, runtime: &RuntimeInfo) -> String
 }
 
 fn holds(kind: WaitKind, holder: &HolderDoes, runtime: &RuntimeInfo) -> String {
-    let who = match kind {
+    let subject = match kind {
         WaitKind::Lock => "its holder",
         WaitKind::Child => "that one",
         _ => "its owner",
     };
-    let who = holder.thread.as_ref().map_or(who.to_owned(), |thread| format!("{who} (thread {thread})"));
+    let subject = holder.thread.as_ref().map_or(subject.to_owned(), |thread| format!("{subject} (thread {thread})"));
     let does = match holder.doing {
         Doing::Runs => "runs".to_owned(),
         Doing::Ready => format!("could run and has no {}", runtime.lane.0),
         Doing::Waits(kind) => waits(kind, false, None, runtime),
         Doing::Unknown => "does something that is not known".to_owned(),
     };
-    format!("{who} {does}{}", at(holder.place.as_deref(), holder.callee.as_deref()))
+    format!("{subject} {does}{}", at(holder.place.as_deref(), holder.callee.as_deref()))
 }
 
 /// The basis of the figures: "mean of 12 looks".
@@ -104,7 +104,7 @@ mod tests {
     use rtscope_model::runtimes::GHC;
 
     #[test]
-    fn a_sentence_says_who_waits_for_what_and_what_its_holder_does() {
+    fn a_sentence_gives_the_waiters_their_wait_and_its_holder() {
         let holder = HolderDoes {
             thread: Some("6".into()),
             doing: Doing::Waits(WaitKind::ForeignCall),

@@ -10,8 +10,8 @@ use rtscope_model::pause::PauseKind;
 use rtscope_model::{Cause, Loss, LossKind, Time, units};
 use std::fmt::Write as _;
 
-/// A cause of waiting as a phrase; `who` took the CPU.
-pub fn cause(cause: Cause, who: Option<&str>) -> String {
+/// A cause of waiting as a phrase; `thread` took the CPU.
+pub fn cause(cause: Cause, thread: Option<&str>) -> String {
     let phrase = match cause {
         Cause::HostSteal => "the host or an interrupt took the CPU",
         Cause::Running => "still running",
@@ -19,12 +19,12 @@ pub fn cause(cause: Cause, who: Option<&str>) -> String {
         Cause::ForeignCall => "it was in a foreign call that does not stop for collections",
         Cause::InKernel => "on a CPU, in the kernel (page fault or system call)",
         Cause::Throttled => "throttled: the CPU quota was used up",
-        Cause::Preempted => return format!("preempted by {}", who.unwrap_or("another process")),
+        Cause::Preempted => return format!("preempted by {}", thread.unwrap_or("another process")),
         Cause::Oversubscribed => "own threads competed for the CPU",
         Cause::IdleCpu => "runnable, while a CPU stood idle",
         Cause::NotScheduled => "wanted a CPU; not seen who had it",
-        Cause::WakeLatency => match who {
-            Some(who) => return format!("woken, but {who} had the CPU"),
+        Cause::WakeLatency => match thread {
+            Some(thread) => return format!("woken, but {thread} had the CPU"),
             None => "woken, not yet on a CPU",
         },
         Cause::Asleep => "asleep, had to be woken",
@@ -32,8 +32,8 @@ pub fn cause(cause: Cause, who: Option<&str>) -> String {
         Cause::HandedOver => "moved to another OS thread",
         Cause::Unknown => "unknown",
     };
-    match who {
-        Some(who) => format!("{phrase} (while {who} ran)"),
+    match thread {
+        Some(thread) => format!("{phrase} (while {thread} ran)"),
         None => phrase.into(),
     }
 }
@@ -62,7 +62,7 @@ pub fn pause_kind(kind: PauseKind) -> &'static str {
 }
 
 /// Whether the code location is part of a cause.
-pub fn tells_code(cause: Cause) -> bool {
+pub fn has_code_location(cause: Cause) -> bool {
     matches!(
         cause,
         Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel | Cause::BlockedInKernel
@@ -75,7 +75,7 @@ pub struct CauseGroup<'r> {
     /// The common cause.
     pub cause: Cause,
     /// Names of threads that took the CPU, most costly first.
-    pub who: Vec<&'r str>,
+    pub threads: Vec<&'r str>,
     /// Code locations, most costly first.
     pub code: Vec<&'r str>,
     /// Time waited, in nanoseconds.
@@ -90,17 +90,17 @@ const NAMES_SHOWN: usize = 2;
 impl CauseGroup<'_> {
     /// As a phrase: "preempted by rustc, sh and 9 others".
     pub fn words(&self) -> String {
-        let named = self.who.iter().take(NAMES_SHOWN).copied().collect::<Vec<_>>();
-        let who = match (named.as_slice(), self.who.len().saturating_sub(NAMES_SHOWN)) {
+        let named = self.threads.iter().take(NAMES_SHOWN).copied().collect::<Vec<_>>();
+        let threads = match (named.as_slice(), self.threads.len().saturating_sub(NAMES_SHOWN)) {
             ([], _) => None,
             (some, 0) => Some(some.join(" and ")),
             (some, more) => {
                 Some(format!("{} and {more} {}", some.join(", "), if more == 1 { "other" } else { "others" }))
             }
         };
-        let phrase = cause(self.cause, who.as_deref());
+        let phrase = cause(self.cause, threads.as_deref());
         // The code that ran is part of the cause; where a thread slept is not.
-        match self.code.first().filter(|_| tells_code(self.cause)) {
+        match self.code.first().filter(|_| has_code_location(self.cause)) {
             Some(code) => format!("{phrase}: {code}"),
             None => phrase,
         }
@@ -114,18 +114,19 @@ pub fn cause_groups(causes: &[CauseSum]) -> Vec<CauseGroup<'_>> {
     for sum in causes.iter().filter(|sum| sum.sum_ns > 0) {
         // Woken on an idle CPU is not the same as woken while another thread has the CPU.
         let same = |group: &&mut CauseGroup<'_>| {
-            group.cause == sum.cause && (sum.cause != Cause::WakeLatency || group.who.is_empty() == sum.who.is_none())
+            group.cause == sum.cause
+                && (sum.cause != Cause::WakeLatency || group.threads.is_empty() == sum.who.is_none())
         };
         match groups.iter_mut().find(same) {
             Some(group) => {
                 group.sum_ns = group.sum_ns.saturating_add(sum.sum_ns);
                 group.share += sum.share;
-                group.who.extend(sum.who.as_deref());
+                group.threads.extend(sum.who.as_deref());
                 group.code.extend(sum.code.as_deref());
             }
             None => groups.push(CauseGroup {
                 cause: sum.cause,
-                who: sum.who.as_deref().into_iter().collect(),
+                threads: sum.who.as_deref().into_iter().collect(),
                 code: sum.code.as_deref().into_iter().collect(),
                 sum_ns: sum.sum_ns,
                 share: sum.share,
@@ -205,7 +206,7 @@ impl Alike {
         self.ns = self.ns.saturating_add(length_ns(other));
     }
 
-    fn told(&self) -> String {
+    fn sentence(&self) -> String {
         match (self.times, self.loss.kind) {
             (1, _) => loss(&self.loss),
             (times, LossKind::RecorderLate) if self.ns > 0 => {
@@ -234,12 +235,12 @@ pub fn losses(results: &Results) -> Vec<String> {
             None => merged.push(Alike { loss: loss.clone(), times: 1, ns: length_ns(loss) }),
         }
     }
-    let mut told: Vec<_> = merged.iter().map(Alike::told).collect();
+    let mut sentences: Vec<_> = merged.iter().map(Alike::sentence).collect();
     if results.pauses.partial > 0 {
         let partial = units::counted(results.pauses.partial, "pause was", "pauses were");
-        told.push(format!("{partial} not seen whole: counted, but not in the figures above"));
+        sentences.push(format!("{partial} not seen whole: counted, but not in the figures above"));
     }
-    told
+    sentences
 }
 
 /// What this way of recording cannot show, one sentence each.
@@ -295,12 +296,12 @@ pub fn all_of(parts: impl IntoIterator<Item = String>, between: &str) -> Option<
 }
 
 /// Cuts a list to `most` items; `words` then says how many more there are.
-pub fn cut(mut told: Vec<String>, most: usize, words: impl Fn(usize) -> String) -> Vec<String> {
-    if told.len() > most {
-        let more = told.split_off(most).len();
-        told.push(words(more));
+pub fn cut(mut items: Vec<String>, most: usize, words: impl Fn(usize) -> String) -> Vec<String> {
+    if items.len() > most {
+        let more = items.split_off(most).len();
+        items.push(words(more));
     }
-    told
+    items
 }
 
 /// How the program ended, unless it succeeded: "killed by SIGKILL (out of memory)", "ended with 3".

@@ -1,7 +1,7 @@
 //! The interface of `rtscope stm`: its options, its document, and the host's refusals in words.
 
 use crate::report::stm as words;
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use clap::Args;
 use rtscope_analyze::results::stm::Transactions;
 use rtscope_host::stm::Refusal;
@@ -61,17 +61,17 @@ pub struct Document {
 }
 
 /// A refusal in words, with what to do about it.
-pub(super) fn trouble(refusal: &Refusal) -> UserError {
-    let trouble = UserError::new(refusal.to_string());
+pub(super) fn refusal_error(refusal: &Refusal) -> UserError {
+    let error = UserError::new(refusal.to_string());
     match refusal {
-        Refusal::Gone(_) => trouble.next("`pgrep -a NAME` shows what runs"),
+        Refusal::Gone(_) => error.next("`pgrep -a NAME` shows what runs"),
         Refusal::NotPermitted(_) => {
-            trouble.next("run it as root, or as its own user with `sysctl kernel.yama.ptrace_scope=0`")
+            error.next("run it as root, or as its own user with `sysctl kernel.yama.ptrace_scope=0`")
         }
         Refusal::NoCounts(..) => {
-            trouble.next(format!("link the program threaded and do not strip it; or {}", words::LINK))
+            error.next(format!("link the program threaded and do not strip it; or {}", words::LINK))
         }
-        Refusal::NotGhc(..) => trouble.next("give the program itself or its process id, not what starts it"),
-        _ => trouble,
+        Refusal::NotGhc(..) => error.next("give the program itself or its process id, not what starts it"),
+        _ => error,
     }
 }

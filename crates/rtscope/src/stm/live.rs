@@ -2,11 +2,11 @@
 //! and updates the display once a second. Owns the loop; the program is never stopped, its signals are passed on and
 //! rtscope exits with its status.
 
-use super::document::{Document, SCHEMA, StmArgs, trouble};
+use super::document::{Document, SCHEMA, StmArgs, refusal_error};
 use super::text;
 use crate::line::Line;
 use crate::style::Style;
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_analyze::recording::stm::Stm;
 use rtscope_analyze::results::stm::Transactions;
 use rtscope_host::clock;
@@ -35,12 +35,12 @@ const TRY_AGAIN_NS: u64 = 20_000_000;
 
 /// Watches process `pid` until it ends, a signal comes or the time is up.
 pub(super) fn attached(host: &Host, pid: u32, args: &StmArgs) -> Result<Document, UserError> {
-    let at = find(host, pid).map_err(|refusal| trouble(&refusal))?;
+    let at = find(host, pid).map_err(|refusal| refusal_error(&refusal))?;
     let caught = catch()?;
     let mut watched = Watched::new(pid, at, false, clock::monotonic());
     give_up_privileges(host, pid);
     if !watched.look() {
-        return Err(trouble(&Refusal::Gone(pid)));
+        return Err(refusal_error(&Refusal::Gone(pid)));
     }
     let mut shown = Shown::new(args.quiet, true);
     let until = until(args);
@@ -84,7 +84,7 @@ pub(super) fn started(host: &Host, args: &StmArgs) -> Result<(Option<Document>, 
     });
     if document.is_none() {
         let ended = || UserError::new("the program ended before anything of it could be seen");
-        eprintln!("{}", sight.refusal.as_ref().map_or_else(ended, trouble));
+        eprintln!("{}", sight.refusal.as_ref().map_or_else(ended, refusal_error));
     }
     Ok((document, code(status)))
 }

@@ -10,7 +10,7 @@ pub use document::{Document, SCHEMA, StmArgs};
 
 use crate::sources;
 use crate::style::Style;
-use crate::trouble::{self, UserError, printed, write_to};
+use crate::user_error::{self, UserError, printed, write_to};
 use rtscope_decode::capture::Capture;
 use rtscope_host::privileges;
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &StmArgs) -> Result<ExitCode, UserError> {
             None if args.limit.is_some() => {
                 return Err(UserError::new("--for says how long a process is looked at, and a capture is over")
                     .next("leave it out")
-                    .ends_with(crate::trouble::WRONG));
+                    .ends_with(crate::user_error::WRONG));
             }
             None => (of_capture(of)?, 0),
         },
@@ -56,7 +56,7 @@ fn of_capture(of: &Path) -> Result<Document, UserError> {
 
 fn print(document: &Document, args: &StmArgs) -> Result<(), UserError> {
     let text = if args.json {
-        trouble::document(document, true)?
+        user_error::document(document, true)?
     } else {
         let style = if args.output.is_some() { Style::plain(100) } else { Style::of_stdout() };
         text::text(document, None, &style)

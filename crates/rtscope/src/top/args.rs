@@ -1,7 +1,7 @@
 //! The options of `rtscope top`. Owns their words; refuses to act on them.
 
 use crate::record::{duration, tier};
-use crate::trouble::{UserError, WRONG};
+use crate::user_error::{UserError, WRONG};
 use clap::Args;
 use rtscope_model::manifest::Tier;
 use rtscope_model::runtimes;

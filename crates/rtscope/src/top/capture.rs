@@ -8,7 +8,7 @@ use super::transactions::Transactions;
 use super::view::Shown;
 use crate::input::{self, Input};
 use crate::pipeline::{self, Opened, Options};
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_analyze::Context;
 use rtscope_decode::capture::Counted;
 use rtscope_host::clock;

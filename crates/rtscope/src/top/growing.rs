@@ -5,7 +5,7 @@
 use super::source::{Live, Looked, MOST, Source};
 use super::transactions::Transactions;
 use crate::sources;
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_analyze::Context;
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;

@@ -7,7 +7,7 @@ use super::view::{self, Shown, View};
 use crate::observer::Observer;
 use crate::pipeline::{Run, Streams};
 use crate::style::Style;
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_analyze::Context;
 use rtscope_analyze::lanes::timeline::LaneDetail;
 use rtscope_analyze::recording::stm::StmTotals;
@@ -161,10 +161,10 @@ pub(super) fn follow(
     let mut followed = Followed::begin(source, live, of, seconds, host);
     let until = args.limit.map(|limit| followed.begun.plus(clock::ns_of(limit)));
     let screen = Screen::open(args);
-    let mut told = BTreeSet::new();
+    let mut printed = BTreeSet::new();
     match screen {
         Screen::Whole(..) => _ = screen.show(&followed.known.view, &followed.shown),
-        Screen::Lines => tell(&followed.shown.notes, &mut told),
+        Screen::Lines => print_new_notes(&followed.shown.notes, &mut printed),
         Screen::Json | Screen::Once => {}
     }
     loop {
@@ -184,7 +184,7 @@ pub(super) fn follow(
         followed.show(now, over, last);
         let seen = screen.show(&followed.known.view, &followed.shown);
         if matches!(screen, Screen::Lines) {
-            tell(&followed.shown.notes, &mut told);
+            print_new_notes(&followed.shown.notes, &mut printed);
         }
         if last || !seen {
             screen.close(&followed.known.view, &followed.shown);
@@ -194,9 +194,9 @@ pub(super) fn follow(
 }
 
 /// Prints new notes on standard error, which may be closed.
-fn tell(notes: &[String], told: &mut BTreeSet<String>) {
+fn print_new_notes(notes: &[String], printed: &mut BTreeSet<String>) {
     for note in notes {
-        if told.len() < NOTES_MAX && told.insert(note.clone()) {
+        if printed.len() < NOTES_MAX && printed.insert(note.clone()) {
             let _ = writeln!(io::stderr(), "rtscope: {note}");
         }
     }
@@ -210,7 +210,7 @@ struct Followed<'a> {
     seconds: usize,
     known: Known,
     /// Whether there was a log when `known` began, and whether the log had named its writer.
-    knew: (bool, bool),
+    log_state: (bool, bool),
     shown: Shown,
     begun: Time,
     next_look: Time,
@@ -225,14 +225,15 @@ impl Followed<'_> {
     /// Does the first two looks: only a second one shows that the end of a buffer was written.
     fn begin(source: Box<dyn Source>, mut live: Live, of: String, seconds: usize, host: &Host) -> Followed<'_> {
         let begun = clock::monotonic();
-        let (knew, from) = ((live.log.is_some(), live.tells()), (live.given, live.transactions.until(live.given)));
+        let (log_state, from) =
+            ((live.log.is_some(), live.names_writer()), (live.given, live.transactions.until(live.given)));
         let mut followed = Followed {
-            known: Known::new(source.context(&live), of, knew.0, seconds, from),
+            known: Known::new(source.context(&live), of, log_state.0, seconds, from),
             source,
             live,
             host,
             seconds,
-            knew,
+            log_state,
             shown: Shown::default(),
             begun,
             next_look: begun,
@@ -276,11 +277,11 @@ impl Followed<'_> {
 
     /// Starts over once a log was found, or has named its writer: events so far were analysed without that.
     fn renew(&mut self) {
-        let knows = (self.live.log.is_some(), self.live.tells());
-        if std::mem::replace(&mut self.knew, knows) != knows {
+        let log_state = (self.live.log.is_some(), self.live.names_writer());
+        if std::mem::replace(&mut self.log_state, log_state) != log_state {
             let from = (self.live.given, self.live.transactions.until(self.live.given));
             let of = std::mem::take(&mut self.known.view.of);
-            let mut known = Known::new(self.source.context(&self.live), of, knows.0, self.seconds, from);
+            let mut known = Known::new(self.source.context(&self.live), of, log_state.0, self.seconds, from);
             known.run.instead_of(&mut self.known.run);
             self.known = known;
         }

@@ -13,7 +13,7 @@ mod view;
 pub use args::TopArgs;
 pub use view::{Shown, View, frame, line};
 
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_host::{clock, privileges};
 use std::process::ExitCode;
 

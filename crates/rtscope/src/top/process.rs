@@ -3,7 +3,7 @@
 
 use super::source::{Live, Looked, MOST, Source};
 use super::transactions::Transactions;
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_analyze::Context;
 use rtscope_analyze::results::Program;
 use rtscope_host::binary::Inspected;
@@ -35,8 +35,8 @@ pub(super) struct Running {
     cpus: (Vec<u16>, u32),
     /// Where the bytes of its log come from.
     tap: Option<Box<dyn Tap>>,
-    kernel: Option<kernel::ByHand>,
-    sampler: sampler::ByHand,
+    kernel: Option<kernel::Manual>,
+    sampler: sampler::Manual,
     next_life: Time,
     ended: Option<String>,
 }
@@ -51,8 +51,8 @@ impl Running {
         let found = await_log(host, &process, &inspected, now);
         let groups = cgroup::of_process(host, pid);
         let machine = machine::snapshot(host, pid);
-        let kernel = tier.map(|tier| kernel::ByHand::start(kernel::Target::Attached(Pid(pid)), Some(tier)));
-        let sampler = sampler::ByHand::new(sampler::Config {
+        let kernel = tier.map(|tier| kernel::Manual::start(kernel::Target::Attached(Pid(pid)), Some(tier)));
+        let sampler = sampler::Manual::new(sampler::Config {
             host: host.clone(),
             pid,
             levels: groups.levels.clone(),

@@ -101,7 +101,7 @@ impl Live {
     /// Adds whole records of each CPU, and whole lines of samples and of transaction counts.
     pub(super) fn add(&mut self, records: Vec<Vec<u8>>, samples: &[u8], transactions: &[u8]) {
         if let Some(sched) = &mut self.sched {
-            sched.go_on(records.into_iter().map(|bytes| Arc::new(bytes) as Arc<dyn ReadAt>));
+            sched.resume_with(records.into_iter().map(|bytes| Arc::new(bytes) as Arc<dyn ReadAt>));
         }
         self.samples.extend_from_slice(samples);
         self.transactions.add(transactions);
@@ -132,8 +132,8 @@ impl Live {
     }
 
     /// Whether the log has named its writer.
-    pub(super) fn tells(&self) -> bool {
-        self.log.as_ref().is_some_and(|(log, _)| log.tells())
+    pub(super) fn names_writer(&self) -> bool {
+        self.log.as_ref().is_some_and(|(log, _)| log.identifies_runtime())
     }
 
     /// Why the log cannot be read; `None` while it can.

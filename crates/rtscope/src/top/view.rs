@@ -270,11 +270,11 @@ fn throttled(view: &View, one: &Throttled) -> String {
 }
 
 fn kept_words(kept: &Kept) -> String {
-    let who = kept.who.as_ref().map_or(String::new(), |who| format!(" (mostly {})", clean(who)));
+    let mostly = kept.who.as_ref().map_or(String::new(), |name| format!(" (mostly {})", clean(name)));
     let mut parts = Vec::new();
     for (share, by) in [
         (kept.quota, "by a quota".to_owned()),
-        (kept.others, format!("by other processes{who}")),
+        (kept.others, format!("by other processes{mostly}")),
         (kept.own, "by its own threads".to_owned()),
     ] {
         if share >= 0.0005 {

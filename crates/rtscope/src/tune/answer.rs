@@ -1,7 +1,7 @@
 //! How every kind of study ends: what it prints, its exit status without an answer, and what to do if it cannot
 //! be stored.
 
-use crate::trouble::{UserError, WRONG, print_results};
+use crate::user_error::{UserError, WRONG, print_results};
 use rtscope_store::StoreError;
 use std::path::Path;
 use std::process::ExitCode;

@@ -11,7 +11,7 @@ use super::program;
 use super::progress::{Extent, Progress};
 use super::space::Gathered;
 use super::subject::Subject;
-use crate::trouble::{UserError, WRONG};
+use crate::user_error::{UserError, WRONG};
 use rtscope_host::signals::Signals;
 use rtscope_store::Store;
 use rtscope_tune::jobs;
@@ -80,8 +80,8 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {
         let Some(why) = ended else {
             return show(&format!("block {index} of {} is in {}\n", args.blocks, path.display()));
         };
-        let trouble = UserError::new(format!("block {index} is not whole")).because(why);
-        return Err(trouble.next("the same command goes on").ends_with(NO_ANSWER));
+        let error = UserError::new(format!("block {index} is not whole")).because(why);
+        return Err(error.next("the same command goes on").ends_with(NO_ANSWER));
     }
     if let Some(why) = &ended {
         progress.say(&format!("{why}; what was tried is kept in {}: the same command goes on", path.display()));
@@ -106,9 +106,9 @@ fn enough(args: &TuneArgs) -> Result<(), UserError> {
 fn places(args: &TuneArgs, gathered: &Gathered) -> Result<(PathBuf, PathBuf), UserError> {
     match (&args.store, args.block) {
         (Some(store), Some(_)) => {
-            let mut beside = store.clone().into_os_string();
-            beside.push(".tune");
-            Ok((program::made(Path::new(&beside))?, store.clone()))
+            let mut folder = store.clone().into_os_string();
+            folder.push(".tune");
+            Ok((program::made(Path::new(&folder))?, store.clone()))
         }
         (store, _) => {
             let folder = program::folder(args, gathered)?;

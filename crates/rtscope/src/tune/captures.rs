@@ -3,12 +3,12 @@
 
 use super::conduct::Ways;
 use super::live::{Live, Tried};
-use super::result::beside::{Pair, beside};
+use super::result::pairs::{Pair, pair};
 use super::runtimes::NO_LOG;
 use crate::input;
 use crate::pipeline::{self, Options};
 use crate::report::words::has_runtime;
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_analyze::results::Results;
 use rtscope_host::trial::Job;
 use std::ffi::OsString;
@@ -32,11 +32,11 @@ pub fn compare(
         if !(over && capture.exists()) {
             record(live, &ways.job(words), &capture)?;
         }
-        analysed(&capture).map_err(|trouble| trouble.to_string())
+        analysed(&capture).map_err(|error| error.to_string())
     };
     let (default, recommended) = (of("", "default.rtscope")?, of(recommended, "recommended.rtscope")?);
     let logged = has_runtime(&default) && has_runtime(&recommended);
-    seen(beside(&default.findings, &recommended.findings), logged)
+    seen(pair(&default.findings, &recommended.findings), logged)
 }
 
 /// Without a log, "nothing found" would be said of what was never observed.
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_found_only_where_somebody_looked() {
+    fn nothing_is_found_only_where_observed() {
         assert_eq!(seen(Vec::new(), true).map(|pairs| pairs.len()), Ok(0));
         assert!(seen(Vec::new(), false).is_err_and(|why| why.contains("-eventlog")));
     }

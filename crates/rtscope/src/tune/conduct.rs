@@ -12,7 +12,7 @@ use super::progress::{Extent, Progress};
 use super::runtimes;
 use super::space::Gathered;
 use super::subject::Subject;
-use crate::trouble::{UserError, WRONG};
+use crate::user_error::{UserError, WRONG};
 use rtscope_host::signals::Signals;
 use rtscope_host::trial::Job;
 use rtscope_store::Store;

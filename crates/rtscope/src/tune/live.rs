@@ -259,7 +259,7 @@ impl<'a> Live<'a> {
         loop {
             match load.target.find(CONNECT) {
                 Ok(_) => return Ok(()),
-                Err(TargetError::Nobody(..)) => {}
+                Err(TargetError::Refused(..)) => {}
                 Err(error) => return Err(error.to_string()),
             }
             if running.wait(Instant::now() + LOOK, self.wake()) {
@@ -308,7 +308,7 @@ impl<'a> Live<'a> {
     }
 
     fn interrupted(&self) -> bool {
-        self.signals.is_some_and(Signals::came)
+        self.signals.is_some_and(Signals::arrived)
     }
 }
 

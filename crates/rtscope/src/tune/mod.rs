@@ -26,7 +26,7 @@ mod table;
 
 pub use args::{DrawArg, JobArg, ProposerArg, TuneArgs};
 
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {

@@ -2,7 +2,7 @@
 //! grammar and whether a trial's figures meet it; `measure` defines the figures.
 
 use super::measure::{Figure, Figures, KNOWN, Of, Unit, Use};
-use super::runtimes::WHOSE;
+use super::runtimes::GHC_ONLY;
 use crate::record::{binary_size, number, seconds};
 use std::str::FromStr;
 
@@ -117,7 +117,7 @@ impl Objective {
 
 fn known(figure: &Figure, figures: &Figures) -> Result<f64, String> {
     figures.get(figure.name).copied().ok_or_else(|| match figure.of {
-        Of::Runtime => format!("trials do not say {}: {WHOSE}", figure.word()),
+        Of::Runtime => format!("trials do not say {}: {GHC_ONLY}", figure.word()),
         _ => format!("trials do not say {}", figure.word()),
     })
 }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_read_as_they_are_said() {
+    fn limits_read_as_they_are_written() {
         let limit = |text: &str| text.parse::<Limit>().map(|limit| (limit.figure.name, limit.most));
         assert_eq!(limit("rss=512M"), Ok(("rss_bytes", 536_870_912.0)));
         assert_eq!(limit("rss = 1.5GiB"), Ok(("rss_bytes", 1_610_612_736.0)));

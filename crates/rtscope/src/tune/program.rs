@@ -12,11 +12,11 @@ use super::space::{self, Gathered};
 use super::subject::Subject;
 use super::{captures, description};
 use crate::style::Style;
-use crate::trouble::{UserError, WRONG, document};
+use crate::user_error::{UserError, WRONG, document};
 use rtscope_host::signals::Signals;
 use rtscope_store::{Store, parquet};
 use rtscope_tune::result::Word;
-use rtscope_tune::study::{self, Answer, Description, Design, Kind, Next, Row, Space, Study, Verdict, told};
+use rtscope_tune::study::{self, Answer, Description, Design, Kind, Next, Row, Space, Study, Verdict, clean};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -97,7 +97,7 @@ fn begun(
     let rows = store.rows().map_err(|error| cannot_keep(path, &error))?;
     let small = |small| UserError::new("the budget is too small").because(small).ends_with(WRONG);
     let study = Study::new(space, description.design, args.proposer.make()).map_err(small)?;
-    let mut study = study.beside(description.plan).resume(&told(&rows)).map_err(|other| {
+    let mut study = study.with_plan(description.plan).resume(&clean(&rows)).map_err(|other| {
         UserError::new(format!("cannot go on with {}", path.display())).because(other).next("give another --output")
     })?;
     // A study that is over runs nothing.
@@ -116,10 +116,10 @@ pub fn gathered(args: &TuneArgs, subject: &Subject) -> Result<Gathered, UserErro
 }
 
 fn nothing_to_try(gathered: &Gathered, none: impl std::fmt::Display) -> UserError {
-    let trouble = UserError::new("there is nothing to try").because(none);
+    let error = UserError::new("there is nothing to try").because(none);
     match gathered.offer.relink.first() {
-        Some(relink) => trouble.next(format!("link it with {}: {}", relink.with, relink.why)),
-        None => trouble.next("`rtscope tune --dry-run -- PROG` says what is left out and why"),
+        Some(relink) => error.next(format!("link it with {}: {}", relink.with, relink.why)),
+        None => error.next("`rtscope tune --dry-run -- PROG` says what is left out and why"),
     }
 }
 

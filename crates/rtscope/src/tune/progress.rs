@@ -2,7 +2,7 @@
 
 use crate::line::Line;
 use crate::style::clean;
-use crate::trouble::say;
+use crate::user_error::say;
 use rtscope_tune::study::{Ask, Stage};
 
 /// Which trials a run has.
@@ -99,8 +99,8 @@ mod tests {
         let space = Space::new(vec![String::new(), "-N1".into(), "-N2".into()], 0).unwrap();
         let asks = block(&space, &Design::new(40, 1), 5);
         let extent = Extent::Listed { first: asks[0].number, all: asks.len() };
-        let told: Vec<String> = asks.iter().map(|ask| trial(ask, extent)).collect();
+        let lines: Vec<String> = asks.iter().map(|ask| trial(ask, extent)).collect();
         let wanted: Vec<String> = (1..=4).map(|trial| format!("trial {trial} of 4, blocks of a fixed list")).collect();
-        assert_eq!(told, wanted);
+        assert_eq!(lines, wanted);
     }
 }

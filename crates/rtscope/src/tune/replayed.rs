@@ -6,11 +6,11 @@ use super::args::{TuneArgs, word};
 use super::keeping::{Keeping, unix_ns};
 use super::result::{Shown, text};
 use crate::style::Style;
-use crate::trouble::{UserError, document};
+use crate::user_error::{UserError, document};
 use rtscope_store::{Store, StoreError};
 use rtscope_tune::result;
 use rtscope_tune::study::replay::Replay;
-use rtscope_tune::study::{self, Ask, Description, Design, Kind, Outcome, Row, Space, Study, Taken, Trials, told};
+use rtscope_tune::study::{self, Ask, Description, Design, Kind, Outcome, Row, Space, Study, Taken, Trials, clean};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> R
         .map_err(|small| too_small(small, "give more with --trials"))?;
     let store = Store::resume(path, &description).map_err(cannot)?;
     let before = store.rows().map_err(cannot)?;
-    let mut study = study.resume(&told(&before)).map_err(|error| {
+    let mut study = study.resume(&clean(&before)).map_err(|error| {
         UserError::new(format!("cannot go on with {}", path.display()))
             .because(error)
             .next("give another file with --store")

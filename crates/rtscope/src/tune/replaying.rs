@@ -5,7 +5,7 @@ use super::answer::{show, too_small};
 use super::args::TuneArgs;
 use super::{replayed, table};
 use crate::style::{Joined, Style, clean};
-use crate::trouble::{UserError, WRONG, document};
+use crate::user_error::{UserError, WRONG, document};
 use rtscope_tune::study::Design;
 use rtscope_tune::study::replay::{Draw, Replay, Summary, Table};
 use serde_json::{Value, json};
@@ -16,8 +16,8 @@ pub(crate) fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, UserError> {
     let table = table::read(path, &args.metric)?;
     let Some(default) = default(&table, args) else {
         let name = args.default.as_deref().unwrap_or_default();
-        let trouble = UserError::new(format!("{name} is none of the table's"));
-        return Err(trouble.next("give one of its configurations with --default").ends_with(WRONG));
+        let error = UserError::new(format!("{name} is none of the table's"));
+        return Err(error.next("give one of its configurations with --default").ends_with(WRONG));
     };
     let replay = Replay { table: &table, default, draw: args.draw.into(), same: args.same };
     let space = replay.space().map_err(|no| UserError::new("the table cannot be searched").because(no))?;

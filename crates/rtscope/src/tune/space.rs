@@ -7,13 +7,13 @@ use crate::plan::Planned;
 use crate::plan::program::{self, as_text};
 use crate::plan::text::about;
 use crate::style::{Joined, Style, Tone, clean, sentence};
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use indexmap::IndexMap;
 use rtscope_host::probe::{Seen, Start, probe};
 use rtscope_host::procfs::Host;
 use rtscope_host::spawn::find_program;
 use rtscope_model::units;
-use rtscope_tune::options::heard;
+use rtscope_tune::options::refusal;
 use rtscope_tune::options::setup::Frame;
 use rtscope_tune::options::{By, Offer, Rejected, Setting, Wish, offer};
 use rtscope_tune::plan::Goal;
@@ -107,8 +107,8 @@ impl Gathered {
         })?;
         Ok(match seen {
             Seen::Runs => None,
-            Seen::Ended { how, said } => {
-                Some(heard::sentence(&said).unwrap_or_else(|| format!("it ended with {how} and said nothing")))
+            Seen::Ended { how, stderr } => {
+                Some(refusal::sentence(&stderr).unwrap_or_else(|| format!("it ended with {how} and said nothing")))
             }
         })
     }

@@ -5,7 +5,7 @@ use super::args::TuneArgs;
 use super::live::{READY, TIMEOUT, Way};
 use super::objective::{Minimize, Objective};
 use crate::load::{self, LoadArgs};
-use crate::trouble::{UserError, WRONG};
+use crate::user_error::{UserError, WRONG};
 use crate::words;
 use clap::Parser;
 use rtscope_tune::plan::Goal;

@@ -1,7 +1,7 @@
 //! Reads a recorded table: one JSON document per line. Owns its form; `rtscope_tune::study::replay` defines
 //! what it has to hold.
 
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_tune::study::replay::{Row, Table};
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -53,22 +53,22 @@ impl Reply {
 
     /// A refusal with the status's own words.
     pub fn refusal(status: StatusCode) -> Reply {
-        Reply::told(status, status.canonical_reason().unwrap_or("refused"))
+        Reply::text(status, status.canonical_reason().unwrap_or("refused"))
     }
 
-    fn told(status: StatusCode, why: impl std::fmt::Display) -> Reply {
+    fn text(status: StatusCode, why: impl std::fmt::Display) -> Reply {
         Reply { status, kind: TEXT, body: format!("{why}\n").into() }
     }
 
     fn wrong(why: impl std::fmt::Display) -> Reply {
-        Reply::told(StatusCode::BAD_REQUEST, why)
+        Reply::text(StatusCode::BAD_REQUEST, why)
     }
 }
 
 /// For data of the recording that cannot be read.
 impl<E: std::error::Error> From<E> for Reply {
     fn from(error: E) -> Reply {
-        Reply::told(StatusCode::INTERNAL_SERVER_ERROR, error)
+        Reply::text(StatusCode::INTERNAL_SERVER_ERROR, error)
     }
 }
 
@@ -174,7 +174,7 @@ impl View {
     fn pause(&self, asked: Query<'_>) -> Result<Reply, Reply> {
         let id: u64 = asked.number("id")?;
         let line = self.book.line_of(id)?;
-        let none = || Reply::told(StatusCode::NOT_FOUND, format!("there is no pause {id}"));
+        let none = || Reply::text(StatusCode::NOT_FOUND, format!("there is no pause {id}"));
         Ok(Reply::new(JSON, line.ok_or_else(none)?))
     }
 

@@ -91,12 +91,12 @@ impl Making {
     /// # Errors
     /// There is no place to write to.
     pub fn begin(keep: Option<Keep>) -> io::Result<Making> {
-        let beside = |keep: &Keep| {
+        let next_to_cache = |keep: &Keep| {
             let parent = keep.folder.parent()?;
             keep.is_safe().ok()?;
             tempfile::Builder::new().prefix(".levels-").tempdir_in(parent).ok()
         };
-        match keep.as_ref().and_then(beside) {
+        match keep.as_ref().and_then(next_to_cache) {
             Some(folder) => Ok(Making { to: keep, folder }),
             None => Ok(Making { to: None, folder: tempfile::tempdir()? }),
         }

@@ -17,7 +17,7 @@ pub mod tracks;
 pub use args::ViewArgs;
 
 use crate::line::Line;
-use crate::trouble::{UserError, say};
+use crate::user_error::{UserError, say};
 use crate::{input, pipeline, report};
 use api::View;
 use drawing::Drawing;

@@ -10,14 +10,14 @@ const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
 
 /// The users whose connections are accepted.
 #[derive(Clone, Eq, PartialEq, Debug)]
-pub struct Welcome(Vec<u32>);
+pub struct AllowedUsers(Vec<u32>);
 
-impl Welcome {
+impl AllowedUsers {
     /// For a process that runs as user `own`; `var` reads the environment.
-    pub fn of(own: u32, var: &dyn Fn(&str) -> Option<String>) -> Welcome {
+    pub fn of(own: u32, var: &dyn Fn(&str) -> Option<String>) -> AllowedUsers {
         // The variable is reliable only for root: other users can set it to anything.
         let asked = var("SUDO_UID").filter(|_| own == 0).and_then(|uid| uid.parse().ok());
-        Welcome([own, 0].into_iter().chain(asked).collect())
+        AllowedUsers([own, 0].into_iter().chain(asked).collect())
     }
 
     /// Whether the connection from `peer` to `here` belongs to one of these users. Without a table of connections (no
@@ -90,18 +90,18 @@ mod tests {
         let here = listener.local_addr().unwrap();
         let stream = TcpStream::connect(here).unwrap();
         let (own, peer) = (geteuid().as_raw(), stream.local_addr().unwrap());
-        assert!(Welcome(vec![own]).takes(peer, here));
-        assert!(!Welcome(vec![own + 1]).takes(peer, here));
+        assert!(AllowedUsers(vec![own]).takes(peer, here));
+        assert!(!AllowedUsers(vec![own + 1]).takes(peer, here));
         drop((stream, listener));
         let gone = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-        assert!(!Welcome(vec![own]).takes(gone, here), "a connection that is gone is of no user");
+        assert!(!AllowedUsers(vec![own]).takes(gone, here), "a connection that is gone is of no user");
     }
 
     #[test]
-    fn who_became_root_is_asked_of_root_only() {
+    fn sudo_uid_counts_only_for_root() {
         let var = |name: &str| (name == "SUDO_UID").then(|| "1000".to_owned());
-        assert_eq!(Welcome::of(0, &var), Welcome(vec![0, 0, 1_000]));
-        assert_eq!(Welcome::of(5, &var), Welcome(vec![5, 0]));
-        assert_eq!(Welcome::of(0, &|_| Some("x".into())), Welcome(vec![0, 0]));
+        assert_eq!(AllowedUsers::of(0, &var), AllowedUsers(vec![0, 0, 1_000]));
+        assert_eq!(AllowedUsers::of(5, &var), AllowedUsers(vec![5, 0]));
+        assert_eq!(AllowedUsers::of(0, &|_| Some("x".into())), AllowedUsers(vec![0, 0]));
     }
 }

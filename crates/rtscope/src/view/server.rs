@@ -3,7 +3,7 @@
 
 use super::api::{Reply, View};
 use super::guard::Guard;
-use super::peer::Welcome;
+use super::peer::AllowedUsers;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -36,7 +36,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 pub struct Server {
     listener: TcpListener,
     guard: Guard,
-    welcome: Welcome,
+    allowed: AllowedUsers,
 }
 
 impl Server {
@@ -48,7 +48,7 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         let guard = Guard::new(listener.local_addr()?.port()).map_err(io::Error::other)?;
-        Ok(Server { listener, guard, welcome: Welcome::of(geteuid().as_raw(), &|name| std::env::var(name).ok()) })
+        Ok(Server { listener, guard, allowed: AllowedUsers::of(geteuid().as_raw(), &|name| std::env::var(name).ok()) })
     }
 
     /// The page's address.
@@ -68,7 +68,7 @@ impl Server {
             let shared = Arc::new((view, self.guard));
             let serve = async {
                 announce();
-                accept(listener, self.welcome, shared).await
+                accept(listener, self.allowed, shared).await
             };
             tokio::pin!(serve, end);
             std::future::poll_fn(|context| {
@@ -84,7 +84,7 @@ impl Server {
     }
 }
 
-async fn accept(listener: tokio::net::TcpListener, welcome: Welcome, shared: Arc<(View, Guard)>) -> Infallible {
+async fn accept(listener: tokio::net::TcpListener, allowed: AllowedUsers, shared: Arc<(View, Guard)>) -> Infallible {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
@@ -93,7 +93,7 @@ async fn accept(listener: tokio::net::TcpListener, welcome: Welcome, shared: Arc
             continue;
         };
         // Another user's connection takes no place that the owner might need.
-        if !stream.local_addr().is_ok_and(|here| welcome.takes(peer, here)) {
+        if !stream.local_addr().is_ok_and(|here| allowed.takes(peer, here)) {
             continue;
         }
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };

@@ -186,13 +186,13 @@ impl Session {
     /// The wording of every cause.
     pub fn all_causes() -> Vec<CauseWords> {
         let id = |cause: Cause| serde_json::to_value(cause).ok().and_then(|id| id.as_str().map(String::from));
-        let told = |cause: Cause| CauseWords {
+        let wording = |cause: Cause| CauseWords {
             id: id(cause).unwrap_or_default(),
             words: words::cause(cause, None),
             with_who: words::cause(cause, Some("{who}")),
             role: kinds::role(cause).into(),
         };
-        Cause::ALL.map(told).into()
+        Cause::ALL.map(wording).into()
     }
 }
 

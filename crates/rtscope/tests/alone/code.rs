@@ -6,7 +6,7 @@
 use testkit::executable;
 use testkit::ground;
 
-use ground::{kill, manifest, record, recorder, said, scratch, wait_for};
+use ground::{kill, manifest, record, recorder, scratch, stderr, wait_for};
 use rtscope_decode::capture::Capture;
 use rtscope_decode::ghc_eventlog::Eventlog;
 use rtscope_model::{Body, CodeKind, Found, Symbol, Symbols};
@@ -105,7 +105,7 @@ fn cc(folder: &Path, name: &str, sources: &[(&str, &str)], flags: &[&str]) -> Op
         missing("a C compiler");
         return None;
     };
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", stderr(&done));
     Some(output)
 }
 
@@ -176,7 +176,7 @@ fn lacking(capture: &Path) -> String {
 fn recorded(folder: &Path, words: &[&OsStr]) -> PathBuf {
     let capture = folder.join("c");
     let output = record(&capture, &["--sample-code", "997", "--no-eventlog"], words);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     capture
 }
 
@@ -204,7 +204,7 @@ fn recorded_on(ghc: &str, flags: &[&str], folder: &Path) -> Option<PathBuf> {
     let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
     // In another root the working folder of the tests does not exist.
     let output = recorder(&capture, &["--sample-code", "997"], &words).current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     Some(capture)
 }
 
@@ -262,7 +262,7 @@ fn recorded_ocaml(toolchain: &str, text: &str, options: &[&str], folder: &Path) 
     words.push(program.into());
     let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
     let output = recorder(&capture, options, &words).current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     Some(capture)
 }
 
@@ -321,7 +321,7 @@ fn live_code_of_a_position_independent_program_has_names() {
 }
 
 #[test]
-fn live_code_has_the_place_in_the_source_where_the_log_tells_it() {
+fn live_code_has_the_place_in_the_source_where_the_log_gives_it() {
     let folder = scratch();
     let Some(capture) = recorded_on("ghc-9.10", &["-finfo-table-map"], folder.path()) else { return };
     let log = Eventlog::open(Arc::new(File::open(capture.join("eventlog/0.eventlog")).unwrap()), Vec::new()).unwrap();
@@ -333,7 +333,7 @@ fn live_code_has_the_place_in_the_source_where_the_log_tells_it() {
 }
 
 #[test]
-fn live_code_of_a_stripped_program_is_an_address_and_said_to_be() {
+fn live_code_of_a_stripped_program_is_an_address_and_reported_as_such() {
     let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let folder = scratch();
     let Some(program) = modes(folder.path(), &["-s"]) else { return };
@@ -364,7 +364,7 @@ fn live_code_made_at_run_time_is_called_that() {
 }
 
 #[test]
-fn live_code_of_a_library_that_is_gone_is_an_address_and_said_to_be() {
+fn live_code_of_a_library_that_is_gone_is_an_address_and_reported_as_such() {
     let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let folder = scratch();
     let Some(library) = cc(folder.path(), "libslow.so", &[("slow.c", BUSY)], &["-shared", "-fPIC"]) else { return };
@@ -379,7 +379,7 @@ fn live_code_of_a_library_that_is_gone_is_an_address_and_said_to_be() {
 }
 
 #[test]
-fn live_code_behind_fork_and_exec_has_names() {
+fn live_code_after_fork_and_exec_has_names() {
     let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     for (mode, at_least) in [("fork", 300), ("exec", 600)] {
         let folder = scratch();
@@ -425,7 +425,7 @@ fn live_code_of_a_program_that_is_attached_to_has_names() {
     let output = command.args(["record", "-o"]).arg(&capture).args(rate).output().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     let tally = Tally::of(&capture);
     assert!(tally.ms("c_busy") > 200, "{tally:?}");
     assert_eq!(tally.of_kind(CodeKind::Unknown), 0, "{tally:?}");
@@ -456,7 +456,7 @@ fn live_code_is_named_by_the_reader_where_the_recorder_was_killed() {
 }
 
 #[test]
-fn live_code_that_may_not_be_sampled_is_said_not_fatal() {
+fn live_code_that_may_not_be_sampled_is_reported_not_fatal() {
     let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let folder = scratch();
     let Some(program) = modes(folder.path(), &[]) else { return };
@@ -468,8 +468,8 @@ fn live_code_that_may_not_be_sampled_is_said_not_fatal() {
     if matches!(output.status.code(), Some(77)) {
         return missing("seccomp");
     }
-    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{}", said(&output));
-    assert!(said(&output).contains("perf_event_paranoid=2"), "{}", said(&output));
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{}", stderr(&output));
+    assert!(stderr(&output).contains("perf_event_paranoid=2"), "{}", stderr(&output));
     assert!(manifest(&capture)["code"].is_null());
     assert!(manifest(&capture)["notes"].to_string().contains("where the program's code was is not recorded"));
 }
@@ -491,7 +491,7 @@ fn root_code_without_privilege_is_the_programs_own() {
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&rtscope);
     command.args(["record", "--sample-code", "997", "-o"]).arg(place.join("c")).arg("--").arg(&program).arg("busy");
     let Ok(output) = command.current_dir(&place).output() else { return missing("setpriv (package util-linux)") };
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     let capture = place.join("c");
     let tally = Tally::of(&capture);
     assert!(tally.ms("c_busy") > 300, "{tally:?}");

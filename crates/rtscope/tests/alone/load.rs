@@ -118,7 +118,7 @@ fn live_answers_that_are_errors_are_counted_as_such() {
 }
 
 #[test]
-fn live_who_never_answers_costs_the_whole_timeout() {
+fn live_an_unanswered_request_costs_the_whole_timeout() {
     let arguments = ["--rate", "40 for 1s", "--timeout", "300ms", "--connections", "4"];
     let (done, status) = document(Way::Silent, &arguments);
     assert_eq!((ns(&done, "/errors/timeout"), ns(&done, "/requests/unfinished"), status), (40, 0, Some(3)), "{done}");
@@ -152,7 +152,7 @@ fn live_latency_ends_a_load_too() {
 }
 
 #[test]
-fn live_what_cannot_be_is_said_before_anything_is_sent() {
+fn live_what_cannot_be_is_reported_before_anything_is_sent() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (url, arguments, status, says) in [
         (at(free).as_str(), &["--rate", "10"][..], 1, "nothing accepts connections at 127.0.0.1:"),

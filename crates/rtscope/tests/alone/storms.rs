@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use testkit::said::{said, text};
+use testkit::output::{stderr, text};
 use testkit::starts::{Ending, ground, rtscope};
 
 const STARTS: usize = 1000;
@@ -25,7 +25,7 @@ fn recorded(path: &Path, program: &Path, starts: usize) -> (OwnCost, u64) {
     let begun = Instant::now();
     let output = rtscope(path, &LEAN).args(["--", "sh", "-c", &storm(program, starts)]).output().unwrap();
     let seconds = begun.elapsed().as_secs_f64();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     let capture = Capture::open(path).unwrap();
     let manifest = capture.manifest();
     let bytes = fs::metadata(path.join("manifest.json")).unwrap().len();
@@ -157,5 +157,5 @@ fn a_capture_keeps_to_its_size_while_the_program_runs_on() {
     assert!(log.iter().rev().take(4096).any(|byte| *byte != 0), "ends in a hole");
     let report = Command::new(testkit::rtscope()).args(["report", "-v", text(&path)]).output().unwrap();
     // Without the kernel's records not all causes can be looked for.
-    assert_eq!(report.status.code(), Some(3), "{}", said(&report));
+    assert_eq!(report.status.code(), Some(3), "{}", stderr(&report));
 }

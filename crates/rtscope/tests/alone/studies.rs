@@ -20,7 +20,7 @@ fn live_a_server_is_studied_under_its_load() {
     let serve = command(program, &["serve", &port.to_string(), "200", "0"]);
     let Some(found) = place.study(&options, &serve) else { return };
     assert_eq!(found.document["objective"], "p99");
-    assert!(found.said.contains("a trial has 30 requests; from 10,000 on p99 says more"), "{}", found.said);
+    assert!(found.stderr.contains("a trial has 30 requests; from 10,000 on p99 says more"), "{}", found.stderr);
     for row in found.rows().iter().filter(|row| !row.dirty && matches!(row.taken.outcome, Outcome::Measured(_))) {
         assert!(row.figures["requests"] == 30.0 && row.figures["errors"] == 0.0, "{row:?}");
     }
@@ -36,7 +36,7 @@ fn live_what_breaks_a_limit_today_and_ever_is_no_recommendation() {
     let options = [&HEAP[..], &["--load", &load, "--limit", "errors=0", "--trials", "24"]].concat();
     let serve = command(program, &["serve", &port.to_string(), "500", "0"]);
     let Some(found) = place.study(&options, &serve) else { return };
-    assert!(found.said.contains("as it is run today, errors 30 is above the limit of 0"), "{}", found.said);
+    assert!(found.stderr.contains("as it is run today, errors 30 is above the limit of 0"), "{}", found.stderr);
     assert!(["impossible", "too_noisy", "stopped"].contains(&found.verdict()), "{}", found.document);
     // The same limit for a program, with the reason in words.
     fs::remove_dir_all(&found.folder).unwrap();

@@ -70,7 +70,7 @@ truths! {
 
 /// Recorded by the tests above, where those ran.
 #[test]
-fn what_held_pauses_up_is_said_in_one_way() {
+fn what_delayed_pauses_is_reported_alike() {
     let all = [PAUSES, COLLECTOR, WAITS, MEMORY].concat();
     // Logs of some workloads take 20 s each, so a thread takes the next one as soon as it can.
     let next = AtomicUsize::new(0);

@@ -25,8 +25,8 @@ pub fn are_one(path: &Path) -> Value {
     let lines = String::from_utf8(lines).unwrap();
     let pauses: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let sums = sums(&pauses, &name.to_string());
-    let told: BTreeMap<u64, (u64, u64)> = report["held_up"].as_array().unwrap().iter().map(sum).collect();
-    assert_eq!(told, sums, "{name}");
+    let reported: BTreeMap<u64, (u64, u64)> = report["held_up"].as_array().unwrap().iter().map(sum).collect();
+    assert_eq!(reported, sums, "{name}");
     // In words.
     let text = text::render(&results, &Style::plain(200));
     let page = page(&results, &names, &[]);

@@ -3,7 +3,7 @@
 
 use testkit::bindings;
 
-fn told(toolchain: &str) {
+fn threads_match(toolchain: &str) {
     let Some(outcome) = bindings::threads::compared(toolchain, 3) else { return };
     assert_eq!(outcome.domains, 3 * 6);
     assert!(outcome.wrong.is_empty(), "{:#?}", outcome.wrong);
@@ -11,10 +11,10 @@ fn told(toolchain: &str) {
 
 #[test]
 fn live_domains_of_5_3_have_the_threads_that_they_know() {
-    told("ghc-9.6");
+    threads_match("ghc-9.6");
 }
 
 #[test]
 fn live_domains_of_5_4_have_the_threads_that_they_know() {
-    told("ghc-9.10");
+    threads_match("ghc-9.10");
 }

@@ -5,7 +5,7 @@
 use testkit::bindings;
 
 use bindings::Bench;
-use bindings::ring::{self, Lane, Said};
+use bindings::ring::{self, Event, Lane};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -71,9 +71,9 @@ fn threads_have_names(runs: &Runs) {
     // Each thread is announced before the first collection that it serves is over.
     for (slot, own) in [(0, own), (1, named("a long name, en")), (2, named("fourteen charé"))] {
         let backup = named(&format!("dom {slot} backup"));
-        let said = ring::threads(&lanes[slot]);
-        assert!(said[0] == own && said.contains(&backup), "{slot}: {said:?} {shown}");
-        assert!(said.iter().all(|thread| [own, backup].contains(thread)), "{slot}: {said:?} {shown}");
+        let threads = ring::threads(&lanes[slot]);
+        assert!(threads[0] == own && threads.contains(&backup), "{slot}: {threads:?} {shown}");
+        assert!(threads.iter().all(|thread| [own, backup].contains(thread)), "{slot}: {threads:?} {shown}");
     }
     assert_eq!(ring::threads(&lanes[3])[0], named("dom 3"));
 }
@@ -86,10 +86,10 @@ fn slots_are_used_again(runs: &Runs) {
     assert!(ring::threads(&lanes[main.0]).contains(&main.1), "{main:?}");
     for (slot, lane) in lanes.iter().enumerate().skip(1) {
         let truth: Vec<i64> = places.iter().filter(|place| place.0 == slot).map(|place| place.1).collect();
-        let lives: Vec<&[Said]> = lane.split(|said| *said == Said::Spawned).skip(1).collect();
+        let lives: Vec<&[Event]> = lane.split(|event| *event == Event::Spawned).skip(1).collect();
         let firsts: Vec<i64> = lives.iter().map(|life| ring::threads(life)[0]).collect();
         assert_eq!(firsts, truth, "slot {slot}");
-        let directly = lives.iter().all(|life| matches!(&life[0], Said::Value(name, _) if name == "rtscope.thread"));
+        let directly = lives.iter().all(|life| matches!(&life[0], Event::Value(name, _) if name == "rtscope.thread"));
         assert!(directly, "slot {slot}");
     }
     assert!(ring::threads(&lanes[1]).len() > 20, "no slot was used again: {places:?}");
@@ -98,14 +98,14 @@ fn slots_are_used_again(runs: &Runs) {
 fn spans_nest(runs: &Runs) {
     let (shown, lanes) = runs.with_ring("spans");
     assert_eq!(shown, json!({"sum": 42, "raised": true}));
-    let begin = |name: &str| Said::Begin(name.into());
-    let end = |name: &str| Said::End(name.into());
-    let mark = |name: &str| Said::Mark(name.into());
+    let begin = |name: &str| Event::Begin(name.into());
+    let end = |name: &str| Event::End(name.into());
+    let mark = |name: &str| Event::Mark(name.into());
     let wanted = [
         begin("outer"),
         mark("in"),
         begin("inner"),
-        Said::Value("depth".into(), -3),
+        Event::Value("depth".into(), -3),
         end("inner"),
         end("outer"),
         begin("outer"),
@@ -134,8 +134,8 @@ fn a_ring_may_come_late(runs: &Runs) {
     assert_eq!(ring::threads(&lanes[busy.0])[0], busy.1, "{shown}");
     // The other one blocks: its backup thread serves and is announced.
     let sleeping = place(&shown["places"][0]);
-    let said = ring::threads(&lanes[sleeping.0])[0].to_string();
-    assert_eq!(shown["names"][said], json!(format!("dom {} backup", sleeping.0)), "{shown}");
+    let first = ring::threads(&lanes[sleeping.0])[0].to_string();
+    assert_eq!(shown["names"][first], json!(format!("dom {} backup", sleeping.0)), "{shown}");
 }
 
 fn a_ring_that_cannot_be_is_not_started(runs: &Runs) {
@@ -150,15 +150,15 @@ fn a_ring_that_cannot_be_is_not_started(runs: &Runs) {
 fn paused_rings_hear_nothing(runs: &Runs) {
     let (shown, lanes) = runs.with_ring("paused");
     assert_eq!(shown, json!({"on": false}));
-    assert_eq!(ring::own(&lanes[0]), [Said::Mark("before".into()), Said::Mark("after".into())]);
+    assert_eq!(ring::own(&lanes[0]), [Event::Mark("before".into()), Event::Mark("after".into())]);
 }
 
 fn names_are_bounded(runs: &Runs) {
     let (_, lanes) = runs.with_ring("many");
     let own = ring::own(&lanes[0]);
-    let last = |from: usize| own[from..].iter().filter(|said| **said == Said::Mark("rtscope.other".into())).count();
+    let last = |from: usize| own[from..].iter().filter(|event| **event == Event::Mark("rtscope.other".into())).count();
     assert_eq!((own.len(), last(0), last(2048)), (2100, 52, 52));
-    assert_eq!(own[2047], Said::Mark("2048".into()));
+    assert_eq!(own[2047], Event::Mark("2048".into()));
 }
 
 fn threads_can_be_left_alone(runs: &Runs) {
@@ -192,9 +192,9 @@ fn a_fork_says_its_own_thread(runs: &Runs) {
     let (child, main) = (shown["child"].as_i64().unwrap(), place(&shown["main"]).1);
     for (pid, word) in [(child, "child"), (main, "parent")] {
         let lanes = ring::lanes(&folder.join(format!("{pid}.events")));
-        let said = ring::threads(&lanes[0]);
-        assert!(!said.is_empty() && said.iter().all(|thread| *thread == pid), "{word}: {said:?}");
-        assert_eq!(ring::own(&lanes[0]), [Said::Mark(word.into())]);
+        let threads = ring::threads(&lanes[0]);
+        assert!(!threads.is_empty() && threads.iter().all(|thread| *thread == pid), "{word}: {threads:?}");
+        assert_eq!(ring::own(&lanes[0]), [Event::Mark(word.into())]);
     }
 }
 
@@ -215,16 +215,16 @@ fn truth_program_is_true(bench: &Bench) {
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
     assert_eq!(lines.len(), 8, "{text}");
     for line in &lines {
-        let said = ring::threads(&lanes[line[0].parse::<usize>().unwrap()]);
-        assert_eq!(said[0].to_string(), line[1], "{text}");
+        let threads = ring::threads(&lanes[line[0].parse::<usize>().unwrap()]);
+        assert_eq!(threads[0].to_string(), line[1], "{text}");
         // A backup thread that is not known served for the first time as the domain ended.
-        let mut others: Vec<String> = said.iter().map(i64::to_string).filter(|thread| thread != line[1]).collect();
+        let mut others: Vec<String> = threads.iter().map(i64::to_string).filter(|thread| thread != line[1]).collect();
         others.dedup();
         let unknown = others.iter().filter(|thread| *thread != line[2]).count();
-        assert!(unknown == 0 || (line[2] == "-" && unknown == 1), "{said:?} for {line:?}");
+        assert!(unknown == 0 || (line[2] == "-" && unknown == 1), "{threads:?} for {line:?}");
         // A domain that blocks for long is served by its backup thread.
         let backup = others.iter().any(|thread| thread == line[2]);
-        assert!(backup || !["main", "waits", "sleeps"].contains(&line[3]), "{said:?} for {line:?}");
+        assert!(backup || !["main", "waits", "sleeps"].contains(&line[3]), "{threads:?} for {line:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use testkit::ground;
 
-use ground::{ground, record, recorder, reported, said, scratch};
+use ground::{ground, record, recorder, reported, scratch, stderr};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -28,7 +28,7 @@ fn goes_through_a_trace(capture: &Path) -> Value {
     let trace = capture.with_extension("fxt");
     let mut command = Command::new(testkit::rtscope());
     let done = command.args(["export", "--to", "fxt", "-o"]).arg(&trace).arg(capture).output().unwrap();
-    assert!(matches!(done.status.code(), Some(0 | 3)), "{}", said(&done));
+    assert!(matches!(done.status.code(), Some(0 | 3)), "{}", stderr(&done));
     let pauses = lines_of_pauses(capture);
     assert!(pauses.lines().count() > 10, "{pauses}");
     assert_eq!(pauses, lines_of_pauses(&trace));
@@ -43,7 +43,7 @@ fn a_capture_gives_the_same_report_through_a_trace() {
     let folder = scratch();
     let capture = folder.path().join("c.rtscope");
     let output = record(&capture, &["--detail", "full"], &ground.a_second());
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     let report = goes_through_a_trace(&capture);
     assert!(report["program"]["command"].is_array(), "{report}");
 }
@@ -65,7 +65,7 @@ fn a_capture_of_ocaml_gives_the_same_report_through_a_trace() {
         command.extend(["domains", "2", "60"].map(OsString::from));
         let command: Vec<&OsStr> = command.iter().map(OsString::as_os_str).collect();
         let output = recorder(&capture, &[], &command).current_dir(folder.path()).output().unwrap();
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}", stderr(&output));
         let report = goes_through_a_trace(&capture);
         assert_eq!(report["runtime"]["family"], "ocaml", "{report}");
     }

@@ -3,9 +3,9 @@
 //! tables and answer the questions of `docs/formats/parquet.md`.
 
 use testkit::ground;
-use testkit::said::pauses;
+use testkit::output::pauses;
 
-use ground::{ground, record, reported, said, scratch};
+use ground::{ground, record, reported, scratch, stderr};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +20,7 @@ fn tools(what: &str) -> Option<PathBuf> {
     let script = Path::new(HERE).join("tests/exports/tools.sh");
     let done = Command::new(script).arg(what).arg(&folder).output().unwrap();
     if !done.status.success() {
-        missing(&format!("readers of exports for {what}: {}", said(&done)));
+        missing(&format!("readers of exports for {what}: {}", stderr(&done)));
         return None;
     }
     Some(folder.join(what))
@@ -29,14 +29,14 @@ fn tools(what: &str) -> Option<PathBuf> {
 fn export(format: &str, from: &Path, to: &Path) {
     let mut command = Command::new(testkit::rtscope());
     let done = command.args(["export", "--to", format, "-o"]).arg(to).arg(from).output().unwrap();
-    assert!(matches!(done.status.code(), Some(0 | 3)), "{format}: {}", said(&done));
+    assert!(matches!(done.status.code(), Some(0 | 3)), "{format}: {}", stderr(&done));
 }
 
 /// The JSON output of one of our scripts.
 fn python(tools: &Path, script: &str, args: &[&Path]) -> Value {
     let script = Path::new(HERE).join("tests/exports").join(script);
     let done = Command::new(tools.join("bin/python")).arg(script).args(args).output().unwrap();
-    assert!(done.status.success(), "{}: {}", args[0].display(), said(&done));
+    assert!(done.status.success(), "{}: {}", args[0].display(), stderr(&done));
     serde_json::from_slice(&done.stdout).unwrap()
 }
 
@@ -111,7 +111,7 @@ fn a_capture_has_the_kernels_scheduling_in_perfetto() {
     let folder = scratch();
     let (capture, out) = (folder.path().join("c.rtscope"), folder.path().join("t.pftrace"));
     let output = record(&capture, &["--detail", "full"], &ground.a_second());
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     export("perfetto", &capture, &out);
     let trace = python(&tools, "decode_perfetto.py", &[&out]);
     trace_has_the_pauses(&trace, &pauses(&capture), "capture");
@@ -154,7 +154,7 @@ fn speedscope_imports_the_files_for_chrome_and_firefox() {
     }
     let script = Path::new(HERE).join("tests/exports/speedscope.mjs");
     let done = Command::new("node").arg(script).arg(&tools).args(&files).output().unwrap();
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", stderr(&done));
     let text = String::from_utf8(done.stdout).unwrap();
     assert_eq!((files.len(), text.lines().count()), (10, 10));
     for line in text.lines() {

@@ -5,7 +5,9 @@ use testkit::executable;
 use testkit::ground;
 
 use ground::kills::kill_recorders;
-use ground::{ground, kill, logging_pid, manifest, paused_seconds, record, recorder, report, reported, said, scratch};
+use ground::{
+    ground, kill, logging_pid, manifest, paused_seconds, record, recorder, report, reported, scratch, stderr,
+};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -46,8 +48,8 @@ fn live_a_program_that_cannot_start_leaves_a_message_and_nothing_else() {
     ] {
         let capture = folder.path().join("c");
         let output = record(&capture, &[], &[program.as_os_str()]);
-        assert_eq!(output.status.code(), Some(status), "{}: {}", program.display(), said(&output));
-        let message = said(&output);
+        assert_eq!(output.status.code(), Some(status), "{}: {}", program.display(), stderr(&output));
+        let message = stderr(&output);
         assert!(message.contains(words) && message.contains(program.to_str().unwrap()), "{message}");
         assert!(!capture.exists(), "an empty capture was left for {}", program.display());
     }
@@ -62,7 +64,7 @@ fn live_an_output_folder_that_exists_is_not_touched() {
     let mark = folder.path().join("ran");
     let output = record(&capture, &[], &["touch".as_ref(), mark.as_os_str()]);
     assert_eq!(output.status.code(), Some(125));
-    assert!(said(&output).contains("exists already"), "{}", said(&output));
+    assert!(stderr(&output).contains("exists already"), "{}", stderr(&output));
     assert_eq!(fs::read_dir(&capture).unwrap().count(), 1);
     assert_eq!(fs::read_to_string(capture.join("letter")).unwrap(), "dear");
     assert!(!mark.exists(), "the program was run without being recorded");
@@ -154,12 +156,12 @@ fn live_forks_and_execs_are_reported_log_by_log() {
     for (name, arguments) in [("fork", vec!["fork"]), ("exec", vec!["exec", ground.program.to_str().unwrap()])] {
         let capture = folder.path().join(name);
         let output = record(&capture, &["--flush-every", "100ms"], &words(&ground.program, &arguments));
-        assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\ndone\n"[..]), "{}", said(&output));
+        assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\ndone\n"[..]), "{}", stderr(&output));
         assert_eq!(manifest(&capture)["logs"].as_array().unwrap().len(), 2, "{name}");
         for log in ["0", "1"] {
             let mut command = Command::new(testkit::rtscope());
             let done = command.args(["report", "--json", "--log", log]).arg(&capture).output().unwrap();
-            assert!(matches!(done.status.code(), Some(0 | 3)), "{name}, log {log}: {}", said(&done));
+            assert!(matches!(done.status.code(), Some(0 | 3)), "{name}, log {log}: {}", stderr(&done));
             let report: Value = serde_json::from_slice(&done.stdout).unwrap();
             assert!(report["pauses"]["count"].as_u64() > Some(0), "{name}, log {log}");
         }
@@ -173,11 +175,11 @@ fn live_a_daemon_that_outlives_its_starter_is_recorded_to_its_end() {
     let (capture, pid_file) = (folder.path().join("c"), folder.path().join("pid"));
     let program = words(&ground.program, &["daemon", pid_file.to_str().unwrap()]);
     let output = record(&capture, &[], &program);
-    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"left\ndone\n"[..]), "{}", said(&output));
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"left\ndone\n"[..]), "{}", stderr(&output));
     let pid = fs::read_to_string(&pid_file).unwrap();
     let notes = manifest(&capture)["notes"].to_string();
     assert!(notes.contains("left 1 process running") && notes.contains(pid.trim()), "{notes}");
-    assert!(said(&output).contains("left 1 process running"), "{}", said(&output));
+    assert!(stderr(&output).contains("left 1 process running"), "{}", stderr(&output));
     assert!(fs::read(capture.join("eventlog/1.eventlog")).unwrap().ends_with(&[0xff, 0xff]));
     assert_eq!(manifest(&capture)["status"], "complete");
     reported(&capture);
@@ -194,7 +196,7 @@ fn live_a_program_that_closes_every_descriptor_behaves_as_with_a_log_of_its_own(
     let alone = Command::new(&ground.program).args(plain).args(["-l-ag", &log]).output().unwrap();
     let capture = folder.path().join("c");
     let output = record(&capture, &["-q"], &words(&ground.program, &plain));
-    assert_eq!(output.status.code(), alone.status.code().or(Some(128)), "{}", said(&output));
+    assert_eq!(output.status.code(), alone.status.code().or(Some(128)), "{}", stderr(&output));
     assert_eq!(output.stdout, alone.stdout);
     assert!(manifest(&capture)["status"] == "complete");
     reported(&capture);
@@ -214,14 +216,19 @@ fn live_odd_paths_and_arguments_are_taken_as_they_are() {
         executable::copy(&ground.program, &program);
         let capture = place.join(OsStr::from_bytes(&[name, b".rtscope"].concat()));
         let output = record(&capture, &[], &words(&program, &["seconds", "0.3"]));
-        assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{index}: {}", said(&output));
+        assert_eq!(
+            (output.status.code(), &output.stdout[..]),
+            (Some(0), &b"done\n"[..]),
+            "{index}: {}",
+            stderr(&output)
+        );
         assert!(reported(&capture)["pauses"]["count"].as_u64() > Some(0), "{index}");
         let log = &manifest(&capture)["logs"][0];
         assert_eq!((&log["path"], &log["clock"]["method"]), (&"eventlog/0.eventlog".into(), &"runtime-static".into()));
     }
     let raw = OsStr::from_bytes(b"\xff\xfe");
     let output = record(&folder.path().join("echo"), &[], &["printf".as_ref(), "%s".as_ref(), raw]);
-    assert_eq!(output.stdout, b"\xff\xfe", "{}", said(&output));
+    assert_eq!(output.stdout, b"\xff\xfe", "{}", stderr(&output));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use testkit::ground;
 
-use ground::{recorder, report, said, scratch};
+use ground::{recorder, report, scratch, stderr};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -49,7 +49,7 @@ fn sparks_are_what_the_runtime_says(ghc: &str) {
     let options: Vec<&str> = workload.record.iter().map(String::as_str).collect();
     // A toolchain's tree contains the folders that it was given, and is entered in one of them.
     let output = recorder(&capture, &options, &command).current_dir(folder.path()).output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     let (_, report, _) = report(&capture);
     let said = fates(&fs::read_to_string(&summary).unwrap());
     let of = |name: &str| said.iter().find(|fate| fate.0 == name).expect("a fate").1;
@@ -103,7 +103,7 @@ fn profiled(toolchain: &Toolchain, folder: &Path, program: PathBuf, flag: &str) 
     command.extend(["+RTS", "-N1", "-A16m", flag, "-i0.05"].map(OsString::from));
     let command: Vec<&OsStr> = command.iter().map(OsString::as_os_str).collect();
     let output = recorder(&capture, &[], &command).current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     let (_, mut report, _) = report(&capture);
     let is_profile = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "hp");
     let mut files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

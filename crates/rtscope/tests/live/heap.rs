@@ -46,7 +46,7 @@ fn are_alive(heap: &Value, baseline: f64, expected: u64) {
     assert!((live - expected).abs() <= 0.001 * expected, "{live} alive, {expected} expected");
 }
 
-fn what_lives_is_told(name: &str) {
+fn live_objects_are_reported(name: &str) {
     let Some(ground) = Ground::of(name) else { return };
     let plain = [&[][..], &["-c"], &["-G1"], &["-G3"]];
     let threaded = [&["-N8"][..], &["-N2", "-xn"]];
@@ -150,18 +150,18 @@ fn bounds_hold(ground: &Ground, program: &Path, every: u64, options: &[&str]) {
 }
 
 #[test]
-fn live_9_0_what_lives_is_told() {
-    what_lives_is_told("ghc-9.0");
+fn live_9_0_live_objects_are_reported() {
+    live_objects_are_reported("ghc-9.0");
 }
 
 #[test]
-fn live_9_6_what_lives_is_told() {
-    what_lives_is_told("ghc-9.6");
+fn live_9_6_live_objects_are_reported() {
+    live_objects_are_reported("ghc-9.6");
 }
 
 #[test]
-fn live_9_10_what_lives_is_told() {
-    what_lives_is_told("ghc-9.10");
+fn live_9_10_live_objects_are_reported() {
+    live_objects_are_reported("ghc-9.10");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use testkit::executable;
 use testkit::heaps;
-use testkit::said::said;
+use testkit::output::stderr;
 
 use heaps::{CHURN, Ground, PINNED, Running, document, figure, rtscope};
 use serde_json::Value;
@@ -15,8 +15,8 @@ use xtask::missing;
 use xtask::toolchain::is_root;
 
 fn refused(output: &Output, why: &str) {
-    assert_eq!(output.status.code(), Some(1), "{}", said(output));
-    assert!(output.stdout.is_empty() && said(output).contains(why), "{}", said(output));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(output));
+    assert!(output.stdout.is_empty() && stderr(output).contains(why), "{}", stderr(output));
 }
 
 /// A program that waits at its last stop.
@@ -80,7 +80,7 @@ fn live_another_users_process_is_refused_with_the_line_that_helps() {
     std::fs::remove_file(&place).unwrap();
     let Ok(output) = output else { return missing("setpriv (package util-linux)") };
     refused(&output, "may not be read");
-    assert!(said(&output).contains(&format!("sudo rtscope heap {}", running.pid())), "{}", said(&output));
+    assert!(stderr(&output).contains(&format!("sudo rtscope heap {}", running.pid())), "{}", stderr(&output));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn live_a_process_in_other_namespaces_is_read_by_its_own_files() {
 const COLLECTING: &str = testkit::source!("haskell/always-collecting/Main.hs");
 
 #[test]
-fn live_a_heap_that_is_being_collected_is_read_or_said_to_be() {
+fn live_a_heap_that_is_being_collected_is_read_or_reported_as_such() {
     let Some(ground) = Ground::of("ghc-9.0") else { return };
     let program = ground.build("collecting", COLLECTING, &[]);
     let mut running = ground.start(&program, &[]);

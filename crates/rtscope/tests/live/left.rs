@@ -6,7 +6,7 @@ use rtscope_model::manifest::{Status, Tier};
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use testkit::said::{said, text};
+use testkit::output::{stderr, text};
 use testkit::starts::{Ending, ground, rtscope};
 
 const THREADS: usize = 1500;
@@ -29,8 +29,8 @@ fn threads_are_recorded_with_the_usual_limit_of_files() {
             text(&path)
         );
         let output = Command::new("sh").args(["-c", &line]).output().unwrap();
-        assert!(output.status.success(), "{}", said(&output));
-        (Capture::open(&path).unwrap(), said(&output))
+        assert!(output.status.success(), "{}", stderr(&output));
+        (Capture::open(&path).unwrap(), stderr(&output))
     };
     let (capture, said) = record("soft", "-Sn");
     let manifest = capture.manifest();
@@ -71,11 +71,11 @@ fn a_daemon_is_recorded_until_it_ends() {
             text(&ground.program)
         );
         let output = rtscope(&path, options).args(["--", "sh", "-c", &line]).output().unwrap();
-        assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-        assert!(said(&output).contains("the program has ended and left"), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+        assert!(stderr(&output).contains("the program has ended and left"), "{}", stderr(&output));
         let capture = Capture::open(&path).unwrap();
         let manifest = capture.manifest();
-        assert_eq!((manifest.logs.len(), manifest.status), (1, Status::Complete), "{}", said(&output));
+        assert_eq!((manifest.logs.len(), manifest.status), (1, Status::Complete), "{}", stderr(&output));
         assert_ne!(manifest.logs[0].pid, 0);
         assert!(fs::read(path.join(&manifest.logs[0].path)).unwrap().ends_with(&[0xff, 0xff]));
         assert!(manifest.ended.since(manifest.started) > 2_000_000_000);
@@ -99,9 +99,9 @@ fn a_recording_of_what_was_left_ends_with_a_signal() {
     let (path, pid) = (folder.path().join("c"), folder.path().join("pid"));
     let line = format!("setsid sleep 60 >/dev/null 2>&1 & echo $! > {}", text(&pid));
     let recorder = rtscope(&path, &[]).args(["--", "sh", "-c", &line]).stderr(Stdio::piped()).spawn().unwrap();
-    let told = Instant::now();
+    let began = Instant::now();
     while !fs::read_to_string(path.join("manifest.json")).is_ok_and(|text| text.contains("running (")) {
-        assert!(told.elapsed() < Duration::from_secs(20), "not told");
+        assert!(began.elapsed() < Duration::from_secs(20), "not told");
         std::thread::sleep(Duration::from_millis(20));
     }
     let sent = Instant::now();
@@ -112,5 +112,5 @@ fn a_recording_of_what_was_left_ends_with_a_signal() {
     assert!(Command::new("kill").arg(sleep.trim()).status().unwrap().success(), "the daemon did not run on");
     assert!(took < Duration::from_secs(5), "{took:?}");
     assert_eq!(output.status.code(), Some(0));
-    assert!(said(&output).contains("still run and are not recorded any more"), "{}", said(&output));
+    assert!(stderr(&output).contains("still run and are not recorded any more"), "{}", stderr(&output));
 }

@@ -71,12 +71,12 @@ fn live_the_solver_searches_alike_on_every_version() {
 }
 
 #[test]
-fn live_what_does_not_compile_is_told() {
+fn live_what_does_not_compile_is_reported() {
     let Some(toolchain) = toolchains().pop() else { return };
     let folder = tempfile::tempdir_in(target_folder()).unwrap();
     std::fs::write(folder.path().join("main.ml"), "let () = print_int \"no number\"\n").unwrap();
     let output = folder.path().join("out");
-    let told = ocaml::compile(&toolchain, &[folder.path()], &output.join("program")).unwrap_err().to_string();
-    assert!(told.contains("main.ml") && told.contains("int"), "{told}");
+    let error = ocaml::compile(&toolchain, &[folder.path()], &output.join("program")).unwrap_err().to_string();
+    assert!(error.contains("main.ml") && error.contains("int"), "{error}");
     assert!(!output.join(OsStr::new("program")).exists() && Path::new(&output).exists());
 }

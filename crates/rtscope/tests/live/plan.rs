@@ -3,7 +3,7 @@
 
 use testkit::ground;
 
-use ground::{said, scratch};
+use ground::{scratch, stderr};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -72,12 +72,12 @@ fn rtscope() -> Command {
 
 fn plan(program: &Path, options: &[&str]) -> Value {
     let done = rtscope().args(["plan", "--json"]).args(options).arg(program).output().unwrap();
-    serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", said(&done)))
+    serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", stderr(&done)))
 }
 
 /// Standard output and error of a run that succeeded.
 fn lines(done: &Output) -> (Vec<String>, String) {
-    assert!(done.status.success(), "{:?}: {}", done.status, said(done));
+    assert!(done.status.success(), "{:?}: {}", done.status, stderr(done));
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (text(&done.stdout).lines().map(str::to_owned).collect(), text(&done.stderr))
 }
@@ -325,7 +325,7 @@ fn programs_of_ocaml_get_their_parameters() {
         let folders = [folder.path()];
         let mut compile = toolchain.command(OsStr::new("ocamlfind"), folder.path(), &folders);
         let done = compile.args(["ocamlopt", "-package", "unix", "-linkpkg", "program.ml", "-o", "program"]).output();
-        assert!(done.as_ref().unwrap().status.success(), "{}", said(&done.unwrap()));
+        assert!(done.as_ref().unwrap().status.success(), "{}", stderr(&done.unwrap()));
         let program = folder.path().join("program");
         let plan = plan(&program, &[]);
         assert_eq!(
@@ -364,9 +364,9 @@ fn systemd_takes_the_drop_in() {
     };
     // Other units of this machine may have faults of their own.
     let faults = String::from_utf8_lossy(&done.stderr).lines().filter(|line| line.contains("rtscope.conf")).count();
-    assert_eq!(faults, 0, "{}\n{text}", said(&done));
+    assert_eq!(faults, 0, "{}\n{text}", stderr(&done));
     // A fault would be reported, as this one is.
     fs::write(dropped.join("rtscope.conf"), "[Service]\nCPUAffinity=nonsense\n").unwrap();
     let done = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&unit).output().unwrap();
-    assert!(said(&done).contains("rtscope.conf"), "{}", said(&done));
+    assert!(stderr(&done).contains("rtscope.conf"), "{}", stderr(&done));
 }

@@ -120,10 +120,10 @@ fn live_the_queue_serves_through_few_places() {
 }
 
 #[test]
-fn live_what_does_not_listen_is_told() {
+fn live_what_does_not_listen_is_reported() {
     let mut workload = workload::load("quiz").unwrap();
     workload.args.extend(["--colour".to_owned(), "1".to_owned()]);
     let Some(toolchain) = toolchains(&workload).pop() else { return };
-    let told = Serving::start(&runner(), &workload, &toolchain, plainly).unwrap_err().to_string();
-    assert!(told.contains("does not listen") && told.contains("--colour"), "{told}");
+    let error = Serving::start(&runner(), &workload, &toolchain, plainly).unwrap_err().to_string();
+    assert!(error.contains("does not listen") && error.contains("--colour"), "{error}");
 }

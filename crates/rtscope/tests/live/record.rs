@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use testkit::executable;
 use testkit::ground::{kill, wait_for};
-use testkit::said::text;
+use testkit::output::text;
 use xtask::toolchain;
 
 const CHURN: &str = testkit::source!("haskell/many-ends/Main.hs");
@@ -237,7 +237,7 @@ fn logging_pid(capture: &Path) -> Option<u32> {
 }
 
 #[test]
-fn a_killed_recorder_harms_nobody() {
+fn a_killed_recorder_harms_no_process() {
     let Some(ground) = ground() else { return };
     let folder = scratch();
     // -qg: the spinning parallel collector of 9.0 takes seconds on a busy machine.

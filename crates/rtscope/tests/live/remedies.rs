@@ -3,7 +3,7 @@
 
 use testkit::ground;
 
-use ground::{at_home, said, scratch};
+use ground::{at_home, scratch, stderr};
 use rtscope_model::options::AtLink;
 use rtscope_model::runtimes::GHC;
 use rtscope_model::{Link, Rtsopts};
@@ -140,7 +140,7 @@ fn printed(program: &Path, variables: &[(&str, &str)]) -> Vec<String> {
     let mut command = clean(Path::new(testkit::rtscope()));
     command.envs(variables.iter().copied()).arg("record").arg("-o").arg(&capture).arg("--").arg(program);
     let done = command.output().unwrap();
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", stderr(&done));
     let report = ground::reported(&capture);
     let findings = report["findings"].as_array().unwrap();
     let remedies = findings.iter().flat_map(|finding| finding["remedies"].as_array().unwrap());
@@ -176,12 +176,12 @@ fn starts_with_all_that_is_printed(made: &Made, rtsopts: &str, begin: &str) {
     let link = ["-threaded", &format!("-rtsopts={rtsopts}"), &format!("-with-rtsopts={LINKED_IN}")];
     let program = made.link(rtsopts, &link);
     let expected = clean(&program).output().unwrap();
-    assert!(expected.status.success(), "{}", said(&expected));
+    assert!(expected.status.success(), "{}", stderr(&expected));
     let lines = printed(&program, &[]);
     assert!(lines.iter().any(|line| line.starts_with(begin)), "-rtsopts={rtsopts}: {lines:?}");
     for line in &lines {
         let Some(done) = pasted(made, &program, &link, line) else { continue };
-        let on = format!("{line} on {}, -rtsopts={rtsopts}: {}", made.toolchain.name, said(&done));
+        let on = format!("{line} on {}, -rtsopts={rtsopts}: {}", made.toolchain.name, stderr(&done));
         assert!(done.status.success() && done.stderr.is_empty(), "{on}");
         assert_eq!(done.stdout, expected.stdout, "{on}");
         let kept = LINKED_IN.split(' ').filter(|word| line.contains(word)).count();
@@ -197,7 +197,7 @@ fn a_haskell_program_starts_with_what_is_printed(ghc: &str) {
     starts_with_all_that_is_printed(&made, "ignore", "GHCRTS=");
 }
 
-fn a_link_lets_through_what_it_is_said_to(ghc: &str) {
+fn a_link_lets_through_what_is_described(ghc: &str) {
     let Some(toolchain) = toolchain(ghc) else { return };
     let at: AtLink = GHC.spelling.link.unwrap();
     let made = Made::haskell(toolchain);
@@ -222,19 +222,19 @@ fn a_link_lets_through_what_it_is_said_to(ghc: &str) {
 #[test]
 fn live_a_program_of_9_0_starts_with_what_is_printed() {
     a_haskell_program_starts_with_what_is_printed("ghc-9.0");
-    a_link_lets_through_what_it_is_said_to("ghc-9.0");
+    a_link_lets_through_what_is_described("ghc-9.0");
 }
 
 #[test]
 fn live_a_program_of_9_6_starts_with_what_is_printed() {
     a_haskell_program_starts_with_what_is_printed("ghc-9.6");
-    a_link_lets_through_what_it_is_said_to("ghc-9.6");
+    a_link_lets_through_what_is_described("ghc-9.6");
 }
 
 #[test]
 fn live_a_program_of_9_10_starts_with_what_is_printed() {
     a_haskell_program_starts_with_what_is_printed("ghc-9.10");
-    a_link_lets_through_what_it_is_said_to("ghc-9.10");
+    a_link_lets_through_what_is_described("ghc-9.10");
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn live_an_ocaml_program_starts_with_what_is_printed() {
         compiler.args(["-ccopt", &home]);
     }
     let done = compiler.output().unwrap();
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", stderr(&done));
     let expected = clean(&program).output().unwrap();
     let lines = printed(&program, &[("OCAMLRUNPARAM", "b,s=4k")]);
     let ours: Vec<_> = lines.iter().filter(|line| line.starts_with("OCAMLRUNPARAM=")).collect();
@@ -260,7 +260,7 @@ fn live_an_ocaml_program_starts_with_what_is_printed() {
         assert!(letters.split(',').any(|letter| letter == "b"), "what was given stays: {line}");
         assert!(!letters.contains("e="), "what the recorder added is not said: {line}");
         let done = shell(&format!("{line} {}", program.display()));
-        assert!(done.status.success() && done.stderr.is_empty(), "{line}: {}", said(&done));
+        assert!(done.status.success() && done.stderr.is_empty(), "{line}: {}", stderr(&done));
         assert_eq!(done.stdout, expected.stdout, "{line}");
     }
 }

@@ -1,8 +1,8 @@
 //! Live: OCaml programs of the releases that rtscope is tested with, recorded. Nothing that they write is lost
 //! by default, what is lost is counted, and in any case they end as they would have.
 
+use testkit::output::stderr;
 use testkit::rings;
-use testkit::said::said;
 
 use rings::{Ground, RING_START, RING_STOP, Stream, clean, grounds, kill, wait_for};
 use rtscope_decode::capture::Capture;
@@ -16,7 +16,7 @@ use xtask::missing;
 
 #[track_caller]
 fn is_done(output: &Output) {
-    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{}", said(output));
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{}", stderr(output));
 }
 
 fn logs(manifest: &Value) -> Vec<(String, u64, Option<String>)> {
@@ -93,7 +93,7 @@ fn live_what_a_small_ring_loses_is_what_the_stream_lacks() {
         let set = [("OCAML_RUNTIME_EVENTS_DIR", own.as_os_str()), ("OCAML_RUNTIME_EVENTS_PRESERVE", OsStr::new("1"))];
         let output = recorder.envs(set).output().unwrap();
         is_done(&output);
-        assert!(said(&output).contains("copied from there"), "{}", said(&output));
+        assert!(stderr(&output).contains("copied from there"), "{}", stderr(&output));
         let stream = ground.stream("c", "rings/0.ring");
         assert_eq!(stream.ring_words, 1 << 10);
         assert!(stream.lost() > 0);
@@ -115,7 +115,7 @@ fn live_children_and_successors_have_streams_of_their_own() {
             (output.status.code(), &output.stdout[..]),
             (Some(0), &b"forked\ndone\ndone\n"[..]),
             "{}",
-            said(&output)
+            stderr(&output)
         );
         let manifest = ground.manifest("c");
         let logs = logs(&manifest);
@@ -197,10 +197,10 @@ fn live_a_process_with_rings_is_read_from_its_beginning() {
             .unwrap()
     };
     let output = record("c", program.id());
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(file.exists(), "the user's file is gone");
     assert!(program.wait().unwrap().success());
-    let [(path, pid, version)] = &logs(&ground.manifest("c"))[..] else { panic!("{}", said(&output)) };
+    let [(path, pid, version)] = &logs(&ground.manifest("c"))[..] else { panic!("{}", stderr(&output)) };
     assert_eq!((*pid, version.as_deref()), (u64::from(program.id()), Some(ground.version)));
     let stream = ground.stream("c", path);
     assert_eq!((stream.lost(), stream.ends), (0, 0));
@@ -210,7 +210,7 @@ fn live_a_process_with_rings_is_read_from_its_beginning() {
     let exe = format!("/proc/{}/exe", program.id());
     wait_for("the program", || fs::read_link(&exe).is_ok_and(|exe| exe.ends_with("program")));
     let output = record("none", program.id());
-    assert!(said(&output).contains("writes no runtime events") && output.status.success(), "{}", said(&output));
+    assert!(stderr(&output).contains("writes no runtime events") && output.status.success(), "{}", stderr(&output));
     kill("-9", program.id());
     program.wait().unwrap();
 }
@@ -223,12 +223,12 @@ fn live_settings_that_would_kill_the_program_are_not_left_to() {
             let mut recorder = ground.recorder(&name, &["--no-kernel", "--sample-code", "0"], &["collect", "100"]);
             let output = recorder.env("OCAMLRUNPARAM", value).output().unwrap();
             is_done(&output);
-            assert!(said(&output).contains(&format!("was started with {word}")), "{value}: {}", said(&output));
+            assert!(stderr(&output).contains(&format!("was started with {word}")), "{value}: {}", stderr(&output));
         }
         let mut recorder = ground.recorder("nowhere", &[], &["collect", "100"]);
         let output = recorder.env("OCAML_RUNTIME_EVENTS_DIR", "/no/such/folder").output().unwrap();
         is_done(&output);
-        assert!(said(&output).contains("cannot be written to"), "{}", said(&output));
+        assert!(stderr(&output).contains("cannot be written to"), "{}", stderr(&output));
         is_done(&ground.record("off", &["--no-eventlog"], &["collect", "100"]));
         assert_eq!(logs(&ground.manifest("off")), []);
     }
@@ -271,12 +271,12 @@ fn live_a_full_disk_ends_the_recording_not_the_program() {
     assert!(!ground.stream("kept", "rings/0.ring").slots[&0].events.is_empty());
     let Some((output, manifest)) = on_a_small_disk(&ground, "2m") else { return };
     is_done(&output);
-    assert!(said(&output).contains("there is no room for the rings"), "{}", said(&output));
+    assert!(stderr(&output).contains("there is no room for the rings"), "{}", stderr(&output));
     assert_eq!(logs(&manifest), []);
 }
 
 #[test]
-fn live_a_release_is_told_from_every_kind_of_program() {
+fn live_a_release_is_recognised_from_every_kind_of_program() {
     for ground in grounds() {
         let inspected = |name: &str| binary::inspect(&ground.path(name)).binary;
         ground.build("ocamlopt", &["-ccopt", "-static"], "static");
@@ -313,6 +313,6 @@ fn live_a_program_that_is_no_ocaml_leaves_nothing() {
     let mut command: Command = clean(testkit::rtscope().as_ref());
     let output = command.args(["record", "-o"]).arg(&capture).args(["--", "sh", "-c", "echo done"]).output().unwrap();
     is_done(&output);
-    assert!(said(&output).contains("no OCaml 5 program wrote runtime events"), "{}", said(&output));
+    assert!(stderr(&output).contains("no OCaml 5 program wrote runtime events"), "{}", stderr(&output));
     assert!(!capture.join("rings").exists());
 }

@@ -309,7 +309,7 @@ fn top_shows_transactions_of_a_process() {
 }
 
 #[test]
-fn what_cannot_be_counted_is_said_and_the_program_s_status_kept() {
+fn what_cannot_be_counted_is_reported_and_the_program_s_status_kept() {
     let folder = scratch();
     let Some(words) = program("ghc-9.0", folder.path(), &["-rtsopts"]) else { return };
     let out = folder.path().join("none.json");

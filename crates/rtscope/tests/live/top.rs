@@ -3,8 +3,8 @@
 
 use testkit::executable;
 use testkit::ground;
+use testkit::output::{pauses, stderr};
 use testkit::rings;
-use testkit::said::{pauses, said};
 
 use ground::{logging_pid, reported, scratch, wait_for};
 use rings::Ground;
@@ -66,7 +66,7 @@ fn top(of: impl AsRef<OsStr>, options: &[&str]) -> Command {
 /// Its documents, one per second.
 #[track_caller]
 fn documents(output: &Output) -> Vec<Value> {
-    assert_eq!(output.status.code(), Some(0), "{}", said(output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
     let text = String::from_utf8_lossy(&output.stdout);
     let documents: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(!documents.is_empty());
@@ -247,7 +247,7 @@ impl Observer for Between {
 }
 
 /// Runs top in parallel with a recorder: it begins when the program has run for a while and ends before it.
-fn beside(mut recorder: Command, capture: &Path) {
+fn alongside_recorder(mut recorder: Command, capture: &Path) {
     let recording = recorder.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let mut recording = Started(recording);
     let pid = logging_pid(capture);
@@ -266,7 +266,7 @@ fn ghc_agrees(name: &str) {
     let capture = folder.path().join("c.rtscope");
     let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
     let more = ["10", "+RTS", "-N2", "-A1m"].map(OsStr::new);
-    beside(ground::recorder(&capture, &[], &[&words[..], &more].concat()), &capture);
+    alongside_recorder(ground::recorder(&capture, &[], &[&words[..], &more].concat()), &capture);
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn live_9_10_shows_what_the_report_says() {
 fn ocaml_agrees(name: &str) {
     let _alone = alone();
     let Some(ground) = Ground::of(name) else { return };
-    beside(ground.recorder("c.rtscope", &[], &["domains", "2", "10"]), &ground.path("c.rtscope"));
+    alongside_recorder(ground.recorder("c.rtscope", &[], &["domains", "2", "10"]), &ground.path("c.rtscope"));
 }
 
 #[test]
@@ -396,7 +396,7 @@ fn notes(document: &Value) -> String {
 /// Another kind of program, or one that logs nothing, is shown as far as the kernel allows; and when it ends,
 /// top ends well.
 #[test]
-fn live_whatever_cannot_be_seen_is_said() {
+fn live_whatever_cannot_be_seen_is_reported() {
     let folder = scratch();
     let Some(words) = haskell("ghc-9.6", folder.path(), &[]) else { return };
     let line = |more: &[&str]| {
@@ -459,20 +459,20 @@ fn live_whatever_cannot_be_seen_is_said() {
 
 #[test]
 fn live_what_does_not_exist_is_an_error_and_nothing_else() {
-    let trouble = |of: &str, options: &[&str]| {
+    let failure = |of: &str, options: &[&str]| {
         let output = top(of, options).output().unwrap();
-        (output.status.code(), said(&output))
+        (output.status.code(), stderr(&output))
     };
-    let (status, text) = trouble("4194304", &[]);
+    let (status, text) = failure("4194304", &[]);
     assert!(status == Some(1) && text.contains("no process 4194304"), "{text}");
-    let (status, text) = trouble("99999999999999999999", &[]);
+    let (status, text) = failure("99999999999999999999", &[]);
     assert!(status == Some(1) && text.contains("too large"), "{text}");
-    let (status, text) = trouble("/nonexistent.rtscope", &[]);
+    let (status, text) = failure("/nonexistent.rtscope", &[]);
     assert!(status == Some(1) && text.contains("No such file"), "{text}");
-    let (status, text) = trouble("1", &["--over", "2h"]);
+    let (status, text) = failure("1", &["--over", "2h"]);
     assert!(status == Some(2) && text.contains("600s"), "{text}");
     let folder = scratch();
-    let (status, text) = trouble(folder.path().to_str().unwrap(), &[]);
+    let (status, text) = failure(folder.path().to_str().unwrap(), &[]);
     assert!(status == Some(1) && text.contains("no capture"), "{text}");
 }
 

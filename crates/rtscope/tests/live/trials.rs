@@ -143,7 +143,7 @@ fn live_a_program_of_each_ghc_says_its_own_figures() {
 }
 
 #[test]
-fn live_a_user_who_asks_for_statistics_keeps_them() {
+fn live_requested_statistics_stay() {
     let Some(built) = own() else { return };
     let mut live = live(batch(), true, built.scratch());
     let theirs = built.scratch().join("theirs");

@@ -25,8 +25,8 @@ const HEAP: [&str; 2] = ["--minimize", "heap"];
 fn ends(place: &Place, options: &[&str], program: &[OsString], status: i32, says: &str) -> Output {
     let done = place.tune(options, program).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
-    let as_said = done.status.code() == Some(status) && said.contains(says);
-    assert!(as_said || is_loud(&done), "{options:?}: {:?}: {said}", done.status);
+    let as_expected = done.status.code() == Some(status) && said.contains(says);
+    assert!(as_expected || is_loud(&done), "{options:?}: {:?}: {said}", done.status);
     done
 }
 
@@ -41,7 +41,11 @@ fn live_a_batch_program_of_ghc_by_its_time() {
         "{}",
         found.document
     );
-    assert!(found.document["findings"].is_null() && found.said.contains("trial 1 of at most 24, "), "{}", found.said);
+    assert!(
+        found.document["findings"].is_null() && found.stderr.contains("trial 1 of at most 24, "),
+        "{}",
+        found.stderr
+    );
     let Some(row) = found.rows().into_iter().find(|row| !row.dirty) else { return };
     let has = |name: &str| row.figures.contains_key(name);
     assert!(["time_ns", "rss_bytes", "productivity", "max_pause_ns", "foreign"].into_iter().all(has), "{row:?}");
@@ -66,7 +70,7 @@ fn live_what_is_recommended_is_recorded_and_can_be_pasted() {
             assert!(found.folder.join(capture).join("manifest.json").exists());
         }
     } else {
-        assert!(found.said.contains("no capture was made: "), "{}", found.said);
+        assert!(found.stderr.contains("no capture was made: "), "{}", found.stderr);
     }
     // It prints the result again, for people, and runs nothing for it.
     let before = found.rows();
@@ -137,7 +141,7 @@ fn load(port: u16) -> String {
 }
 
 #[test]
-fn live_servers_that_do_not_serve_are_told_before_a_study() {
+fn live_servers_that_do_not_serve_are_reported_before_a_study() {
     let Some(program) = trial() else { return };
     let (place, port) = (place(), free_port());
     let load = load(port);
@@ -176,7 +180,7 @@ fn live_a_program_that_fails_under_one_flag_is_not_refused_by_its_runtime() {
 }
 
 #[test]
-fn live_wrong_words_are_told_before_anything_runs() {
+fn live_wrong_words_are_reported_before_anything_runs() {
     let place = place();
     let program = sleeper("1000");
     for (options, status, says) in [
@@ -251,9 +255,9 @@ fn live_a_study_that_is_killed_goes_on_where_it_was() {
     let after = found.rows();
     assert_eq!(after[..before.len()], before[..]);
     assert!(
-        (found.is_cut() || after.len() > before.len()) && found.said.contains("trials of this study"),
+        (found.is_cut() || after.len() > before.len()) && found.stderr.contains("trials of this study"),
         "{}",
-        found.said
+        found.stderr
     );
     assert!(found.is_cut() || found.answered(), "{}", found.document);
 }
@@ -276,7 +280,7 @@ fn live_an_interrupted_study_says_so_and_goes_on() {
     // Others may have been first.
     let why = found.document["why"].as_str().unwrap();
     assert!(why == "interrupted" || why.starts_with("the machine is never quiet"), "{why}");
-    assert!(found.said.contains("study.sqlite: the same command goes on"), "{}", found.said);
+    assert!(found.stderr.contains("study.sqlite: the same command goes on"), "{}", found.stderr);
     let before = found.rows();
     let Some(found) = place.studied(&place.tune(&options, &program).output().unwrap()) else { return };
     assert_eq!(found.rows()[..before.len()], before[..]);

@@ -1,7 +1,7 @@
 //! Live: a fixed list in blocks, here and spread over machines: `--try`, `--block`, `--merge` and the jobs that
 //! are printed. Owns nothing about speed or about which configuration wins.
 
-use testkit::said::said;
+use testkit::output::stderr;
 use testkit::tuning;
 
 use rtscope_tune::study::Kind;
@@ -14,7 +14,7 @@ use tuning::{Place, command, is_loud, place, rows, sleeper, trial};
 
 /// Whether it succeeded; a machine that is never quiet is no reason to fail.
 fn did(done: &Output) -> bool {
-    assert!(done.status.success() || is_loud(done), "{:?}: {}", done.status, said(done));
+    assert!(done.status.success() || is_loud(done), "{:?}: {}", done.status, stderr(done));
     done.status.success()
 }
 
@@ -34,7 +34,7 @@ fn live_a_fixed_list_in_blocks() {
     assert!(names.len() == 2 && names.contains(&&"-A4m -c".into()), "{names:?}");
     // Called again, it has nothing to do.
     let again = place.study(&options, &churn).unwrap();
-    assert!(!again.said.contains("one run as it is") && again.document == found.document, "{}", again.said);
+    assert!(!again.stderr.contains("one run as it is") && again.document == found.document, "{}", again.stderr);
 }
 
 /// Runs block `index` of 6 into `shards`.
@@ -58,15 +58,15 @@ fn live_blocks_of_several_machines_are_merged() {
             return;
         }
         // Printed once, and counted in this block.
-        assert!(said(&done).contains("trial 1 of 3, blocks of a fixed list\n"), "{}", said(&done));
+        assert!(stderr(&done).contains("trial 1 of 3, blocks of a fixed list\n"), "{}", stderr(&done));
     }
     let left: Vec<_> = fs::read_dir(place.path("shards")).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
     let done = merge();
     assert!(
-        done.status.code() == Some(3) && said(&done).contains("blocks that are missing: 1, 2, 3, 5"),
+        done.status.code() == Some(3) && stderr(&done).contains("blocks that are missing: 1, 2, 3, 5"),
         "{}",
-        said(&done)
+        stderr(&done)
     );
     let document: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!((&document["verdict"], &document["trials"]["clean"]), (&"stopped".into(), &6.into()));
@@ -97,7 +97,7 @@ fn live_an_array_script_runs_its_blocks() {
     let options =
         ["--export-job", "slurm", "--blocks", "6", "--configurations", "3", "--minimize", "heap", "--limit", "rss=1G"];
     let done = place.tune(&options, &churn).output().unwrap();
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", stderr(&done));
     let script = place.path("job.sh");
     fs::write(&script, &done.stdout).unwrap();
     let text = String::from_utf8(done.stdout).unwrap();

@@ -8,7 +8,7 @@ use ground::{at_home, scratch};
 use rtscope::style::Style;
 use rtscope::tune::space::{Gathered, gather, json, text};
 use rtscope_host::probe::{Seen, Start, probe};
-use rtscope_tune::options::{By, heard};
+use rtscope_tune::options::{By, refusal};
 use rtscope_tune::plan::Goal;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -49,7 +49,7 @@ fn said(program: &Path, flags: &str) -> Option<String> {
     let start = Start { argv: command(program, &[]), set, cpus: None, patience: Duration::from_secs(60) };
     match probe(&start).unwrap() {
         Seen::Runs => None,
-        Seen::Ended { said, .. } => Some(heard::sentence(&said).unwrap()),
+        Seen::Ended { stderr, .. } => Some(refusal::sentence(&stderr).unwrap()),
     }
 }
 

@@ -33,7 +33,7 @@ fn figures(toolchain: &str) -> Option<Value> {
     Some(reported(&ring))
 }
 
-fn told_as_posted(toolchain: &str) {
+fn reported_as_posted(toolchain: &str) {
     let Some(report) = figures(toolchain) else { return };
     let user = |name: &str| {
         let all = report["user"].as_array().unwrap();
@@ -74,10 +74,10 @@ fn told_as_posted(toolchain: &str) {
 
 #[test]
 fn live_user_events_of_ocaml_5_3() {
-    told_as_posted("ghc-9.6");
+    reported_as_posted("ghc-9.6");
 }
 
 #[test]
 fn live_user_events_of_ocaml_5_4() {
-    told_as_posted("ghc-9.10");
+    reported_as_posted("ghc-9.10");
 }

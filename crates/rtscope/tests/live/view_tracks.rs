@@ -6,7 +6,7 @@ mod common;
 use testkit::ground;
 
 use common::{Drawn, drawn, sums};
-use ground::{ground, record, said, scratch};
+use ground::{ground, record, scratch, stderr};
 use rtscope::kinds::SpanKind;
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +28,7 @@ fn threads_stand_under_the_lanes_that_they_serve() {
     let folder = scratch();
     let capture = folder.path().join("c.rtscope");
     let output = record(&capture, &["--detail", "full"], &ground.a_second());
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     let of_capture = drawn(&capture);
     if !of_capture.results.kernel.used {
         return missing("the kernel's scheduling events (perf_event_paranoid)");
@@ -40,12 +40,12 @@ fn threads_stand_under_the_lanes_that_they_serve() {
     }
     // Three lanes that always have work, for a second: on a CPU, or waiting for one where others run.
     let ran = of_threads(&of_capture, SpanKind::Running);
-    let wanting = [SpanKind::WantsACpu, SpanKind::Queued, SpanKind::Throttled];
+    let wanting = [SpanKind::WaitsForCpu, SpanKind::Queued, SpanKind::Throttled];
     let waited: u64 = wanting.iter().map(|kind| of_threads(&of_capture, *kind)).sum();
     assert!(ran > 100_000_000 && ran + waited > 1_500_000_000, "{ran} and {waited}");
     let causes = sums(&of_capture.spans(of_capture.track("Pauses", "what they waited for").expect("causes")));
-    let told: u64 = of_capture.blamed.iter().flat_map(|pause| &pause.causes).map(|piece| piece.ns()).sum();
-    assert_eq!(causes.values().sum::<u64>(), told);
+    let reported: u64 = of_capture.blamed.iter().flat_map(|pause| &pause.causes).map(|piece| piece.ns()).sum();
+    assert_eq!(causes.values().sum::<u64>(), reported);
     same_through_a_trace(&capture, &of_capture);
 }
 
@@ -54,7 +54,7 @@ fn same_through_a_trace(capture: &Path, of_capture: &Drawn) {
     let trace = capture.with_extension("fxt");
     let mut command = Command::new(testkit::rtscope());
     let done = command.args(["export", "--to", "fxt", "-o"]).arg(&trace).arg(capture).output().unwrap();
-    assert!(matches!(done.status.code(), Some(0 | 3)), "{}", said(&done));
+    assert!(matches!(done.status.code(), Some(0 | 3)), "{}", stderr(&done));
     let of_trace = drawn(&trace);
     assert_eq!(of_trace.parts.groups, of_capture.parts.groups);
     for track in of_trace.reader.tracks().filter(|track| track.form == rtscope_levels::Form::Spans) {

@@ -43,7 +43,7 @@ fn recorded(toolchain: &Toolchain, program: &Path, seconds: &str, folder: &Path)
     (report, manifest(&capture)["notes"].clone())
 }
 
-fn is_told(notes: &Value, what: &str) {
+fn is_reported(notes: &Value, what: &str) {
     let notes = notes.to_string();
     assert!(notes.contains(what), "{what}: {notes}");
 }
@@ -55,7 +55,7 @@ fn threads(waits: &Value, kind: &str) -> f64 {
 }
 
 #[test]
-fn live_green_threads_of_a_stripped_program_are_not_known_and_why_is_told() {
+fn live_green_threads_of_a_stripped_program_are_not_known_and_why_is_reported() {
     let Some(toolchain) = toolchain("ghc-9.6") else { return };
     let folder = scratch();
     let program = waiting(&toolchain, &[], folder.path());
@@ -63,11 +63,11 @@ fn live_green_threads_of_a_stripped_program_are_not_known_and_why_is_told() {
     let (report, notes) = recorded(&toolchain, &program, "1", folder.path());
     assert_eq!(report["waits"]["looks"], 0);
     assert!(report["waits"]["why"].as_str().unwrap().contains("symbols are gone"), "{}", report["waits"]);
-    is_told(&notes, "do not `strip` it");
+    is_reported(&notes, "do not `strip` it");
 }
 
 #[test]
-fn live_kinds_of_a_stripped_ocaml_program_stand_where_the_kernel_tells_them() {
+fn live_kinds_of_a_stripped_ocaml_program_come_from_the_kernel() {
     let Some(ground) = rings::grounds().pop() else { return };
     fs::write(ground.path("program.ml"), "let () = Unix.sleepf 1.5").unwrap();
     // By default names stay in the dynamic symbol table, which `strip` leaves.
@@ -79,7 +79,7 @@ fn live_kinds_of_a_stripped_ocaml_program_stand_where_the_kernel_tells_them() {
     assert!(waits["looks"].as_u64() >= Some(3) && threads(&waits, "time") > 0.8, "{waits:#}");
     let of_program = |wait: &&Value| wait["place"].as_str().is_some_and(|place| place.contains("Program"));
     assert!(!by.iter().any(|wait| of_program(&wait)), "{waits:#}");
-    is_told(&ground.manifest("c")["notes"], "have no names");
+    is_reported(&ground.manifest("c")["notes"], "have no names");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn live_an_unknown_version_is_not_looked_at() {
     testkit::executable::write(folder.path().join("unknown"), bytes);
     let (report, notes) = recorded(&toolchain, &folder.path().join("unknown"), "1", folder.path());
     assert_eq!(report["waits"]["looks"], 0, "{notes}");
-    is_told(&notes, "is not known");
+    is_reported(&notes, "is not known");
 }
 
 #[test]

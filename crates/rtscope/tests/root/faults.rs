@@ -4,7 +4,7 @@
 use testkit::executable;
 use testkit::ground;
 
-use ground::{ground, manifest, record, reported, said, scratch};
+use ground::{ground, manifest, record, reported, scratch, stderr};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -52,7 +52,7 @@ fn root_a_program_killed_for_memory_is_reported_with_the_reason() {
     let words = ["sh", "-c", &script, "enter"].map(OsStr::new).into_iter().chain([ground.program.as_os_str()]);
     let words: Vec<&OsStr> = words.chain(["hog", "+RTS", "-N2", "-qg"].map(OsStr::new)).collect();
     let output = record(&capture, &["--flush-every", "200ms"], &words);
-    assert_eq!(output.status.code(), Some(137), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(137), "{}", stderr(&output));
     let manifest = manifest(&capture);
     assert_eq!((&manifest["exit"]["signal"], &manifest["exit"]["oom_killed"]), (&9.into(), &true.into()));
     let limits = manifest["groups"].as_array().unwrap().iter().map(|group| group["memory_limit_bytes"].as_u64());
@@ -76,15 +76,15 @@ fn root_without_privilege_the_report_says_what_it_cannot_see() {
     fs::create_dir(&place).unwrap();
     fs::set_permissions(&place, fs::Permissions::from_mode(0o777)).unwrap();
     let capture = place.join("c");
-    let nobody = |arguments: &[&OsStr]| {
+    let unprivileged = |arguments: &[&OsStr]| {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&rtscope).args(arguments);
         command.current_dir(&place).env_remove("GHCRTS").stdin(Stdio::null()).output()
     };
     let words = ["record", "-o"].map(OsStr::new).into_iter().chain([capture.as_os_str(), OsStr::new("--")]);
     let words = words.chain([ground.program.as_os_str()]).chain(["seconds", "1", "+RTS", "-N2", "-qg"].map(OsStr::new));
-    let Ok(output) = nobody(&words.collect::<Vec<_>>()) else { return missing("setpriv (package util-linux)") };
-    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{}", said(&output));
+    let Ok(output) = unprivileged(&words.collect::<Vec<_>>()) else { return missing("setpriv (package util-linux)") };
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{}", stderr(&output));
     let manifest = manifest(&capture);
     assert_ne!(manifest["kernel"]["tier"], "tracepoints");
     let missing = manifest["kernel"]["missing"].to_string();
@@ -92,7 +92,7 @@ fn root_without_privilege_the_report_says_what_it_cannot_see() {
     let report = reported(&capture);
     assert!(report["pauses"]["count"].as_u64() > Some(0));
     assert!(report["memory"]["rss_bytes"]["max"].as_u64() > Some(1 << 20));
-    let text = nobody(&["report".as_ref(), "-v".as_ref(), capture.as_os_str()]).unwrap();
+    let text = unprivileged(&["report".as_ref(), "-v".as_ref(), capture.as_os_str()]).unwrap();
     let text = String::from_utf8_lossy(&text.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("Not seen") && text.contains("root"), "{text}");
 }
@@ -122,8 +122,8 @@ fn root_a_full_disk_ends_the_recording_not_the_program() {
     if output.status.code() == Some(99) {
         return missing("permission to mount a small disk");
     }
-    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{}", said(&output));
-    assert!(said(&output).contains("disk is full"), "{}", said(&output));
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{}", stderr(&output));
+    assert!(stderr(&output).contains("disk is full"), "{}", stderr(&output));
     let kept = folder.path().join("kept");
     let manifest = manifest(&kept);
     assert_eq!(manifest["status"], "complete");
@@ -134,7 +134,7 @@ fn root_a_full_disk_ends_the_recording_not_the_program() {
 
 /// Only root may trace a program that its user can execute but not read.
 #[test]
-fn root_threads_that_a_user_may_not_look_at_are_said_and_the_rest_stands() {
+fn root_threads_that_a_user_may_not_look_at_are_reported_and_the_rest_stands() {
     let Some(ground) = ground() else { return };
     if !is_root() {
         return missing("root, to give it up");
@@ -153,7 +153,7 @@ fn root_threads_that_a_user_may_not_look_at_are_said_and_the_rest_stands() {
     command.args(["record", "-o"]).arg(&capture).arg("--").arg(&program).args(["seconds", "1", "+RTS", "-N2"]);
     let output = command.current_dir(&place).env_remove("GHCRTS").stdin(Stdio::null()).output();
     let Ok(output) = output else { return missing("setpriv (package util-linux)") };
-    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{}", said(&output));
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{}", stderr(&output));
     let report = reported(&capture);
     assert!(report["waits"]["looks"].as_u64().is_none_or(|looks| looks == 0), "{}", report["waits"]);
     let notes = manifest(&capture)["notes"].to_string();

@@ -6,7 +6,7 @@ use rtscope_model::manifest::Status;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use testkit::said::text;
+use testkit::output::text;
 
 const FILL: &str = testkit::source!("haskell/disk-filler/Main.hs");
 

@@ -4,7 +4,7 @@
 use testkit::ground;
 use testkit::rings;
 
-use ground::{ground, manifest, record, recorder, reported, said, scratch};
+use ground::{ground, manifest, record, recorder, reported, scratch, stderr};
 use rings::grounds;
 use std::ffi::OsStr;
 use std::fs;
@@ -20,7 +20,7 @@ const SECRET: &[u8] = b"0123456789abcdef";
 
 fn as_bob(script: &str, at: &Path) -> Output {
     let done = Command::new(AS_BOB[0]).args(&AS_BOB[1..]).args(["sh", "-ec", script]).current_dir(at).output().unwrap();
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", stderr(&done));
     done
 }
 
@@ -57,7 +57,7 @@ fn root_a_foreign_folder_is_refused_and_left_as_it_was() {
     for options in [&[][..], &["--force"]] {
         let output = record(&bob, options, &words(&["true"]));
         assert_eq!(output.status.code(), Some(125));
-        assert!(said(&output).contains("belongs to") && said(&output).contains("65534"), "{}", said(&output));
+        assert!(stderr(&output).contains("belongs to") && stderr(&output).contains("65534"), "{}", stderr(&output));
     }
     assert_eq!((fs::read_dir(&bob).unwrap().count(), bob.metadata().unwrap().mode() & 0o777), (0, 0o755));
     // A folder of root's, through a link of bob's.
@@ -166,7 +166,7 @@ fn root_a_ring_that_becomes_a_link_makes_root_write_nothing() {
         let line = words(&[&AS_BOB[..], &script].concat()).into_iter().chain([aim.as_os_str()]).collect::<Vec<_>>();
         let mut recorder = recorder(&capture, &["--no-kernel", "--sample-code", "0"], &line);
         let output = recorder.current_dir(&bob).output().unwrap();
-        assert_eq!(&output.stdout[..], b"swapped\n", "{}", said(&output));
+        assert_eq!(&output.stdout[..], b"swapped\n", "{}", stderr(&output));
         // It was taken for a ring: otherwise nothing was tested.
         assert_eq!(manifest(&capture)["logs"].as_array().map(Vec::len), Some(1));
     }
@@ -204,7 +204,7 @@ fn root_rings_of_other_users_are_recorded_and_stay_theirs() {
         let line = words(&["setpriv", "--reuid=0", "sh", "-c", script, "both"]);
         let line: Vec<&OsStr> = line.into_iter().chain([program.as_os_str()]).collect();
         let output = record(&ground.path("c"), &[], &line);
-        assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\ndone\n"[..]), "{}", said(&output));
+        assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\ndone\n"[..]), "{}", stderr(&output));
         let manifest = ground.manifest("c");
         let logs = manifest["logs"].as_array().unwrap();
         assert_eq!(logs.len(), 2, "{}", manifest["logs"]);

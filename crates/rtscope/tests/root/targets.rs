@@ -12,11 +12,11 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use testkit::said::said;
+use testkit::output::stderr;
 use xtask::missing;
 use xtask::toolchain::is_root;
 
-const STRANGER: u32 = 65534;
+const OTHER_USER: u32 = 65534;
 /// Longest time that a command may exceed its requested duration.
 const PATIENCE: Duration = Duration::from_secs(5);
 const SECRET: &str = "a line that the user of the program must not read";
@@ -77,7 +77,7 @@ fn open_folder() -> TempDir {
 /// A folder of the other user.
 fn foreign_folder() -> TempDir {
     let folder = open_folder();
-    chown(folder.path(), Some(STRANGER), Some(STRANGER)).unwrap();
+    chown(folder.path(), Some(OTHER_USER), Some(OTHER_USER)).unwrap();
     folder
 }
 
@@ -93,7 +93,7 @@ impl Drop for Running {
 /// Starts the other user's program, and waits until it has done what was asked.
 fn start(program: &Path, what: &str, path: &Path) -> Running {
     let mut command = Command::new(program);
-    command.arg(what).arg(path).uid(STRANGER).gid(STRANGER).stdout(Stdio::piped());
+    command.arg(what).arg(path).uid(OTHER_USER).gid(OTHER_USER).stdout(Stdio::piped());
     ready(command)
 }
 
@@ -105,9 +105,9 @@ fn ready(mut command: Command) -> Running {
     running
 }
 
-fn file_of_stranger(path: &Path, bytes: &[u8]) {
+fn file_of_other_user(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
-    chown(path, Some(STRANGER), Some(STRANGER)).unwrap();
+    chown(path, Some(OTHER_USER), Some(OTHER_USER)).unwrap();
 }
 
 fn fifo(path: &Path) {
@@ -163,7 +163,7 @@ fn look_with_everything(target: &Running, what: &str) {
     for (arguments, status) in commands {
         let what = format!("{} over {what}", arguments[0]);
         let output = ended(rtscope(arguments), &what);
-        assert_eq!(output.status.code(), Some(status), "{what}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(status), "{what}: {}", stderr(&output));
     }
 }
 
@@ -174,7 +174,7 @@ fn root_nothing_hangs_whatever_stands_under_the_name_of_a_mapped_file() {
         let folder = foreign_folder();
         let path = folder.path().join(name);
         for what in ["a pipe", "a pipe (deleted)", "a device", "a socket", "a folder"] {
-            file_of_stranger(&path, &[0; 4096]);
+            file_of_other_user(&path, &[0; 4096]);
             let target = start(program, if name == "7.events" { "ring" } else { "map" }, &path);
             let _ = fs::remove_file(&path);
             let deleted = folder.path().join(format!("{name} (deleted)"));
@@ -198,7 +198,7 @@ fn root_a_recording_ends_on_a_signal_whatever_it_looks_at() {
     let Some(program) = program() else { return };
     let folder = foreign_folder();
     let path = folder.path().join("lib.so");
-    file_of_stranger(&path, &[0; 4096]);
+    file_of_other_user(&path, &[0; 4096]);
     let target = start(program, "map", &path);
     fifo(&folder.path().join("lib.so (deleted)"));
     fifo(&path);
@@ -208,7 +208,7 @@ fn root_a_recording_ends_on_a_signal_whatever_it_looks_at() {
         let recorder = rtscope(&["record", "--pid", &target.0.id().to_string(), "-o", &capture]);
         wait_for(|| captures.path().join("c").exists());
         let output = ended_by(recorder, signal);
-        assert_eq!(output.status.code(), Some(0), "{signal}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{signal}: {}", stderr(&output));
     }
 }
 
@@ -218,7 +218,7 @@ fn root_a_pipe_in_a_folder_of_rings_is_no_ring() {
     let folder = open_folder();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let path = folder.path().join("6.events");
-    file_of_stranger(&path, &[0; 4096]);
+    file_of_other_user(&path, &[0; 4096]);
     let target = start(program, "ring", &path);
     let captures = tempfile::tempdir().unwrap();
     let capture = captures.path().join("c").display().to_string();
@@ -229,7 +229,7 @@ fn root_a_pipe_in_a_folder_of_rings_is_no_ring() {
     fifo(&folder.path().join("7.events"));
     symlink("/dev/zero", folder.path().join("8.events")).unwrap();
     let output = ended(recorder, "record over a folder of rings with a pipe in it");
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 fn wait_for(mut what: impl FnMut() -> bool) {
@@ -257,7 +257,7 @@ fn recorded(target: &Running, meanwhile: impl FnOnce()) -> (String, Vec<u8>) {
     wait_for(|| capture.join("manifest.json").exists());
     meanwhile();
     let output = ended(recorder, "record");
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let mut bytes = Vec::new();
     let mut folders = vec![capture];
     while let Some(folder) = folders.pop() {
@@ -271,7 +271,7 @@ fn recorded(target: &Running, meanwhile: impl FnOnce()) -> (String, Vec<u8>) {
             }
         }
     }
-    (said(&output), bytes)
+    (stderr(&output), bytes)
 }
 
 fn holds(bytes: &[u8], text: &str) -> bool {
@@ -291,7 +291,7 @@ fn root_the_log_that_is_copied_is_the_one_that_was_open() {
         ("a link to a device", Box::new(|| symlink("/dev/zero", &path).unwrap())),
     ];
     for (what, make) in instead {
-        file_of_stranger(&path, b"hdrb the program's own");
+        file_of_other_user(&path, b"hdrb the program's own");
         let target = start(program, "log", &path);
         let (words, bytes) = recorded(&target, || {
             fs::rename(&path, &away).unwrap();
@@ -312,7 +312,7 @@ fn root_a_file_that_its_program_can_only_write_to_is_not_copied() {
     let mut command = Command::new(program);
     // Like a service with a log of root's: opened by root, for writing.
     let log = File::options().append(true).open(&path).unwrap();
-    command.uid(STRANGER).gid(STRANGER).stdout(Stdio::piped()).stderr(log);
+    command.uid(OTHER_USER).gid(OTHER_USER).stdout(Stdio::piped()).stderr(log);
     let target = ready(command);
     let (words, bytes) = recorded(&target, || {});
     assert!(!holds(&bytes, SECRET), "{words}");
@@ -324,7 +324,7 @@ fn root_what_begins_as_no_log_is_not_copied() {
     let Some(program) = program() else { return };
     let folder = foreign_folder();
     let path = folder.path().join("x.eventlog");
-    file_of_stranger(&path, SECRET.as_bytes());
+    file_of_other_user(&path, SECRET.as_bytes());
     let (words, bytes) = recorded(&start(program, "log", &path), || {});
     assert!(!holds(&bytes, SECRET), "{words}");
     assert!(words.contains("does not begin as an eventlog does"), "{words}");
@@ -347,7 +347,7 @@ fn root_what_looks_for_long_has_no_privileges_while_it_looks() {
     let Some(program) = program() else { return };
     let folder = foreign_folder();
     let path = folder.path().join("x");
-    file_of_stranger(&path, &[0; 4096]);
+    file_of_other_user(&path, &[0; 4096]);
     let target = start(program, "log", &path);
     let (pid, captures) = (target.0.id().to_string(), tempfile::tempdir().unwrap());
     let capture = captures.path().join("c").display().to_string();
@@ -356,6 +356,6 @@ fn root_what_looks_for_long_has_no_privileges_while_it_looks() {
         let looks = rtscope(arguments);
         wait_for(|| has_none(looks.0.id()));
         let output = ended_by(looks, "TERM");
-        assert!(!said(&output).contains("privileges"), "{}", said(&output));
+        assert!(!stderr(&output).contains("privileges"), "{}", stderr(&output));
     }
 }

@@ -35,7 +35,7 @@ fn served(cache: &Path, sudo_uid: Option<u32>) -> (Running, String) {
 }
 
 /// A shell of another user that connects this often, asks once, and stays until its input ends.
-fn stranger(url: &str, connections: usize) -> (Running, String) {
+fn other_user(url: &str, connections: usize) -> (Running, String) {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let (address, port) = host.split_once(':').unwrap();
     let script = format!(
@@ -68,14 +68,14 @@ fn root_other_users_are_not_answered_and_take_no_place() {
     }
     let cache = tempfile::tempdir().unwrap();
     let (server, url) = served(cache.path(), None);
-    let (idle, answer) = stranger(&url, IDLE);
+    let (idle, answer) = other_user(&url, IDLE);
     assert_eq!(answer, "", "with the right address, but of another user");
     let began = Instant::now();
     assert!(own(&url).starts_with("HTTP/1.1 200"), "with {IDLE} connections of another user");
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     drop((idle, server));
     let (server, url) = served(cache.path(), Some(OTHER));
-    let (asker, answer) = stranger(&url, 1);
+    let (asker, answer) = other_user(&url, 1);
     assert_eq!(answer, "HTTP/1.1 200", "who became root with sudo");
     drop((asker, server));
 }

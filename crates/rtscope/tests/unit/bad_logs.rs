@@ -95,7 +95,7 @@ fn flipped_bytes_never_panic() {
 }
 
 #[test]
-fn absurd_block_sizes_are_said_and_survived() {
+fn absurd_block_sizes_are_reported_and_survived() {
     let scratch = Scratch::new();
     let log = &corpus()[0];
     let bytes = std::fs::read(log).unwrap();

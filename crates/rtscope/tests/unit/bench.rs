@@ -54,7 +54,7 @@ fn text_json_and_drawing_say_the_same() {
 }
 
 #[test]
-fn a_command_behind_dashes_and_work_that_is_told() {
+fn a_command_after_dashes_with_given_work() {
     let folder = tempfile::tempdir().unwrap();
     let words = ["--work", "5", "--workers", "3", "--repeats", "2", "--", "sh", "-c", "exit 0", "{workers}"];
     let done = bench(folder.path(), &words);
@@ -64,9 +64,9 @@ fn a_command_behind_dashes_and_work_that_is_told() {
 }
 
 #[test]
-fn what_does_not_work_is_told_on_one_line() {
+fn what_does_not_work_is_reported_on_one_line() {
     let folder = tempfile::tempdir().unwrap();
-    for (status, template, told) in [
+    for (status, template, expected) in [
         (1, "a=sh -c 'exit 7' {workers}", "did not end well"),
         (1, "a=true {workers}", "does not say how much it did"),
         (1, "a=./not-there {workers}", "cannot run ./not-there 1"),
@@ -75,7 +75,7 @@ fn what_does_not_work_is_told_on_one_line() {
         let done = bench(folder.path(), &["--series", template, "--workers", "1", "--repeats", "1"]);
         let said = text(&done.stderr);
         assert_eq!(done.status.code(), Some(status), "{template}: {said}");
-        assert!(said.contains(told) && said.lines().count() == 1 && done.stdout.is_empty(), "{template}: {said}");
+        assert!(said.contains(expected) && said.lines().count() == 1 && done.stdout.is_empty(), "{template}: {said}");
     }
     std::fs::write(folder.path().join("file"), "").unwrap();
     let done = bench(

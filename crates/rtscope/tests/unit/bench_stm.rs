@@ -85,14 +85,14 @@ fn a_command_of_the_user_s_says_what_it_can() {
     program(folder.path(), "own", "#!/bin/sh\necho begin; echo \"stm ns=$(($1 * 1000))\"; echo end\n");
     let words = ["--threads", "1,2", "--runs", "2", "--configurations", "again", "--", "./own", "{threads}"];
     let done = bench(folder.path(), &words);
-    let (said, told) = (text(&done.stdout), text(&done.stderr));
-    assert_eq!(done.status.code(), Some(0), "{told}");
+    let (said, errors) = (text(&done.stdout), text(&done.stderr));
+    assert_eq!(done.status.code(), Some(0), "{errors}");
     assert!(said.contains("own: ./own {threads}") && said.contains("at least 6 runs"), "{said}");
     assert!(
         said.lines().filter(|line| line.contains(" again ")).all(|line| line.ends_with('-')),
         "nobody counted: {said}"
     );
-    assert!(told.contains("block 2 of 2") && !told.contains("block 3"), "{told}");
+    assert!(errors.contains("block 2 of 2") && !errors.contains("block 3"), "{errors}");
 }
 
 #[test]
@@ -102,10 +102,10 @@ fn what_was_measured_before_the_end_is_printed() {
     program(folder.path(), "plain", &fails);
     let words = ["--program", "./plain", "--only", "si", "--threads", "1", "--runs", "30", "--counted", "0", "-q"];
     let done = bench(folder.path(), &[&words[..], &["--configurations", "again", "-o", "out"]].concat());
-    let (said, told) = (text(&done.stdout), text(&done.stderr));
-    assert_eq!(done.status.code(), Some(1), "{told}");
+    let (said, errors) = (text(&done.stdout), text(&done.stderr));
+    assert_eq!(done.status.code(), Some(1), "{errors}");
     assert!(said.contains("It is not all: ./plain si 1, as ") && said.contains("broken: sum"), "{said}");
-    assert!(told.contains("the measurement is not whole") && told.lines().count() == 1, "{told}");
+    assert!(errors.contains("the measurement is not whole") && errors.lines().count() == 1, "{errors}");
     let kept: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("out/stm.json")).unwrap()).unwrap();
     let points = kept["benchmarks"][0]["points"].as_array().unwrap();
     let times: usize = points.iter().map(|point| point["times"].as_array().unwrap().len()).sum();
@@ -114,13 +114,13 @@ fn what_was_measured_before_the_end_is_printed() {
 }
 
 #[test]
-fn what_does_not_work_is_told_on_one_line() {
+fn what_does_not_work_is_reported_on_one_line() {
     let folder = tempfile::tempdir().unwrap();
     program(folder.path(), "mute", "#!/bin/sh\necho nothing\n");
     program(folder.path(), "own", PROGRAM);
     fs::write(folder.path().join("file"), "").unwrap();
     let own = ["--program", "./own", "--only", "si", "--threads", "1", "--runs", "1"];
-    for (status, words, told) in [
+    for (status, words, expected) in [
         (1, &["--program", "./mute", "--runs", "1"][..], "let it print a line `stm ns=NANOSECONDS`"),
         (1, &["--program", "./not-there", "--runs", "1"], "not-there"),
         (1, &["--", "sh", "-c", "exit 7", "{threads}"], "it ended with 7"),
@@ -132,6 +132,6 @@ fn what_does_not_work_is_told_on_one_line() {
         let done = bench(folder.path(), &[&["-q"], words].concat());
         let said = text(&done.stderr);
         assert_eq!(done.status.code(), Some(status), "{words:?}: {said}");
-        assert!(said.contains(told) && said.lines().count() == 1 && done.stdout.is_empty(), "{words:?}: {said}");
+        assert!(said.contains(expected) && said.lines().count() == 1 && done.stdout.is_empty(), "{words:?}: {said}");
     }
 }

@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use rtscope::bench::stm::configurations::{self, Cores, Way};
-use rtscope::bench::stm::results::{Beside, Found, Measured, Point, Runs, SCHEMA, Timed};
+use rtscope::bench::stm::results::{Baselines, Found, Measured, Point, Runs, SCHEMA, Timed};
 use rtscope::report::html;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -26,8 +26,8 @@ fn found(benchmarks: usize, runs: usize) -> Found {
                 let factor = 1.0 + index as f64 / 10.0;
                 let (own, few) = (Runs { times: times(threads, factor), aborts }, times(1, factor));
                 let fewest = (threads > 1).then_some(few.as_slice());
-                let beside = Beside { default: (index > 0).then_some(default.as_slice()), fewest };
-                Point::of(threads, one.name, own, beside, 1)
+                let baselines = Baselines { default: (index > 0).then_some(default.as_slice()), fewest };
+                Point::of(threads, one.name, own, baselines, 1)
             })
         });
         cells.collect::<Vec<_>>()

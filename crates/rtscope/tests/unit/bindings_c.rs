@@ -159,7 +159,7 @@ fn version_1_beats_version_2_whatever_the_list_looks_like() {
 }
 
 #[test]
-fn names_are_joined_with_the_roots_of_mounts_and_what_is_hidden_is_said() {
+fn names_are_joined_with_the_roots_of_mounts_and_what_is_hidden_is_reported() {
     let mounted = |root: &str, group: &str| {
         let tree = Tree::hyper_threaded(2);
         tree.write("proc/self/cgroup", &format!("0::{group}\n"));

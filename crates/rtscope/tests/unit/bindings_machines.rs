@@ -120,7 +120,7 @@ impl Broken {
     }
 
     /// Restores everything.
-    fn mend(&mut self) {
+    fn restore(&mut self) {
         for (path, text) in self.before.drain(..).rev() {
             fs::write(path, text).unwrap();
         }
@@ -174,7 +174,7 @@ fn broken_machines_are_read_alike() {
                     shown[key], found.notes
                 );
             }
-            broken.mend();
+            broken.restore();
         }
     }
 }

@@ -12,7 +12,7 @@ fn rows() -> Vec<Check> {
             state: State::Ok,
             found: "Linux 6.1.0, x86_64".into(),
             means: "perf events with CLOCK_MONOTONIC".into(),
-            mend: None,
+            fix: None,
         },
         Check {
             name: "perf-event-paranoid",
@@ -21,14 +21,14 @@ fn rows() -> Vec<Check> {
             means: "Switches of the program's own threads can be seen, but not who had the CPU instead: preempted, \
                     oversubscribed and throttled cannot be told apart."
                 .into(),
-            mend: Some("sudo rtscope record …".into()),
+            fix: Some("sudo rtscope record …".into()),
         },
         Check {
             name: "cgroup",
             state: State::Missing,
             found: "/sys/fs/cgroup is not mounted\x1b[2J".into(),
             means: "A CPU quota cannot be seen.".into(),
-            mend: None,
+            fix: None,
         },
     ]
 }
@@ -46,7 +46,7 @@ fn checks_read_as_agreed() {
 fn a_command_to_paste_stays_in_one_line() {
     let mut rows = rows();
     let long = format!("sudo sh -c 'echo {} > /proc/sys/kernel/perf_event_paranoid'", "1 ".repeat(60));
-    rows[1].mend = Some(long.clone());
+    rows[1].fix = Some(long.clone());
     assert!(text(&rows, false, &Style::plain(80)).lines().any(|line| line.strip_prefix("  fix     ") == Some(&long)));
 }
 

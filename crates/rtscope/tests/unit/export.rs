@@ -180,7 +180,7 @@ fn broken_traces_are_refused_in_words_or_reported_with_a_loss() {
     let path = folder.path().join("x");
     let refused = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
-        input::open(&path, None).err().map(|trouble| trouble.to_string()).unwrap_or_default()
+        input::open(&path, None).err().map(|error| error.to_string()).unwrap_or_default()
     };
     let mut swapped = bytes.clone();
     swapped.chunks_exact_mut(8).for_each(<[u8]>::reverse);

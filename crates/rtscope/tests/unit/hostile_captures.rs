@@ -123,13 +123,13 @@ impl Ground {
         command.env("XDG_CACHE_HOME", self.at("cache")).stdin(Stdio::null()).stderr(Stdio::null());
         let mut child = Running::start(command.stdout(Stdio::piped()));
         let out = child.0.stdout.take().unwrap();
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let mut line = String::new();
             let _ = BufReader::new(out).read_line(&mut line);
-            let _ = tell.send(line);
+            let _ = sender.send(line);
         });
-        assert!(told.recv_timeout(WITHIN).is_ok(), "{what}: view neither serves nor ends");
+        assert!(receiver.recv_timeout(WITHIN).is_ok(), "{what}: view neither serves nor ends");
         drop(child);
         assert!(!holds(&self.at("cache"), SECRET.as_bytes()), "{what}: the secret is in what view made");
         assert!(!self.at("capture/levels").exists(), "{what}: view wrote into the capture");

@@ -99,7 +99,7 @@ fn a_large_machine_fits_the_terminal() {
 }
 
 #[test]
-fn thousands_of_cores_are_told_in_words() {
+fn thousands_of_cores_are_summarised_in_words() {
     let cores: Vec<(u32, u32, [u32; 1])> = (0..1500).map(|cpu| (0, cpu, [cpu])).collect();
     let cores: Vec<_> = cores.iter().map(|(package, core, cpus)| (*package, *core, cpus.as_slice())).collect();
     let tree = Tree::of(&cores);
@@ -127,7 +127,7 @@ fn kinds_and_their_caches_are_drawn_apart() {
 }
 
 #[test]
-fn what_is_hidden_is_said_wherever_a_figure_could_be_smaller() {
+fn what_is_hidden_is_reported_wherever_a_figure_could_be_smaller() {
     let tree = Tree::small();
     tree.groups("0::/\n", V2).group("cgroup.events", "").group("cpu.max", "max 100000");
     let found = inspect(tree.root(), None).unwrap();

@@ -4,7 +4,7 @@
 use testkit::results as common;
 
 use common::{MS, SECOND, START};
-use rtscope::compare::{Analysed, Came, Compared, conditions};
+use rtscope::compare::{Analysed, Compared, ConditionOutcome, conditions};
 use rtscope::report::{compare as words, html, text};
 use rtscope::style::Style;
 use rtscope_analyze::compare::Verdict;
@@ -135,8 +135,8 @@ fn compared(a: Analysed, b: Analysed) -> Compared {
 
 fn with(a: Analysed, b: Analysed, asked: &[&str]) -> Result<Compared, String> {
     let asked: Vec<String> = asked.iter().map(|text| (*text).to_string()).collect();
-    let conditions = conditions(&asked).map_err(|trouble| trouble.to_string())?;
-    Compared::new(a, b, &conditions).map_err(|trouble| trouble.to_string())
+    let conditions = conditions(&asked).map_err(|error| error.to_string())?;
+    Compared::new(a, b, &conditions).map_err(|error| error.to_string())
 }
 
 fn shown(compared: &Compared) -> String {
@@ -193,11 +193,11 @@ fn a_rule_that_could_not_look_has_not_made_a_finding_go_away() {
     let compared = with(run(SLOW, 1, throttled()), run(SLOW, 2, blind), &["finding cpu-throttled"]).unwrap();
     assert_eq!(compared.comparison.findings[0].change, Change::CannotTell);
     assert!(!compared.comparison.findings[0].matters);
-    assert_eq!((compared.conditions[0].outcome, compared.exit_code()), (Came::Unknown, 3));
+    assert_eq!((compared.conditions[0].outcome, compared.exit_code()), (ConditionOutcome::Unknown, 3));
 }
 
 #[test]
-fn few_pauses_are_not_judged_and_that_is_said() {
+fn few_pauses_are_not_judged_and_that_is_reported() {
     let rare = Plan { every_ns: 300 * MS, ..SLOW };
     let compared = compared(run(rare, 1, healthy()), run(rare, 2, healthy()));
     let p99 = compared.comparison.figure("pauses.time_to_stop_ns.p99").expect("the figure");
@@ -205,8 +205,8 @@ fn few_pauses_are_not_judged_and_that_is_said() {
     assert!(p99.why_not.as_ref().is_some_and(|why| why.contains("pauses are too few")), "{p99:?}");
     assert!(shown(&compared).contains("not judged"));
     let page = html::comparison(&compared);
-    let told = page.split_once("<h4>Not judged</h4>").expect("a list").1;
-    assert!(told.contains("waiting for all to stop, 99 in 100") && told.contains("pauses are too few (400 needed)"));
+    let list = page.split_once("<h4>Not judged</h4>").expect("a list").1;
+    assert!(list.contains("waiting for all to stop, 99 in 100") && list.contains("pauses are too few (400 needed)"));
 }
 
 #[test]
@@ -214,9 +214,12 @@ fn without_a_runtime_nothing_is_compared() {
     let kernel_only = || Analysed::new(common::by_name("kernel_only").results, Samples::default(), None);
     let compared = with(kernel_only(), kernel_only(), &["pauses.total_ns > 1ms"]).unwrap();
     assert_eq!(compared.comparison.figure("pauses.total_ns").and_then(|figure| figure.a), None);
-    assert_eq!((compared.conditions[0].outcome, compared.exit_code()), (Came::Unknown, 3));
-    let told = words::headline(&compared);
-    assert!(told.starts_with("No log of a runtime was recorded in either run, so pauses are not compared."), "{told}");
+    assert_eq!((compared.conditions[0].outcome, compared.exit_code()), (ConditionOutcome::Unknown, 3));
+    let headline = words::headline(&compared);
+    assert!(
+        headline.starts_with("No log of a runtime was recorded in either run, so pauses are not compared."),
+        "{headline}"
+    );
     let one = self::compared(kernel_only(), run(CALM, 1, healthy()));
     assert_eq!(one.comparison.verdict, Verdict::Different);
     assert!(words::headline(&one).starts_with("No log of a runtime was recorded in A, "));
@@ -251,15 +254,15 @@ fn a_change_that_may_be_chance_fails_no_job() {
 }
 
 #[test]
-fn what_differs_between_the_recordings_is_told_and_not_guessed() {
+fn what_differs_between_the_recordings_is_reported_and_not_guessed() {
     let mut other = healthy();
     other.runtime.version = Some("9.6.6".into());
     other.runtime.args = ["./other", "3", "+RTS", "-N2", "-A16m", "-RTS"].map(String::from).to_vec();
     let mut b = run(CALM, 2, other);
     b.results.span_ns = 9 * SECOND;
     let compared = compared(run(CALM, 1, healthy()), b);
-    let told: Vec<&str> = compared.comparison.settings.iter().map(|setting| setting.what).collect();
-    assert_eq!(told, ["program", "runtime", "runtime flags", "length"]);
+    let settings: Vec<&str> = compared.comparison.settings.iter().map(|setting| setting.what).collect();
+    assert_eq!(settings, ["program", "runtime", "runtime flags", "length"]);
     let shown = shown(&compared);
     assert!(shown.contains("program: mill in A, other in B: two things are compared"), "{shown}");
     assert!(shown.contains("runtime flags: -A1m in A, -A16m in B"), "{shown}");

@@ -113,8 +113,8 @@ fn check_pauses(name: &str, document: &Value, table: &Table) -> usize {
 fn check_causes(name: &str, document: &Value, table: &Table) -> usize {
     let mut sums: Vec<(String, u64, f64)> = Vec::new();
     for cause in document["causes"].as_array().expect("causes") {
-        let behind = cause["cause"] == "wake-latency" && !cause["who"].is_null();
-        let key = format!("{}{behind}", cause["cause"]);
+        let occupied = cause["cause"] == "wake-latency" && !cause["who"].is_null();
+        let key = format!("{}{occupied}", cause["cause"]);
         let (sum, share) = (cause["sum_ns"].as_u64().unwrap_or(0), cause["share"].as_f64().unwrap_or(0.0));
         match sums.iter_mut().find(|known| known.0 == key) {
             Some(known) => (known.1, known.2) = (known.1 + sum, known.2 + share),
@@ -123,11 +123,11 @@ fn check_causes(name: &str, document: &Value, table: &Table) -> usize {
     }
     sums.retain(|sum| sum.1 > 0);
     let mut wanted: Vec<_> = sums.iter().map(|sum| (units::duration(sum.1), units::percent(sum.2))).collect();
-    let mut told: Vec<_> = table.rows.iter().map(|row| (row[1].clone(), row[2].clone())).collect();
+    let mut shown: Vec<_> = table.rows.iter().map(|row| (row[1].clone(), row[2].clone())).collect();
     wanted.sort();
-    told.sort();
-    assert_eq!(told, wanted, "{name}: causes");
-    told.len() * 2
+    shown.sort();
+    assert_eq!(shown, wanted, "{name}: causes");
+    shown.len() * 2
 }
 
 fn check_lanes(name: &str, document: &Value, table: &Table) -> usize {
@@ -186,9 +186,9 @@ fn check_windows(name: &str, document: &Value, table: &Table) -> usize {
     let all = document["mmu"].as_array().expect("windows");
     assert_eq!(table.rows.len(), all.len(), "{name}");
     for (row, one) in table.rows.iter().zip(all) {
-        let told = [&row[0], &row[1], &row[3]].map(String::clone);
+        let shown = [&row[0], &row[1], &row[3]].map(String::clone);
         let window = said(&one["window_ns"], units::tick_label);
-        assert_eq!(told, [window, said(&one["utilization"], units::percent), said(&one["bounded"], units::percent)]);
+        assert_eq!(shown, [window, said(&one["utilization"], units::percent), said(&one["bounded"], units::percent)]);
     }
     all.len() * 3
 }
@@ -274,18 +274,18 @@ fn every_column_and_every_window_in_a_drawing_is_the_documents() {
 fn what_findings_say_and_cost_is_the_documents() {
     let mut seen = 0;
     for fixture in common::all().into_iter().filter(|fixture| fixture.name != "hostile") {
-        let told = text(section(&html::page(&fixture.results, &fixture.names, &[]), "verdict"));
+        let shown = text(section(&html::page(&fixture.results, &fixture.names, &[]), "verdict"));
         for finding in json::document(&fixture.results)["findings"].as_array().expect("findings") {
             // Text between backticks is code there.
             let of = |key: &str| finding[key].as_str().unwrap_or("-").replace('`', "");
             let share = said(&finding["share"], units::percent);
-            assert!(told.contains(&of("claim")) && told.contains(&of("id")) && told.contains(&share), "{told}");
+            assert!(shown.contains(&of("claim")) && shown.contains(&of("id")) && shown.contains(&share), "{shown}");
             if finding["cost_bytes"].is_null() {
-                assert!(told.contains(&format!("costs {}", said(&finding["cost_ns"], ns))), "{told}");
+                assert!(shown.contains(&format!("costs {}", said(&finding["cost_ns"], ns))), "{shown}");
             }
             for evidence in finding["evidence"].as_array().expect("evidence") {
                 let text = evidence["text"].as_str().expect("a text").replace('`', "");
-                assert!(told.contains(&text), "{told}");
+                assert!(shown.contains(&text), "{shown}");
                 seen += 1;
             }
         }

@@ -75,9 +75,9 @@ fn without_a_pause_it_says_so_and_shows_the_lanes() {
     let (page, results) = page(&log(2, 0, 3_000 * MS));
     assert_eq!(results.pauses.count, 0);
     assert!(has(&page, "lanes") && has(&page, "figures") && !has(&page, "worst") && !has(&page, "distribution"));
-    let told =
+    let sentence =
         "no pause was seen, so this page has no \u{201c}How long pauses were\u{201d}, \u{201c}Pauses over time\u{201d}";
-    assert!(page.contains(told), "{page}");
+    assert!(page.contains(sentence), "{page}");
     assert!(page.contains("the recording does not say how much memory the program held"));
 }
 
@@ -92,7 +92,7 @@ fn one_lane_and_fifty_milliseconds_are_drawn() {
 }
 
 #[test]
-fn of_512_lanes_those_are_drawn_that_tell_the_story() {
+fn of_512_lanes_the_significant_ones_are_drawn() {
     let (page, results) = page(&log(512, 6, 2_000 * MS));
     assert_eq!((results.pauses.count, results.lanes.len()), (6, 512));
     assert!(page.contains("496 more rows are not drawn") && page.contains("504 more capabilities are not drawn"));

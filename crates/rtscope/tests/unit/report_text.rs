@@ -115,7 +115,7 @@ fn losses_that_change_the_answer_change_the_exit_code() {
 }
 
 #[test]
-fn times_without_the_recorder_are_told_once_with_the_longest() {
+fn times_without_the_recorder_are_reported_once_with_the_longest() {
     let mut results = common::by_name("healthy").results;
     let late = |from: u64, ms: u64| Loss {
         source: "samples".into(),
@@ -127,9 +127,9 @@ fn times_without_the_recorder_are_told_once_with_the_longest() {
     };
     let missing = Loss { from: None, to: None, note: "no such file".into(), ..late(0, 0) };
     results.losses = vec![late(1_000, 30), late(2_000, 310), missing, late(3_000, 45)];
-    let told = words::losses(&results);
+    let sentences = words::losses(&results);
     assert_eq!(
-        told,
+        sentences,
         [
             "samples: the sampler did not get to run for 310 ms: no samples in between (the longest of 3 times, 385 ms in all)",
             "samples: no such file",

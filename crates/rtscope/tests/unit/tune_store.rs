@@ -3,7 +3,7 @@
 
 use rtscope_model::chance::Chance;
 use rtscope_store::study;
-use rtscope_tune::study::told;
+use rtscope_tune::study::clean;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn a_study_that_is_killed_again_and_again_ends_the_same() {
     };
     assert!(kills > 0 && last.status.success(), "{}", String::from_utf8_lossy(&last.stderr));
     assert_eq!(String::from_utf8(last.stdout).unwrap(), String::from_utf8(whole.stdout.clone()).unwrap());
-    let rows = |name: &str| told(&study::read(&at(name)).unwrap().1);
+    let rows = |name: &str| clean(&study::read(&at(name)).unwrap().1);
     assert_eq!(rows("killed"), rows("whole"));
     // A study that is over is only printed again.
     assert_eq!(done(&at("whole"), &["--json"]).stdout, whole.stdout);

@@ -239,7 +239,7 @@ fn too_large_requests_are_refused() {
 }
 
 #[test]
-fn slow_clients_hold_nobody_up_and_are_let_go() {
+fn slow_clients_delay_no_client_and_are_disconnected() {
     let mut slow: Vec<TcpStream> = (0..30)
         .map(|_| {
             let mut stream = TcpStream::connect(served().address).expect("the server takes connections");
@@ -260,7 +260,7 @@ fn slow_clients_hold_nobody_up_and_are_let_go() {
 }
 
 #[test]
-fn idle_connections_are_let_go() {
+fn idle_connections_are_closed() {
     let began = Instant::now();
     let connect = || TcpStream::connect(served().address).expect("the server takes connections");
     let (silent, mut kept) = (connect(), connect());
@@ -273,15 +273,15 @@ fn idle_connections_are_let_go() {
 }
 
 #[test]
-fn a_port_that_is_in_use_is_said() {
+fn a_port_that_is_in_use_is_reported() {
     let error = Server::bind(served().address.port()).err().expect("it is in use");
     assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
-    let trouble = rtscope::view::run(&args("ghc-9.6/parallel.eventlog", served().address.port())).expect_err("in use");
-    assert!(trouble.to_string().contains("--port"), "{trouble}");
+    let error = rtscope::view::run(&args("ghc-9.6/parallel.eventlog", served().address.port())).expect_err("in use");
+    assert!(error.to_string().contains("--port"), "{error}");
 }
 
 #[test]
-fn what_the_page_is_told_agrees_with_the_report() {
+fn what_the_page_receives_agrees_with_the_report() {
     let (session, report) = (get("session.json").json(), get("report.json").json());
     assert_eq!(session["schema"], "rtscope/view/1");
     assert_eq!(report["schema"], "rtscope/report/1");
@@ -382,7 +382,7 @@ fn every_kind_of_log_makes_a_session() {
         "ocaml-5.3/whole.events",
         "ocaml-5.4/overwritten.events",
     ] {
-        let view = open(&args(file, 0), &|_| None).unwrap_or_else(|trouble| panic!("{file}: {trouble}"));
+        let view = open(&args(file, 0), &|_| None).unwrap_or_else(|error| panic!("{file}: {error}"));
         let session = view.session();
         assert!(session.span_ns > 0 && !session.groups.is_empty() && session.runtime.is_some(), "{file}");
         assert!(!session.missing.is_empty(), "{file}: a log on its own has no kernel side");

@@ -80,11 +80,11 @@ fn pauses_and_collections_are_as_long_as_the_report_says() {
                 let begin = part.work_begin?.max(pause.stopped);
                 Some(part.work_end.unwrap_or(pause.collected).since(begin))
             });
-            let (drawn_ns, told_ns) = (of(&sums(&drawn.spans(track))), parts.sum::<u64>());
+            let (drawn_ns, reported_ns) = (of(&sums(&drawn.spans(track))), parts.sum::<u64>());
             // Where work is not posted the leader's is still drawn.
-            assert!(drawn_ns >= told_ns, "{name}: {} {drawn_ns} of {told_ns}", lane.name);
+            assert!(drawn_ns >= reported_ns, "{name}: {} {drawn_ns} of {reported_ns}", lane.name);
             if drawn.results.runtime.family.as_deref() == Some("ocaml") {
-                assert_eq!(drawn_ns, told_ns, "{name}: {}", lane.name);
+                assert_eq!(drawn_ns, reported_ns, "{name}: {}", lane.name);
             }
         }
     }

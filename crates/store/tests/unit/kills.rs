@@ -66,16 +66,16 @@ fn a_killed_writer_leaves_whole_rows() {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let mut said = 0;
+        let mut reported = 0;
         // In the first rounds the writer is killed before any row.
         let wanted = if round < 5 { 0 } else { chance.below(12) };
         for _ in 0..wanted {
-            said = lines.find_map(|line| line.parse::<usize>().ok()).unwrap();
+            reported = lines.find_map(|line| line.parse::<usize>().ok()).unwrap();
         }
         std::thread::sleep(Duration::from_micros(chance.below(20_000)));
         writer.kill().unwrap();
         writer.wait().unwrap();
-        said = lines.filter_map(|line| line.parse().ok()).last().unwrap_or(said);
+        reported = lines.filter_map(|line| line.parse().ok()).last().unwrap_or(reported);
         let rows = match study::read(&path) {
             Ok((found, rows)) => {
                 assert_eq!(found, description());
@@ -83,11 +83,11 @@ fn a_killed_writer_leaves_whole_rows() {
             }
             Err(error) => {
                 // The writer was killed before the study existed.
-                assert!(said == 0 && before == 0, "{error} after {said}");
+                assert!(reported == 0 && before == 0, "{error} after {reported}");
                 continue;
             }
         };
-        assert!(rows.len() >= said.max(before), "{} rows of {said}", rows.len());
+        assert!(rows.len() >= reported.max(before), "{} rows of {reported}", rows.len());
         assert!(rows.iter().enumerate().all(|(number, found)| *found == row(number)), "round {round}");
         before = rows.len();
     }

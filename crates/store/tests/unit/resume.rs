@@ -3,7 +3,7 @@
 use rtscope_store::{Store, study};
 use rtscope_tune::study::propose::Believed;
 use rtscope_tune::study::replay::{Draw, Replay, Row as Cell, Table};
-use rtscope_tune::study::{Ask, Description, Design, Kind, Outcome, Row, Space, Study, Taken, Trials, run, told};
+use rtscope_tune::study::{Ask, Description, Design, Kind, Outcome, Row, Space, Study, Taken, Trials, clean, run};
 use std::path::Path;
 
 /// Stores every outcome; stops after some trials.
@@ -55,7 +55,7 @@ fn answer(replay: &Replay<'_>, path: &Path, most: usize) -> String {
     };
     let store = Store::resume(path, &description).unwrap();
     let study = Study::new(space, design, Box::new(Believed)).unwrap();
-    let mut study = study.resume(&told(&store.rows().unwrap())).unwrap();
+    let mut study = study.resume(&clean(&store.rows().unwrap())).unwrap();
     let mut trials = replay.trials(4, 0);
     serde_json::to_string(&run(&mut study, &mut Kept { trials: &mut trials, store, most })).unwrap()
 }

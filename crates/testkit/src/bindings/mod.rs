@@ -179,8 +179,8 @@ impl Bench {
     /// Runs a program that prints one JSON object and nothing on standard error.
     pub fn figures(&self, group: Option<&QuotaGroup>, variables: &[(&str, &str)], words: &[&str]) -> Value {
         let done = self.run(group, variables, words);
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success() && said.is_empty(), "{words:?} {variables:?}: {said}");
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success() && stderr.is_empty(), "{words:?} {variables:?}: {stderr}");
         serde_json::from_slice(&done.stdout).unwrap()
     }
 

@@ -66,8 +66,8 @@ pub fn counts_are_those_of_a_probe(bench: &Bench) {
         let line = bench.line(&["/usr/bin/env", &mode, &path, OPERATIONS, "+RTS", "-N2"]);
         let done = probed(&program, &line);
         let error = String::from_utf8_lossy(&done.stderr).into_owned();
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
-        let mut lines = said.lines();
+        let stdout = String::from_utf8_lossy(&done.stdout).into_owned();
+        let mut lines = stdout.lines();
         let (Some(shown), true) = (lines.next(), done.status.success()) else {
             return missing(&format!("return probes of the kernel: {error}"));
         };

@@ -10,7 +10,7 @@ const NAME_BYTES: usize = 128;
 
 /// The content of an event.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
+pub enum Event {
     Begin(String),
     End(String),
     Mark(String),
@@ -21,7 +21,7 @@ pub enum Said {
 }
 
 /// Events of one lane, oldest first, without the runtime's phases and counters.
-pub type Lane = Vec<Said>;
+pub type Lane = Vec<Event>;
 
 /// The ring files in a folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
@@ -60,25 +60,25 @@ pub fn lanes(path: &Path) -> Vec<Lane> {
     let lane = |slot: usize| {
         let ends = words(headers + slot * header_bytes, 2);
         assert!(ends[0] == 0 && ends[1] <= ring_words as u64, "ring {slot} has lost what it began with");
-        said(&words(data + slot * ring_bytes, ends[1] as usize), &name)
+        events(&words(data + slot * ring_bytes, ends[1] as usize), &name)
     };
     (0..count).map(lane).collect()
 }
 
 /// The events in a ring's words, from the first event on.
-fn said(words: &[u64], name: &dyn Fn(u64) -> String) -> Lane {
+fn events(words: &[u64], name: &dyn Fn(u64) -> String) -> Lane {
     let mut lane = Vec::new();
     let mut rest = words;
     while let [event, ..] = rest {
         let (event, length) = (*event, (*event >> 54) as usize);
         let (user, kind, id) = (event >> 53 & 1 == 1, event >> 49 & 15, event >> 36 & 0x1fff);
         match (user, kind, id) {
-            (true, 0, _) => lane.push(Said::Mark(name(id))),
-            (true, 1, _) => lane.push(Said::Value(name(id), rest[2] as i64)),
-            (true, 2, _) => lane.push(Said::Begin(name(id))),
-            (true, 3, _) => lane.push(Said::End(name(id))),
-            (false, 1, 6) => lane.push(Said::Spawned),
-            (false, 1, 7) => lane.push(Said::Ended),
+            (true, 0, _) => lane.push(Event::Mark(name(id))),
+            (true, 1, _) => lane.push(Event::Value(name(id), rest[2] as i64)),
+            (true, 2, _) => lane.push(Event::Begin(name(id))),
+            (true, 3, _) => lane.push(Event::End(name(id))),
+            (false, 1, 6) => lane.push(Event::Spawned),
+            (false, 1, 7) => lane.push(Event::Ended),
             _ => {}
         }
         assert_ne!(length, 0, "an event without a length");
@@ -88,19 +88,19 @@ fn said(words: &[u64], name: &dyn Fn(u64) -> String) -> Lane {
 }
 
 /// The threads that report serving a lane, in order.
-pub fn threads(lane: &[Said]) -> Vec<i64> {
-    let thread = |said: &Said| match said {
-        Said::Value(name, id) if name == "rtscope.thread" => Some(*id),
+pub fn threads(lane: &[Event]) -> Vec<i64> {
+    let thread = |event: &Event| match event {
+        Event::Value(name, id) if name == "rtscope.thread" => Some(*id),
         _ => None,
     };
     lane.iter().filter_map(thread).collect()
 }
 
 /// The events that the program itself posted.
-pub fn own(lane: &[Said]) -> Lane {
-    let own = |said: &&Said| match said {
-        Said::Spawned | Said::Ended => false,
-        Said::Value(name, _) => name != "rtscope.thread",
+pub fn own(lane: &[Event]) -> Lane {
+    let own = |event: &&Event| match event {
+        Event::Spawned | Event::Ended => false,
+        Event::Value(name, _) => name != "rtscope.thread",
         _ => true,
     };
     lane.iter().filter(own).cloned().collect()

@@ -39,14 +39,14 @@ pub fn invariants_hold(bench: &Bench, build: &str, program: &str, mode: &str, se
     }
     let done = bench.run(None, &[("RTSCOPE_STM", mode)], &words);
     let about = format!("{program}, {build}, RTSCOPE_STM={mode}");
-    let said = [done.stdout.clone(), done.stderr].concat();
-    assert!(done.status.success(), "{about}: {} {}", done.status, String::from_utf8_lossy(&said));
+    let printed = [done.stdout.clone(), done.stderr].concat();
+    assert!(done.status.success(), "{about}: {} {}", done.status, String::from_utf8_lossy(&printed));
     let shown: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!(shown["broken"], serde_json::json!([]), "{about}: {shown}");
     assert_eq!(shown["state"], "Counting", "{about}");
     assert!(shown["counts"]["commits"].as_u64() > Some(0), "{about}: {shown}");
     println!("{about}: {}", shares(&shown));
-    nobody_starves(&shown, &about);
+    no_worker_starves(&shown, &about);
     shown
 }
 
@@ -58,7 +58,7 @@ fn shares(shown: &Value) -> String {
     format!("{total} steps, % of each worker: {}", steps.iter().map(share).collect::<Vec<_>>().join(" "))
 }
 
-fn nobody_starves(shown: &Value, about: &str) {
+fn no_worker_starves(shown: &Value, about: &str) {
     for (worker, steps) in shown["steps"].as_array().unwrap().iter().enumerate() {
         assert!(steps.as_u64() > Some(0), "{about}: worker {worker} did nothing: {shown}");
     }

@@ -61,8 +61,8 @@ fn one(bench: &Bench, run: usize, outcome: &mut Outcome) {
     let shown = rtscope().args(["report", "--json"]).arg(&capture).output().unwrap();
     let report: Value = serde_json::from_slice(&shown.stdout).unwrap();
     for line in String::from_utf8(done.stdout).unwrap().lines() {
-        let said: Vec<&str> = line.split_ascii_whitespace().collect();
-        let [slot, own, backup, _] = said[..] else { panic!("{line}") };
+        let columns: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [slot, own, backup, _] = columns[..] else { panic!("{line}") };
         outcome.domains += 1;
         let lane = report["lanes"].as_array().unwrap().iter().find(|lane| lane["id"].as_u64() == slot.parse().ok());
         let threads = lane.map_or(&Value::Null, |lane| &lane["threads"]);

@@ -54,12 +54,12 @@ fn kill_one(ground: &Ground, folder: &Path, after_us: u64, kills: &mut Kills) {
     recording.kill().unwrap();
     let over = recording.wait().unwrap().success();
     let started = capture.join("manifest.json").exists();
-    let said = || fs::read_to_string(&out).unwrap();
+    let printed = || fs::read_to_string(&out).unwrap();
     if !started {
         kills.before_anything += 1;
         // Whether it was forked already or not, it runs to its end or not at all.
         std::thread::sleep(Duration::from_secs(3));
-        assert!(said().is_empty() || said() == UNHARMED, "killed after {after_us} us: {:?}", said());
+        assert!(printed().is_empty() || printed() == UNHARMED, "killed after {after_us} us: {:?}", printed());
         let (status, _, message) = report(&capture);
         // The program may have written its log all the same: that one is reported.
         let named = status == Some(1) && message.contains(capture.to_str().unwrap());
@@ -71,9 +71,9 @@ fn kill_one(ground: &Ground, folder: &Path, after_us: u64, kills: &mut Kills) {
         let (status, report, message) = report(&capture);
         assert!(matches!(status, Some(0 | 3)), "killed after {after_us} us: report ended with {status:?}: {message}");
         assert_eq!(report["source"]["kind"], "capture");
-        wait_for("the program's end", || said().contains("status"));
+        wait_for("the program's end", || printed().contains("status"));
     }
-    assert_eq!(said(), UNHARMED, "killed after {after_us} us");
+    assert_eq!(printed(), UNHARMED, "killed after {after_us} us");
     let (_, report, _) = report(&capture);
     if over {
         kills.after_the_end += 1;

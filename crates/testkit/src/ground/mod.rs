@@ -2,7 +2,7 @@
 //! runs of `rtscope` on it. Owns no assertion about results.
 pub mod kills;
 
-pub use crate::said::said;
+pub use crate::output::stderr;
 
 use rtscope_decode::capture::Capture;
 use serde_json::Value;
@@ -87,20 +87,20 @@ pub fn record(capture: &Path, options: &[&str], program: &[&OsStr]) -> Output {
 /// `rtscope report --json`: exit status, document and standard error.
 pub fn report(capture: &Path) -> (Option<i32>, Value, String) {
     let done = Command::new(crate::rtscope()).args(["report", "--json"]).arg(capture).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    (done.status.code(), serde_json::from_slice(&done.stdout).unwrap_or(Value::Null), said)
+    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+    (done.status.code(), serde_json::from_slice(&done.stdout).unwrap_or(Value::Null), stderr)
 }
 
 /// The document of a report that must exist, with or without losses.
 pub fn reported(capture: &Path) -> Value {
-    let (status, report, said) = report(capture);
-    assert!(matches!(status, Some(0 | 3)), "report ended with {status:?}: {said}");
+    let (status, report, stderr) = report(capture);
+    assert!(matches!(status, Some(0 | 3)), "report ended with {status:?}: {stderr}");
     report
 }
 
 /// Seconds from the request of the first pause to the release of the last.
 pub fn paused_seconds(capture: &Path) -> f64 {
-    let pauses = crate::said::pauses(capture);
+    let pauses = crate::output::pauses(capture);
     let at = |pause: Option<&Value>, key: &str| pause.and_then(|pause| pause[key].as_u64());
     let ends = pauses.iter().filter_map(|pause| pause["released_ns"].as_u64()).max();
     let (from, to) = (at(pauses.first(), "requested_ns").unwrap_or(0), ends.unwrap_or(0));

@@ -117,9 +117,9 @@ pub fn rtscope(arguments: &[&str]) -> Output {
 }
 
 pub fn document(output: &Output, statuses: &[i32]) -> Value {
-    let said = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    let printed = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
     let status = output.status.code();
-    assert!(status.is_some_and(|status| statuses.contains(&status)), "{status:?} {} {:.2000}", said.0, said.1);
+    assert!(status.is_some_and(|status| statuses.contains(&status)), "{status:?} {} {:.2000}", printed.0, printed.1);
     serde_json::from_slice(&output.stdout).unwrap()
 }
 

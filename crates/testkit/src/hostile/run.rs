@@ -87,18 +87,18 @@ struct Ran {
 pub fn run(world: &World, asked: &Asked, meanwhile: impl FnOnce(&str)) -> Vec<String> {
     let mut faults = Vec::new();
     let ran = measured(world, asked, meanwhile, &mut faults);
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    let last = said.lines().last().unwrap_or_default();
+    let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
+    let last = stderr.lines().last().unwrap_or_default();
     match ran.code {
         None => {}
         Some(code) if !asked.statuses.contains(&code) => {
-            let end: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(4).collect();
+            let end: Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).take(4).collect();
             faults.push(format!("ended with {code} (above 1000: a signal): {end:?}"));
         }
         Some(1 | 125..=127) if !last.starts_with("rtscope: ") => {
-            faults.push(format!("failed without a word: {said:?}"))
+            faults.push(format!("failed without a word: {stderr:?}"))
         }
-        Some(_) if said.contains("panicked") => faults.push(format!("panicked: {said:?}")),
+        Some(_) if stderr.contains("panicked") => faults.push(format!("panicked: {stderr:?}")),
         Some(_) => {}
     }
     if ran.peak_kib > PEAK_KIB_MAX {

@@ -11,7 +11,7 @@ pub fn used(svg: &str) -> BTreeSet<&str> {
 /// Classes of shapes in `svg` that its own style does not define.
 pub fn without_style(svg: &str) -> Vec<&str> {
     let style = svg.split_once("<style>").and_then(|(_, rest)| rest.split_once("</style>")).expect("a style").0;
-    let told =
+    let is_styled =
         |class: &&str| style.split([',', '{', ' ', '}', '\n']).any(|word| word.strip_prefix('.') == Some(*class));
-    used(svg).into_iter().filter(|class| !told(class)).collect()
+    used(svg).into_iter().filter(|class| !is_styled(class)).collect()
 }

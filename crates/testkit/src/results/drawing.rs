@@ -20,8 +20,8 @@ impl Noise {
 }
 
 /// Pictures of a program with two lanes whose waits have one main cause.
-pub fn of_two_lanes(names: &mut Names, span_ns: u64, main: Cause, who: Option<&str>) -> Drawing {
-    of_lanes(names, 2, span_ns, main, who)
+pub fn of_two_lanes(names: &mut Names, span_ns: u64, main: Cause, taker: Option<&str>) -> Drawing {
+    of_lanes(names, 2, span_ns, main, taker)
 }
 
 /// Pictures of a throttled program with many lanes.
@@ -29,14 +29,14 @@ pub fn of_many_lanes(names: &mut Names, lanes: u16, span_ns: u64) -> Drawing {
     of_lanes(names, lanes, span_ns, Cause::Throttled, None)
 }
 
-fn of_lanes(names: &mut Names, lanes: u16, span_ns: u64, main: Cause, who: Option<&str>) -> Drawing {
+fn of_lanes(names: &mut Names, lanes: u16, span_ns: u64, main: Cause, taker: Option<&str>) -> Drawing {
     let mut noise = Noise(7);
     let stop_max = match main {
         Cause::Throttled => 78_800_000,
         Cause::Preempted => 8_050_000,
         _ => 260_000,
     };
-    let worst = (0..10).map(|rank| worst(names, &mut noise, lanes, span_ns, stop_max, rank, main, who)).collect();
+    let worst = (0..10).map(|rank| worst(names, &mut noise, lanes, span_ns, stop_max, rank, main, taker)).collect();
     Drawing {
         over_time: over_time(&mut noise, span_ns, stop_max),
         worst,
@@ -174,7 +174,7 @@ fn worst(
     stop_max: u64,
     rank: u64,
     main: Cause,
-    who: Option<&str>,
+    taker: Option<&str>,
 ) -> WorstPause {
     let requested = START.plus(span_ns / 11 * (rank * 7 % 10) + 1_204_881);
     let stop_ns = stop_max - stop_max / 30 * rank;
@@ -231,19 +231,19 @@ fn worst(
         piece(main, ran, woken, Confidence::High),
         piece(Cause::WakeLatency, woken, stopped, Confidence::Medium),
     ];
-    if let (Some(who), Some(piece)) = (who, causes.get_mut(1)) {
-        piece.who = Some(names.intern(who));
+    if let (Some(taker), Some(piece)) = (taker, causes.get_mut(1)) {
+        piece.who = Some(names.intern(taker));
         piece.who_pid = Some(4242);
     }
-    let states = pause.lanes.iter().map(|part| states(part, &pause, [ran, woken], who)).collect();
+    let states = pause.lanes.iter().map(|part| states(part, &pause, [ran, woken], taker)).collect();
     WorstPause { blamed: BlamedPause { pause, causes, kept_ns: None }, states }
 }
 
-fn states(part: &LanePause, pause: &Pause, [ran, woken]: [Time; 2], who: Option<&str>) -> LaneStates {
+fn states(part: &LanePause, pause: &Pause, [ran, woken]: [Time; 2], taker: Option<&str>) -> LaneStates {
     let begin = pause.begin();
-    let span = |from, to, state, who: Option<&str>| StateSpan { from, to, state, who: who.map(String::from) };
+    let span = |from, to, state, taker: Option<&str>| StateSpan { from, to, state, who: taker.map(String::from) };
     let spans = if Some(part.lane) == pause.straggler {
-        let taker = who.map(|who| format!("{who} (pid 4242)"));
+        let taker = taker.map(|taker| format!("{taker} (pid 4242)"));
         vec![
             span(begin, ran, ThreadState::Running, None),
             span(ran, woken, ThreadState::Runnable, taker.as_deref()),

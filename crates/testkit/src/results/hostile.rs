@@ -40,9 +40,9 @@ pub fn hostile() -> Fixture {
     }
     results.kernel.notes = vec![evil.into()];
     results.kernel.tier = Some(evil.into());
-    let who = fixture.names.intern(evil);
+    let name = fixture.names.intern(evil);
     for worst in &mut results.drawing.worst {
-        worst.blamed.causes.iter_mut().for_each(|piece| piece.who = Some(who));
+        worst.blamed.causes.iter_mut().for_each(|piece| piece.who = Some(name));
         worst.states.iter_mut().flat_map(|lane| &mut lane.spans).for_each(|span| span.who = Some(evil.into()));
     }
     fixture

@@ -105,7 +105,7 @@ fn clear(id: &'static str) -> Checked {
 }
 
 /// A rule that could not be checked: the recording lacks what it needs.
-fn blind(id: &'static str) -> Checked {
+fn unchecked(id: &'static str) -> Checked {
     let why = Some("an eventlog alone does not show what else ran.".into());
     Checked { id, outcome: Outcome::CouldNotLook, needs: Some("scheduling events of all threads"), why }
 }
@@ -491,7 +491,7 @@ pub fn no_kernel() -> Fixture {
     fixture.name = "no_kernel";
     let results = &mut fixture.results;
     results.source.kind = "eventlog";
-    results.checked = RULES.map(blind).to_vec();
+    results.checked = RULES.map(unchecked).to_vec();
     results.source.path = "mill.eventlog".into();
     results.productivity.wall = None;
     results.memory.rss_bytes = None;
@@ -697,7 +697,7 @@ pub fn empty() -> Fixture {
     fixture.name = "empty";
     let results = &mut fixture.results;
     results.source.kind = "eventlog";
-    results.checked = RULES.map(blind).to_vec();
+    results.checked = RULES.map(unchecked).to_vec();
     results.source.path = "header-only.eventlog".into();
     results.runtime.family = Some("ghc".into());
     results.span_ns = 0;

@@ -29,12 +29,12 @@ pub fn joined(url: &str, kernel: bool) -> Joined {
         let (second, within) = (at / SECOND, at % SECOND);
         // A request that arrives in a stop waits for its end and for earlier ones; then the queue drains.
         let stop = stop(second);
-        let behind = if within < stop { stop } else { stop.saturating_sub((within - stop) / 2) };
+        let delay = if within < stop { stop } else { stop.saturating_sub((within - stop) / 2) };
         let own = if number % 1_000 == 900 { 140 * MS } else { MS + number % 7 * MS / 10 };
         let due = START.plus(30 * SECOND + at);
         let outcome = if number == 300 { Outcome::Timeout } else { Outcome::Answered(200) };
         let sent = (number != 300).then_some(due);
-        let done = due.plus(own + behind);
+        let done = due.plus(own + delay);
         requests.push(&Request { due, sent, done, outcome, connection: 0, warm_up: number < 200 });
     }
     requests.damaged(3);

@@ -8,9 +8,9 @@
 //! gave it; nothing in it is random.
 
 mod build;
-pub mod heard;
 mod offer;
 pub(crate) mod part;
+pub mod refusal;
 pub mod setup;
 pub(crate) mod start;
 

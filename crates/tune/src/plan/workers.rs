@@ -124,18 +124,18 @@ impl Room {
         let Some(quota) = self.quota else {
             return if self.hidden { "no CPU quota is visible" } else { "no CPU quota" }.to_owned();
         };
-        let said = format!(
+        let quota_text = format!(
             "a quota of {} in {}",
             units::of_cpus(quota),
             self.quota_path.as_deref().unwrap_or("a control group")
         );
         if quota < 1.0 {
-            return format!("{said} does not feed even one: each more makes the others wait when it is used up");
+            return format!("{quota_text} does not feed even one: each more makes the others wait when it is used up");
         }
         if throughput {
-            return format!("{said} keeps at most {} busy", (quota.ceil() as u32));
+            return format!("{quota_text} keeps at most {} busy", (quota.ceil() as u32));
         }
-        format!("{said} allows {} at a time without running out", self.fed())
+        format!("{quota_text} allows {} at a time without running out", self.fed())
     }
 
     /// The files that [`Room::reason`] is based on.
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_machine_has_one_worker_and_says_so() {
+    fn an_empty_machine_has_one_worker_and_a_reason() {
         let room = Room::of(&Resources::default());
         assert_eq!((room.workers(Goal::Latency), room.workers(Goal::Throughput)), (1, 1));
         assert_eq!(room.confidence(Goal::Latency), Confidence::Low);

@@ -43,7 +43,7 @@ pub struct Level {
 /// The effects of all settings in which configurations differ; each interval by itself is wrong in
 /// `error` of all cases, as far as the belief's assumptions hold.
 pub(super) fn effects(space: &Space, logs: &Logs, error: f64) -> Vec<Effect> {
-    let belief = told(space, logs);
+    let belief = trained(space, logs);
     let points: HashMap<&[usize], usize> = (0..space.len()).map(|number| (space.point(number), number)).collect();
     let base = space.point(space.default());
     let effect = |(at, setting): (usize, &space::Setting)| {
@@ -51,11 +51,11 @@ pub(super) fn effects(space: &Space, logs: &Logs, error: f64) -> Vec<Effect> {
         let level = |(number, level): (usize, &space::Level)| {
             let has = |configuration: usize| space.point(configuration).get(at) == Some(&number);
             let trials = logs.all().filter(|(one, _)| has(*one)).count();
-            let told = (trials > 0 && number != own).then(|| {
+            let observed = (trials > 0 && number != own).then(|| {
                 let with: Vec<usize> = (0..space.len()).filter(|one| has(*one)).collect();
                 gain(&belief, &pairs(space, &points, &with, at, own), error)
             });
-            Level { word: level.word.clone(), default: number == own, trials, gain: told.flatten() }
+            Level { word: level.word.clone(), default: number == own, trials, gain: observed.flatten() }
         };
         Effect { setting: setting.name.clone(), levels: setting.levels.iter().enumerate().map(level).collect() }
     };
@@ -64,11 +64,11 @@ pub(super) fn effects(space: &Space, logs: &Logs, error: f64) -> Vec<Effect> {
 }
 
 /// The belief after all clean trials, block by block.
-fn told(space: &Space, logs: &Logs) -> Belief {
+fn trained(space: &Space, logs: &Logs) -> Belief {
     let mut belief = Belief::new(space);
     for block in logs.blocks() {
         belief.open_block();
-        block.values.iter().for_each(|(configuration, value)| belief.tell(*configuration, *value));
+        block.values.iter().for_each(|(configuration, value)| belief.observe(*configuration, *value));
     }
     belief
 }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_that_add_up_are_told_apart_whatever_the_block() {
+    fn additive_flags_are_separated_across_blocks() {
         let space = space(&["-A1m", "-A4m", "-A1m -qg", "-A4m -qg", "-A16m"]);
         let terms = [0.0, -0.2, 0.3, 0.1, -0.5];
         // Some blocks lack some configurations.

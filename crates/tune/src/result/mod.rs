@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn why_there_is_no_gain_over_the_plan_is_said() {
+    fn why_there_is_no_gain_over_the_plan_is_reported() {
         let why = |plan, rows: &[Row]| made(plan, rows).over_plan.why.unwrap();
         assert_eq!(why(None, &rows(8)), "there is no plan that could be tried");
         assert_eq!(why(Some(2), &rows(8)), "the plan is what is recommended");

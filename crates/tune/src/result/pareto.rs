@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_memory_or_no_default_beside_it_is_no_point() {
+    fn without_memory_or_default_there_is_no_point() {
         let space = space(&["-A1m", "-A4m"]);
         let rows = [measured(0, 0, 1.0), row(0, 1, 1.0, 5.0), row(1, 1, 1.0, 5.0), row(2, 0, 1.0, 5.0)];
         let found = points(&space, &Logs::new(&rows));

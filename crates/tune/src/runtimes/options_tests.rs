@@ -201,7 +201,7 @@ fn d_is_for_programs_that_ask_how_many() {
 }
 
 #[test]
-fn a_malformed_template_is_told() {
+fn a_malformed_template_is_reported() {
     let (offer, frame) = of_ocaml(&machine(2, 1, None), OcamlRelease::From5_3, None, &["./churn", "{domains:x}"]);
     assert!(offer.notes[0].starts_with("{domains:x} is no template"));
     assert_eq!(frame.setup("domains=2").argv, command(&["./churn", "{domains:x}"]));

@@ -74,7 +74,7 @@ impl Belief {
     }
 
     /// Adds a trial of `configuration` in the present block with the outcome `logarithm`.
-    pub fn tell(&mut self, configuration: usize, logarithm: f64) {
+    pub fn observe(&mut self, configuration: usize, logarithm: f64) {
         let at = |row: &Vec<f64>, index: usize| row.get(index).copied().unwrap_or(0.0);
         let gain: Vec<f64> = self.covariance.iter().map(|row| at(row, configuration) + at(row, self.count)).collect();
         let surprise = logarithm - at(&self.mean, configuration) - at(&self.mean, self.count);
@@ -123,10 +123,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tried_tells_of_what_is_like_it() {
+    fn trials_inform_similar_configurations() {
         let mut belief = Belief::new(&space());
         for (configuration, logarithm) in [(0, 3.0), (2, 2.7), (3, 2.8)] {
-            belief.tell(configuration, logarithm);
+            belief.observe(configuration, logarithm);
         }
         assert!((belief.mean(0) - 3.0).abs() < 0.1, "{}", belief.mean(0));
         assert!(belief.mean(5) < belief.mean(2) && belief.mean(5) < belief.mean(3));
@@ -137,22 +137,22 @@ mod tests {
 
     #[test]
     fn a_slow_block_is_no_slow_configuration() {
-        let told = |slow: f64| {
+        let difference_of = |slow: f64| {
             let mut belief = Belief::new(&space());
             for block in 0..6 {
                 belief.open_block();
                 let shift = if block % 2 == 0 { slow } else { 0.0 };
-                belief.tell(0, 1.0 + shift);
+                belief.observe(0, 1.0 + shift);
                 if block % 2 == 0 {
-                    belief.tell(2, 1.0 + shift);
+                    belief.observe(2, 1.0 + shift);
                 } else {
-                    belief.tell(5, 1.0 + shift);
+                    belief.observe(5, 1.0 + shift);
                 }
             }
             belief.mean(2) - belief.mean(5)
         };
         // Six blocks settle most of it, but not all.
-        assert!(told(0.1) < 0.07, "{}", told(0.1));
+        assert!(difference_of(0.1) < 0.07, "{}", difference_of(0.1));
     }
 
     #[test]
@@ -161,8 +161,8 @@ mod tests {
             let mut belief = Belief::new(&space());
             for logarithm in [1.0, 1.0, 1.0, odd] {
                 belief.open_block();
-                belief.tell(0, 1.0);
-                belief.tell(2, logarithm);
+                belief.observe(0, 1.0);
+                belief.observe(2, logarithm);
             }
             belief.mean(2)
         };

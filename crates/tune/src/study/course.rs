@@ -231,7 +231,7 @@ impl Study {
 
     /// Adds a configuration that is tried in any case, and confirmed together with the best if the budget
     /// allows two: the one that rules give without a trial.
-    pub fn beside(mut self, plan: Option<usize>) -> Study {
+    pub fn with_plan(mut self, plan: Option<usize>) -> Study {
         self.plan = plan.filter(|plan| *plan < self.space.len() && *plan != self.space.default());
         self.design.candidates += usize::from(self.plan.is_some());
         self
@@ -248,7 +248,7 @@ impl Study {
                 continue;
             }
             match self.ask() {
-                Next::Trial(asked) if asked == *ask => self.tell(outcome.clone()),
+                Next::Trial(asked) if asked == *ask => self.report(outcome.clone()),
                 _ => return Err(Mismatch { number: ask.number }),
             }
         }
@@ -275,7 +275,7 @@ impl Study {
     }
 
     /// Reports the outcome of the pending trial; without one, nothing happens.
-    pub fn tell(&mut self, outcome: Outcome) {
+    pub fn report(&mut self, outcome: Outcome) {
         let Some(ask) = self.pending.take() else { return };
         if let Outcome::Stopped(why) = outcome {
             return self.stops(why);
@@ -284,7 +284,7 @@ impl Study {
         self.breadth_trials += usize::from(ask.stage == Stage::Breadth);
         match outcome.logarithm() {
             Some(Ok(logarithm)) => {
-                self.belief.tell(ask.configuration, logarithm);
+                self.belief.observe(ask.configuration, logarithm);
                 self.measured.push((ask.configuration, logarithm));
             }
             failed => self.fails(ask.configuration, failed.and_then(Result::err).unwrap_or_default()),
@@ -482,11 +482,11 @@ impl Study {
         let interval = |gains: &[f64]| interval::of_mean(gains, self.error());
         let own = self.gains(*best);
         let none = ranked.iter().all(|one| interval(&self.gains(*one)).is_some_and(|found| found.high < zone));
-        let behind = |other: &usize| {
+        let is_worse = |other: &usize| {
             let differences: Vec<f64> = self.gains(*other).iter().zip(&own).map(|(other, own)| other - own).collect();
             interval(&differences).is_some_and(|found| found.high < zone)
         };
-        none || interval(&own).is_some_and(|found| found.low > zone) && others.iter().all(behind)
+        none || interval(&own).is_some_and(|found| found.low > zone) && others.iter().all(is_worse)
     }
 
     fn conclude(&mut self) {
@@ -520,7 +520,7 @@ pub fn run(study: &mut Study, trials: &mut dyn Trials) -> Answer {
             Next::Trial(ask) => {
                 let outcome = trials.run(&study.space, &ask);
                 trials.keep(&Taken { ask, outcome: outcome.clone() });
-                study.tell(outcome);
+                study.report(outcome);
             }
         }
     }

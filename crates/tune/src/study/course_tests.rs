@@ -76,10 +76,10 @@ fn the_quickest_is_found_and_its_gain_is_of_fresh_blocks() {
 }
 
 #[test]
-fn the_plan_is_confirmed_beside_the_best() {
+fn the_plan_is_confirmed_with_the_best() {
     // The worst of all: only the wish confirms it.
     let mut program = Program::new(0.05, 0.03);
-    let answer = run(&mut study(18, 80, 4).beside(Some(1)), &mut program);
+    let answer = run(&mut study(18, 80, 4).with_plan(Some(1)), &mut program);
     let plan = answer.candidates.iter().find(|candidate| candidate.configuration == 1).unwrap();
     assert!(plan.pairs >= FRESH_FROM && plan.gain.unwrap().holds(0.05f64.exp()), "{answer:?}");
     assert!(matches!(answer.verdict, Verdict::Better(best) if best >= 15), "{answer:?}");
@@ -88,15 +88,15 @@ fn the_plan_is_confirmed_beside_the_best() {
     assert_eq!(breadth.ask.stage, Stage::Breadth);
     // The plan may fail, be the default, or not exist.
     let mut program = Program { fails: vec![1], ..Program::new(0.05, 0.03) };
-    let answer = run(&mut study(18, 80, 4).beside(Some(1)), &mut program);
+    let answer = run(&mut study(18, 80, 4).with_plan(Some(1)), &mut program);
     assert!(answer.candidates.iter().all(|candidate| candidate.configuration != 1) && answer.failed.len() == 1);
     for none in [None, Some(0), Some(99)] {
         let of = |study: &mut Study| run(study, &mut Program::new(0.05, 0.03));
-        assert_eq!(of(&mut study(18, 80, 4).beside(none)), of(&mut study(18, 80, 4)));
+        assert_eq!(of(&mut study(18, 80, 4).with_plan(none)), of(&mut study(18, 80, 4)));
     }
     // With a small budget it is no candidate, or one of two, with the best.
     for trials in 34..60 {
-        let answer = run(&mut study(18, trials, 4).beside(Some(1)), &mut Program::new(0.05, 0.001));
+        let answer = run(&mut study(18, trials, 4).with_plan(Some(1)), &mut Program::new(0.05, 0.001));
         assert!(answer.candidates.first().is_some_and(|best| best.configuration > 1), "{trials}: {answer:?}");
     }
 }
@@ -134,7 +134,7 @@ fn a_noisy_machine_is_refused_before_anything_is_tuned() {
 }
 
 #[test]
-fn what_fails_is_said_and_not_tried_again() {
+fn failures_are_reported_and_not_tried_again() {
     let mut program = Program { fails: vec![17, 16, 3], ..Program::new(0.05, 0.02) };
     let answer = run(&mut study(18, 100, 2), &mut program);
     for (number, why) in &answer.failed {
@@ -155,7 +155,7 @@ fn what_is_no_measurement_is_a_failure() {
     for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let mut study = study(3, 24, 1);
         let Next::Trial(_) = study.ask() else { panic!("nothing to do") };
-        study.tell(Outcome::Measured(value));
+        study.report(Outcome::Measured(value));
         let Next::Done(answer) = study.ask() else { panic!("it goes on") };
         assert!(matches!(answer.verdict, Verdict::DefaultFails(_)));
     }

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn it_errs_as_often_as_it_says() {
+    fn it_errs_as_often_as_stated() {
         let mut chance = Chance::new(5);
         let mut uniform = || chance.below(1 << 30) as f64 / (1u64 << 30) as f64;
         let held = (0..1_000)

@@ -110,7 +110,7 @@ impl Row {
 }
 
 /// The trials that the study uses: the rows that nothing disturbed, in order.
-pub fn told(rows: &[Row]) -> Vec<Taken> {
+pub fn clean(rows: &[Row]) -> Vec<Taken> {
     rows.iter().filter(|row| !row.dirty).map(|row| row.taken.clone()).collect()
 }
 
@@ -147,12 +147,12 @@ mod tests {
     }
 
     #[test]
-    fn dirty_rows_are_not_told() {
+    fn dirty_rows_are_ignored() {
         let ask = Ask { number: 0, stage: Stage::Check, block: 0, configuration: 0, again: false };
         let row = Row::new(Taken { ask, outcome: Outcome::Measured(2.0) });
         let dirty = Row { dirty: true, taken: Taken { ask, outcome: Outcome::Measured(9.0) }, ..row.clone() };
         let rows = [dirty, row.clone()];
-        assert_eq!(told(&rows), [rows[1].taken.clone()]);
+        assert_eq!(clean(&rows), [rows[1].taken.clone()]);
         let text = serde_json::to_string(&row).unwrap();
         assert!(text.contains("\"stage\":\"check\"") && text.contains("\"measured\":2.0"), "{text}");
         assert_eq!(serde_json::from_str::<Row>(&text).unwrap(), row);

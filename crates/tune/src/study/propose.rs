@@ -117,7 +117,7 @@ mod tests {
     fn order(proposer: &dyn Proposer, seed: u64) -> Vec<usize> {
         let space = space();
         let mut belief = Belief::new(&space);
-        belief.tell(0, 1.0);
+        belief.observe(0, 1.0);
         let mut open = vec![true; space.len()];
         open[0] = false;
         let mut order = Vec::new();
@@ -129,7 +129,7 @@ mod tests {
             open[next] = false;
             // Two workers and large areas are fast.
             let area = (next % 4) as f64;
-            belief.tell(next, if next / 4 == 1 { 0.5 } else { 1.0 } - 0.1 * area);
+            belief.observe(next, if next / 4 == 1 { 0.5 } else { 1.0 } - 0.1 * area);
             order.push(next);
         }
     }
@@ -173,14 +173,14 @@ mod tests {
         let of_two = |proposer: &dyn Proposer, seed| {
             let mut belief = Belief::new(&space);
             let mut tried: Vec<usize> = (1..60).step_by(3).collect();
-            tried.iter().for_each(|tried| belief.tell(*tried, time(*tried)));
+            tried.iter().for_each(|tried| belief.observe(*tried, time(*tried)));
             let mut open: Vec<bool> = (0..60).map(|number| number > 0 && !tried.contains(&number)).collect();
             for proposed in 20..26 {
                 let known =
                     Known { space: &space, open: &open, tried: &tried, belief: &belief, proposed, planned: 40, seed };
                 let next = proposer.propose(&known).unwrap();
                 open[next] = false;
-                belief.tell(next, time(next));
+                belief.observe(next, time(next));
                 tried.push(next);
             }
             tried[20..].iter().filter(|next| **next / 10 == 1).count()

@@ -113,9 +113,9 @@ fn a_log_that_is_cut_anywhere_is_read_or_refused_in_words() {
     for length in (0..text.len()).step_by(61) {
         let output = run(&["report"], &written(&folder, &text[..length]));
         let read = matches!(output.status.code(), Some(0 | 3));
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!said.contains("panicked"), "{length}: {said}");
-        assert!(read || said.starts_with("rtscope: "), "{length}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!stderr.contains("panicked"), "{length}: {stderr}");
+        assert!(read || stderr.starts_with("rtscope: "), "{length}: {stderr}");
     }
 }
 

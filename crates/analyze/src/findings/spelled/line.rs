@@ -16,7 +16,7 @@ pub(super) enum Note {
     /// The program has to be relinked: once per finding.
     Relink(String),
     /// The program may have to be relinked: once per report.
-    Doubt(&'static str),
+    PerhapsRelink(&'static str),
 }
 
 impl Spelled {

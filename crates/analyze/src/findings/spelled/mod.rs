@@ -13,7 +13,7 @@ use rtscope_model::{Finding, RuntimeInfo, Setting};
 
 /// Gives each remedy with a setting its line.
 pub(super) fn spell(findings: &mut [Finding], runtime: &'static RuntimeInfo, context: &Context) {
-    let mut doubted = false;
+    let mut perhaps_relinked = false;
     for finding in findings {
         let mut relinked = false;
         for remedy in &mut finding.remedies {
@@ -22,7 +22,9 @@ pub(super) fn spell(findings: &mut [Finding], runtime: &'static RuntimeInfo, con
             let note = match spelled.note {
                 Some(Note::Own(text)) => Some(text),
                 Some(Note::Relink(text)) => (!std::mem::replace(&mut relinked, true)).then_some(text),
-                Some(Note::Doubt(text)) => (!std::mem::replace(&mut doubted, true)).then(|| text.to_owned()),
+                Some(Note::PerhapsRelink(text)) => {
+                    (!std::mem::replace(&mut perhaps_relinked, true)).then(|| text.to_owned())
+                }
                 None => None,
             };
             let words = &mut remedy.text.words;

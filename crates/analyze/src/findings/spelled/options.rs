@@ -34,7 +34,7 @@ impl Given<'_> {
         if known.rtsopts.is_none() && self.binary.is_none() {
             return match refusal(Link { rtsopts: Some(at.usual), ..known }) {
                 None => self.accepted(at, known),
-                Some(Refusal::Link(_)) => self.accepted(at, known).noted(Note::Doubt(at.doubt)),
+                Some(Refusal::Link(_)) => self.accepted(at, known).noted(Note::PerhapsRelink(at.unknown_note)),
                 Some(refusal) => self.refused(at, refusal),
             };
         }
@@ -71,13 +71,15 @@ impl Given<'_> {
     }
 
     fn refused(&self, at: &AtLink, refusal: Refusal) -> Spelled {
-        let says = (at.says)(refusal);
+        let explanation = (at.explain)(refusal);
         match refusal {
-            Refusal::Since(_) => Spelled::default().noted(Note::Own(says)),
+            Refusal::Since(_) => Spelled::default().noted(Note::Own(explanation)),
             Refusal::NotThreaded | Refusal::PerhapsNotThreaded => {
-                Spelled::line(self.at_the_link(at, at.threaded)).noted(Note::Relink(says))
+                Spelled::line(self.at_the_link(at, at.threaded)).noted(Note::Relink(explanation))
             }
-            Refusal::Unknown | Refusal::Link(_) => Spelled::line(self.at_the_link(at, "")).noted(Note::Relink(says)),
+            Refusal::Unknown | Refusal::Link(_) => {
+                Spelled::line(self.at_the_link(at, "")).noted(Note::Relink(explanation))
+            }
         }
     }
 

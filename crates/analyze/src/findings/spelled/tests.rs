@@ -63,7 +63,7 @@ fn option(word: &str, context: &Context) -> (String, String) {
     let spelled = spelled(&Setting::option(word), runtime, context);
     let note = match spelled.note {
         Some(Note::Own(text) | Note::Relink(text)) => text,
-        Some(Note::Doubt(text)) => text.to_owned(),
+        Some(Note::PerhapsRelink(text)) => text.to_owned(),
         None => String::new(),
     };
     (spelled.line.unwrap_or_default(), note)
@@ -142,13 +142,13 @@ fn collectors_that_do_not_go_together_are_not_put_together() {
 
 #[test]
 fn a_log_alone_shows_what_the_program_was_started_with() {
-    let doubt = GHC.spelling.link.unwrap().doubt;
+    let unknown_note = GHC.spelling.link.unwrap().unknown_note;
     for (args, word, note) in [
-        (&["p"][..], "-A64m", doubt),
-        (&["p", "+RTS", "-l", "-N2"], "-A64m", doubt),
-        (&["p", "-A1m", "+RTS", "-olx", "-RTS", "-A1m"], "-A64m", doubt),
+        (&["p"][..], "-A64m", unknown_note),
+        (&["p", "+RTS", "-l", "-N2"], "-A64m", unknown_note),
+        (&["p", "-A1m", "+RTS", "-olx", "-RTS", "-A1m"], "-A64m", unknown_note),
         // Later compilers allow these by default.
-        (&["p", "+RTS", "--eventlog-flush-interval=1", "--no-automatic-heap-samples", "-xns"], "-A64m", doubt),
+        (&["p", "+RTS", "--eventlog-flush-interval=1", "--no-automatic-heap-samples", "-xns"], "-A64m", unknown_note),
         (&["p", "+RTS", "-A1m"], "-A64m", ""),
         (&["p", "+RTS", "-A1m"], "-qg", ""),
         (&["p"], "-N2", ""),
@@ -162,7 +162,7 @@ fn a_log_alone_shows_what_the_program_was_started_with() {
     let by_environment = in_environment("GHCRTS", "-A1m", linked(None, ""));
     assert_eq!(line("-qg", &by_environment), "GHCRTS='-A1m -qg'");
     let script = Context { start: Start { binary: Some(Binary::default()), ..Start::default() }, ..of_ghc() };
-    assert_eq!(option("-A64m", &script).1, doubt);
+    assert_eq!(option("-A64m", &script).1, unknown_note);
 }
 
 #[test]
@@ -213,13 +213,13 @@ fn finding(remedies: [&str; 3]) -> Finding {
 }
 
 #[test]
-fn what_holds_for_several_remedies_is_said_once() {
+fn what_holds_for_several_remedies_is_reported_once() {
     let texts = |context: &Context| {
         let mut findings = [finding(["-N2", "-A64m", "-qg"]), finding(["-A64m", "-qg", "-N1"])];
         spell(&mut findings, &GHC, context);
         findings.map(|finding| finding.remedies.iter().map(|of| of.text.words.len()).collect::<Vec<_>>())
     };
-    let note = GHC.spelling.link.unwrap().doubt.len();
+    let note = GHC.spelling.link.unwrap().unknown_note.len();
     assert_eq!(texts(&of_ghc()), [[3, 4 + note, 3], [3, 3, 3]], "of the program, once in a report");
     let [first, second] = texts(&linked(Some("some"), ""));
     assert!(
@@ -243,10 +243,10 @@ fn limit(path: &str, version: u8, file: Option<&str>) -> Option<String> {
 }
 
 #[test]
-fn a_limit_is_raised_by_who_set_it() {
+fn a_limit_is_raised_by_its_manager() {
     let id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     let file = Some("/sys/fs/cgroup/x/cpu.max");
-    for (path, said) in [
+    for (path, expected) in [
         ("/kubepods/burstable/pod7f/0123", "resources: {limits: {cpu: \"4\"}}"),
         ("/kubepods.slice/kubepods-burstable.slice/cri-containerd-01.scope", "resources: {limits: {cpu: \"4\"}}"),
         (&format!("/docker/{id}"), "docker update --cpus 4 0123456789ab"),
@@ -263,7 +263,7 @@ fn a_limit_is_raised_by_who_set_it() {
         (&format!("/docker/{id}/docker/fedcba9876543210"), "docker update --cpus 4 fedcba987654"),
         ("/bench/mill", "echo '200000 50000' > /sys/fs/cgroup/x/cpu.max"),
     ] {
-        assert_eq!(limit(path, 2, file).as_deref(), Some(said), "{path}");
+        assert_eq!(limit(path, 2, file).as_deref(), Some(expected), "{path}");
     }
     let old = limit("/mill", 1, Some("/sys/fs/cgroup/cpu/mill/cpu.cfs_quota_us"));
     assert_eq!(old.as_deref(), Some("echo 200000 > /sys/fs/cgroup/cpu/mill/cpu.cfs_quota_us"));

@@ -198,7 +198,7 @@ impl LaneStates {
         for Recognised { pause, .. } in pauses {
             for part in &pause.lanes {
                 if let Some(line) = self.lanes.get_mut(part.lane).map(|lane| &mut lane.line) {
-                    asked(pause, part, |from, to, state| line.lay(from, to, Doing::outside(state)));
+                    stop_requested(pause, part, |from, to, state| line.lay(from, to, Doing::outside(state)));
                     let leads = pause.leader == Some(part.lane);
                     let within = self.detail.nested().then_some(Part { leads, stopped: pause.stopped });
                     pieces(pause, part, |from, to, state| {
@@ -220,13 +220,13 @@ fn phase_changes(lane: &mut Lane, phase: Phase, begins: bool) {
 }
 
 /// When a lane stood still for a pause, if known.
-fn stands_still(pause: &Pause, part: &LanePause) -> Option<Time> {
+fn stopped_at(pause: &Pause, part: &LanePause) -> Option<Time> {
     if pause.leader == Some(part.lane) { pause.requested } else { part.arrived }
 }
 
 /// From the request until the lane stood still.
-fn asked(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, LaneState)) {
-    if let (Some(requested), Some(still)) = (pause.requested, stands_still(pause, part)) {
+fn stop_requested(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, LaneState)) {
+    if let (Some(requested), Some(still)) = (pause.requested, stopped_at(pause, part)) {
         let last = pause.straggler == Some(part.lane);
         piece(requested, still.min(pause.stopped), if last { LaneState::WaitingToStop } else { LaneState::Asked });
     }
@@ -236,7 +236,7 @@ fn asked(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, Lane
 fn pieces(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, LaneState)) {
     let (stopped, collected) = (pause.stopped, pause.collected);
     let leads = pause.leader == Some(part.lane);
-    if let Some(still) = stands_still(pause, part) {
+    if let Some(still) = stopped_at(pause, part) {
         // After the last of the others arrived, everything waits for the leader: it may have lost its CPU.
         let in_time = if leads { others_arrived(pause, part.lane).unwrap_or(stopped) } else { stopped };
         let in_time = in_time.clamp(still, stopped.max(still));

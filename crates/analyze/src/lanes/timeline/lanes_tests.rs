@@ -13,7 +13,7 @@ fn context(family: &str) -> Context {
 
 /// The line of each of two lanes, in short words.
 fn lines(family: &str, script: Script, end: u64) -> [Vec<(u64, u64, LaneState)>; 2] {
-    let lines = told(lanes(family, LaneDetail::States, end), script);
+    let lines = reported(lanes(family, LaneDetail::States, end), script);
     for line in &lines {
         assert!(line.windows(2).all(|pair| (pair[0].1, pair[0].2) != (pair[1].0, pair[1].2)), "{line:?}");
     }
@@ -24,7 +24,7 @@ fn lanes(family: &str, detail: LaneDetail, end: u64) -> Analysis {
     Analysis::with_lanes(Context { ended: Some(Time(end)), ..context(family) }, detail)
 }
 
-fn told(mut analysis: Analysis, script: Script) -> [Vec<(u64, u64, LaneState)>; 2] {
+fn reported(mut analysis: Analysis, script: Script) -> [Vec<(u64, u64, LaneState)>; 2] {
     let mut lines: [Vec<(u64, u64, LaneState)>; 2] = [Vec::new(), Vec::new()];
     let mut out = |lane: LaneId, segment: &Segment<Doing>| {
         lines[usize::from(lane.0)].push((segment.from.0, segment.to.0, segment.state.state));

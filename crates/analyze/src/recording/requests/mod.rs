@@ -102,11 +102,11 @@ impl Requests {
         let mut slow = by_latency;
         slow.sort_unstable();
         let since = Backlog::of(&self.owed).found_by(&slow);
-        let asked = slow.iter().zip(&since).filter_map(|(index, since)| {
+        let looked_at = slow.iter().zip(&since).filter_map(|(index, since)| {
             let owed = self.owed.get(*index as usize)?;
             Some((*since, owed.done()))
         });
-        let asked = Cover::of(asked.collect());
+        let looked_at = Cover::of(looked_at.collect());
         let span = self.span()?;
         let slow = slow.into_iter().zip(since).collect();
         let figures = [p50_ns, p99_ns, max_ns];
@@ -115,7 +115,7 @@ impl Requests {
             count: count as u64,
             figures,
             slow,
-            asked,
+            looked_at,
             span,
             pauses: Spans::default(),
             throttled: Spans::default(),
@@ -135,7 +135,7 @@ pub struct Join {
     /// Indices of slow requests by due time, each with how far back it looks.
     slow: Vec<(u32, Time)>,
     /// All the time that they look at.
-    asked: Cover,
+    looked_at: Cover,
     /// Start and end of the load.
     span: (Time, Time),
     pauses: Spans,
@@ -148,7 +148,7 @@ pub struct Join {
 impl Join {
     /// Adds a pause.
     pub fn pause(&mut self, from: Time, to: Time) {
-        if self.asked.touches(from, to) {
+        if self.looked_at.touches(from, to) {
             self.pauses.add(from, to);
         }
     }
@@ -159,7 +159,7 @@ impl Join {
         if !throttled {
             self.waited_at_all.add(from, to);
         }
-        if from < to && self.asked.touches(from, to) {
+        if from < to && self.looked_at.touches(from, to) {
             if throttled { &mut self.throttled } else { &mut self.waited }.add(from, to);
         }
     }
@@ -188,7 +188,7 @@ impl Join {
         let drawn = drawn.map(|(owed, parts)| (owed.due, owed.took_ns(), known.then(|| parts.what())));
         let drawing = Drawing { slow: drawn.collect(), slices: slices(&self.requests.owed, self.span) };
         judged.sort_by_key(|(owed, _)| std::cmp::Reverse(owed.took_us));
-        let worst = judged.iter().take(WORST_MAX).map(|(owed, parts)| told(owed, parts, known, kernel));
+        let worst = judged.iter().take(WORST_MAX).map(|(owed, parts)| worst(owed, parts, known, kernel));
         Joined {
             count: self.count,
             warm_up: self.requests.warm_up,
@@ -273,15 +273,15 @@ fn summed(judged: &[(Owed, Parts)], median_ns: u64, known: bool, kernel: bool) -
     let count = judged.len() as u64;
     let above_ns = judged.iter().fold(0, |sum: u64, (owed, _)| sum + owed.took_ns().saturating_sub(median_ns));
     let part = |(index, what): (usize, What)| {
-        let told = is_known(what, known, kernel);
+        let shown = is_known(what, known, kernel);
         let requests = judged.iter().filter(|(_, parts)| parts.what() == what).count() as u64;
         let ns = judged.iter().filter_map(|(_, parts)| parts.0.get(index)).sum::<u64>();
         Part {
             what,
-            requests: told.then_some(requests),
-            share: told.then(|| requests as f64 / count.max(1) as f64),
-            above_ns: told.then_some(ns),
-            above_share: (told && above_ns > 0).then(|| ns as f64 / above_ns as f64),
+            requests: shown.then_some(requests),
+            share: shown.then(|| requests as f64 / count.max(1) as f64),
+            above_ns: shown.then_some(ns),
+            above_share: (shown && above_ns > 0).then(|| ns as f64 / above_ns as f64),
         }
     };
     Slow {
@@ -292,7 +292,7 @@ fn summed(judged: &[(Owed, Parts)], median_ns: u64, known: bool, kernel: bool) -
     }
 }
 
-fn told(owed: &Owed, parts: &Parts, known: bool, kernel: bool) -> Worst {
+fn worst(owed: &Owed, parts: &Parts, known: bool, kernel: bool) -> Worst {
     let [pause, queued, throttled, run_queue, rest] = parts.0;
     let (outcome, status) = match owed.outcome {
         Outcome::Answered(status) => ("answered", Some(status)),

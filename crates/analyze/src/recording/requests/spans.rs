@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_kept_and_said() {
+    fn a_bound_is_kept_and_reported() {
         let mut spans = Spans::default();
         (0..SPANS_MAX as u64).for_each(|at| spans.add(Time(at * 10), Time(at * 10 + 4)));
         assert!(!spans.full);

@@ -62,7 +62,7 @@ fn is_whole(joined: &Joined) {
 }
 
 #[test]
-fn who_came_in_a_pause_waited_for_it_and_who_came_behind_was_queued() {
+fn requests_in_a_pause_waited_for_it_and_later_ones_were_queued() {
     // 100 a second of 8 ms each; the server stands still for 100 ms in the middle of each of ten seconds.
     let still: Vec<_> = (0..10).map(|second| (second * SECOND + 500 * MS, second * SECOND + 600 * MS)).collect();
     let requests = in_order(1_000, 10 * MS, 8 * MS, &still);
@@ -102,37 +102,40 @@ fn slow_answers_of_their_own_are_neither() {
     let requests: Vec<_> =
         (0..1_000).map(|number| request(number * 10 * MS, if number % 100 == 7 { 50 * MS } else { MS })).collect();
     let still: Vec<_> = (0..1_000).map(|number| (number * 10 * MS + 5 * MS, number * 10 * MS + 6 * MS)).collect();
-    let told = joined(&requests, &still);
-    is_whole(&told);
-    assert_eq!(counts(&told), [Some(0), Some(0), Some(0), Some(0), Some(10)]);
+    let result = joined(&requests, &still);
+    is_whole(&result);
+    assert_eq!(counts(&result), [Some(0), Some(0), Some(0), Some(0), Some(10)]);
     // Five pauses of a millisecond each lie in each of them.
-    let part = |told: &Joined, what: What| told.slow.parts.iter().find(|part| part.what == what).unwrap().above_ns;
-    assert_eq!((part(&told, What::Pause), part(&told, What::Neither)), (Some(50 * MS), Some(440 * MS)));
-    assert_eq!(told.slow.above_ns, 490 * MS);
+    let part = |result: &Joined, what: What| result.slow.parts.iter().find(|part| part.what == what).unwrap().above_ns;
+    assert_eq!((part(&result, What::Pause), part(&result, What::Neither)), (Some(50 * MS), Some(440 * MS)));
+    assert_eq!(result.slow.above_ns, 490 * MS);
     let none = joined(&requests, &[]);
     assert_eq!(part(&none, What::Neither), Some(490 * MS));
 }
 
 #[test]
-fn a_small_pause_does_not_answer_for_a_backlog_that_something_else_made() {
+fn a_small_pause_does_not_explain_a_backlog_that_something_else_made() {
     // The server stands still for 500 ms without a pause; a pause of 1 ms lies in it.
     let requests = in_order(1_000, 10 * MS, 4 * MS, &[(SECOND, SECOND + 500 * MS)]);
-    let told = joined(&requests, &[(SECOND + 100 * MS, SECOND + 101 * MS)]);
-    is_whole(&told);
-    assert_eq!(counts(&told), [Some(0), Some(0), Some(0), Some(0), Some(10)]);
+    let result = joined(&requests, &[(SECOND + 100 * MS, SECOND + 101 * MS)]);
+    is_whole(&result);
+    assert_eq!(counts(&result), [Some(0), Some(0), Some(0), Some(0), Some(10)]);
     // The same with a quota, and with other processes that have the CPU.
     for (throttled, what) in [(true, What::Throttled), (false, What::RunQueue)] {
         let mut join = join(&requests);
         join.waited(Time(SECOND), Time(SECOND + 500 * MS), throttled);
-        let told = join.finish(true);
-        is_whole(&told);
-        assert!(told.worst.iter().all(|worst| worst.what == Some(what)), "{what:?} {:?}", told.worst);
+        let result = join.finish(true);
+        is_whole(&result);
+        assert!(result.worst.iter().all(|worst| worst.what == Some(what)), "{what:?} {:?}", result.worst);
     }
     let mut join = join(&requests);
     join.waited(Time(SECOND), Time(SECOND + 500 * MS), true);
-    let blind = join.finish(false);
-    assert_eq!(counts(&blind), [Some(0), Some(0), None, None, Some(10)]);
-    assert_eq!((blind.worst[0].throttled_ns, blind.worst[0].rest_ns), (None, blind.worst[0].rest_ns));
+    let without_kernel = join.finish(false);
+    assert_eq!(counts(&without_kernel), [Some(0), Some(0), None, None, Some(10)]);
+    assert_eq!(
+        (without_kernel.worst[0].throttled_ns, without_kernel.worst[0].rest_ns),
+        (None, without_kernel.worst[0].rest_ns)
+    );
 }
 
 #[test]
@@ -152,13 +155,13 @@ fn waiting_for_a_cpu_that_is_usual_explains_nothing() {
 }
 
 #[test]
-fn a_server_that_falls_behind_for_good_is_not_behind_a_pause() {
+fn a_server_that_is_always_too_slow_did_not_queue_for_a_pause() {
     // 11 ms of work every 10 ms: the queue grows for a minute. One pause at the start.
     let still = [(SECOND, SECOND + 50 * MS)];
     let requests = in_order(6_000, 10 * MS, 11 * MS, &still);
-    let told = joined(&requests, &still);
-    is_whole(&told);
-    assert_eq!(counts(&told), [Some(0), Some(0), Some(0), Some(0), Some(60)]);
+    let result = joined(&requests, &still);
+    is_whole(&result);
+    assert_eq!(counts(&result), [Some(0), Some(0), Some(0), Some(0), Some(60)]);
 }
 
 #[test]
@@ -171,13 +174,13 @@ fn what_is_usual_follows_a_ramp() {
         request(due, after(due, 20 * MS, &still) - due)
     };
     let requests: Vec<_> = (0..3_600).map(&mut next).collect();
-    let told = joined(&requests, &still);
-    is_whole(&told);
-    assert!(told.max_ns >= 115 * MS);
-    let waited = told.slow.parts[0].requests.unwrap();
+    let result = joined(&requests, &still);
+    is_whole(&result);
+    assert!(result.max_ns >= 115 * MS);
+    let waited = result.slow.parts[0].requests.unwrap();
     let in_pause = requests.iter().filter(|request| request.latency_ns() > 20 * MS).count() as u64;
-    assert_eq!(waited, in_pause.min(told.slow.count), "{told:?}");
-    assert_eq!(told.slow.parts[1].requests, Some(0), "nobody was owed for long: {told:?}");
+    assert_eq!(waited, in_pause.min(result.slow.count), "{result:?}");
+    assert_eq!(result.slow.parts[1].requests, Some(0), "nobody was owed for long: {result:?}");
 }
 
 #[test]
@@ -188,16 +191,16 @@ fn figures_are_of_what_was_recorded() {
     }
     read.damaged(3);
     assert_eq!(read.span(), Some((Time(0), Time(3_995 * MS))));
-    let told = read.ready().unwrap().finish(true);
-    assert_eq!((told.count, told.warm_up, told.outside, told.damaged), (150, 150, 100, 3));
-    assert_eq!((told.slow.count, told.worst.len(), told.slow.from_ns, told.slow.above_ns), (2, 2, 5 * MS, 0));
-    assert_eq!(counts(&told), [Some(0), Some(0), Some(0), Some(0), Some(2)], "none took longer than the median");
-    assert_eq!(told.slow.parts[4].above_share, None);
-    let sum = |of: fn(&Slice) -> u64| told.drawing.slices.iter().map(of).sum::<u64>();
+    let result = read.ready().unwrap().finish(true);
+    assert_eq!((result.count, result.warm_up, result.outside, result.damaged), (150, 150, 100, 3));
+    assert_eq!((result.slow.count, result.worst.len(), result.slow.from_ns, result.slow.above_ns), (2, 2, 5 * MS, 0));
+    assert_eq!(counts(&result), [Some(0), Some(0), Some(0), Some(0), Some(2)], "none took longer than the median");
+    assert_eq!(result.slow.parts[4].above_share, None);
+    let sum = |of: fn(&Slice) -> u64| result.drawing.slices.iter().map(of).sum::<u64>();
     assert_eq!((sum(|slice| slice.due), sum(|slice| slice.fine), sum(|slice| slice.failed)), (150, 150, 0));
-    let beside = |from: u64| Requests::new(String::new(), (Time(from), Time(from + 1)));
-    assert!(beside(0).ready().is_none() && beside(0).span().is_none());
-    let mut outside = beside(0);
+    let window = |from: u64| Requests::new(String::new(), (Time(from), Time(from + 1)));
+    assert!(window(0).ready().is_none() && window(0).span().is_none());
+    let mut outside = window(0);
     outside.push(&request(SECOND, MS));
     assert!(outside.ready().is_none());
 }
@@ -216,23 +219,23 @@ fn any_moments_are_taken() {
         join.pause(Time(from), Time(to));
         join.waited(Time(from), Time(to), from == 5);
     }
-    let told = join.finish(true);
-    assert_eq!((told.count, told.slow.count), (20, 1));
-    is_whole(&told);
+    let result = join.finish(true);
+    assert_eq!((result.count, result.slow.count), (20, 1));
+    is_whole(&result);
 }
 
 #[test]
-fn the_very_slowest_are_told_in_order() {
+fn the_very_slowest_are_reported_in_order() {
     let outcome = Outcome::Timeout;
     let mut requests: Vec<_> = (0..20_000).map(|number| request(number * MS, MS + number * 1_000)).collect();
     requests[5] = Request { sent: None, outcome, ..request(5 * MS, 10 * SECOND) };
-    let told = joined(&requests, &[]);
-    assert_eq!((told.slow.count, told.worst.len()), (200, WORST_MAX));
-    assert!(told.worst.windows(2).all(|pair| pair[0].done.since(pair[0].due) >= pair[1].done.since(pair[1].due)));
-    let late = told.drawing.slices.iter().find(|slice| slice.failed > 0);
+    let result = joined(&requests, &[]);
+    assert_eq!((result.slow.count, result.worst.len()), (200, WORST_MAX));
+    assert!(result.worst.windows(2).all(|pair| pair[0].done.since(pair[0].due) >= pair[1].done.since(pair[1].due)));
+    let late = result.drawing.slices.iter().find(|slice| slice.failed > 0);
     assert!(late.is_some_and(|slice| slice.from <= Time(10_005 * MS) && slice.to > Time(10_005 * MS)), "when it ended");
-    let first = &told.worst[0];
+    let first = &result.worst[0];
     assert_eq!((first.sent, first.outcome, first.status), (None, "timeout", None));
-    assert_eq!((told.worst[1].outcome, told.worst[1].status), ("answered", Some(200)));
-    assert!(told.drawing.slow.len() <= DOTS_MAX && told.drawing.slices.len() <= SLICES as usize + 1);
+    assert_eq!((result.worst[1].outcome, result.worst[1].status), ("answered", Some(200)));
+    assert!(result.drawing.slow.len() <= DOTS_MAX && result.drawing.slices.len() <= SLICES as usize + 1);
 }

@@ -19,11 +19,11 @@ impl Fold for Pieces {
 
 /// Whether areas of `bytes` are divided; `args` are the program's, including the runtime's flags.
 fn pooled(bytes: u64, lanes: usize, args: &[String]) -> bool {
-    lanes > 1 && (bytes >= POOLED_FROM_BYTES || asks_for_pieces(args))
+    lanes > 1 && (bytes >= POOLED_FROM_BYTES || requests_pieces(args))
 }
 
 /// Whether the command line requests pieces (`-n4m`).
-fn asks_for_pieces(args: &[String]) -> bool {
+fn requests_pieces(args: &[String]) -> bool {
     let mut inside = false;
     args.iter().any(|arg| {
         inside = match arg.as_str() {
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_pooled_from_16_mib_on_or_when_asked_for() {
+    fn pieces_are_pooled_from_16_mib_on_or_when_requested() {
         let of = |bytes: u64, args: &[&str]| {
             let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
             pooled(bytes, 2, &args)

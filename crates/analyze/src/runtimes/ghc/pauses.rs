@@ -156,8 +156,8 @@ impl Recognise for Recogniser {
             Runtime::Count(counter, value) => self.figure(lane, counter, value),
             Runtime::ThreadRun(green) => self.ran(lane, time, green),
             Runtime::ThreadStop(green, reason) => {
-                let goes_on = reason == StopReason::Yielded;
-                self.lanes.of(lane).green = Some((green, Some(time), goes_on));
+                let continues = reason == StopReason::Yielded;
+                self.lanes.of(lane).green = Some((green, Some(time), continues));
             }
             Runtime::ThreadMoved(green) => self.moved(lane, green),
             Runtime::LaneDeleted => {
@@ -325,8 +325,8 @@ impl Recogniser {
                 continue;
             }
             let part = open.parts.of(id);
-            if let Some((green, stopped, goes_on)) = lane.green {
-                part.busy = (goes_on || stopped.is_none()).then_some(green);
+            if let Some((green, stopped, continues)) = lane.green {
+                part.busy = (continues || stopped.is_none()).then_some(green);
                 part.stopped_green = stopped;
             }
         }

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_counters_says_nothing() {
+    fn a_log_without_counters_gives_nothing() {
         let mut sparks = Sparks::default();
         Script::default().parallel(1, 2, 3, 9).events().iter().for_each(|event| sparks.event(event));
         assert_eq!(sparks.values(), None);

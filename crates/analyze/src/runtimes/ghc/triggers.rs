@@ -49,9 +49,9 @@ const GAPS_MAX: usize = 4_096;
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 enum Why {
     Idle,
-    Asked,
+    Requested,
     /// The program asked, or large objects made as many bytes.
-    AskedOrLarge,
+    RequestedOrLarge,
 }
 
 /// One collection that allocation does not explain.
@@ -64,7 +64,7 @@ struct Case {
     quiet: bool,
     allocated_bytes: u64,
     /// Since when something that arrived meanwhile waits.
-    came_in: Option<Time>,
+    arrived: Option<Time>,
 }
 
 /// Collections of one kind, summed up.
@@ -79,7 +79,7 @@ pub struct Early {
     /// Bytes that all lanes allocated before them, in total.
     pub allocated_bytes: u64,
     /// Number of collections during which something arrived.
-    pub came_in: u64,
+    pub arrived: u64,
     /// The longest time that something had to wait, nanoseconds.
     pub waited_ns_max: u64,
     gaps: Vec<u64>,
@@ -92,8 +92,8 @@ impl Early {
         self.majors += u64::from(case.major);
         self.quiet += u64::from(case.quiet);
         self.allocated_bytes = self.allocated_bytes.saturating_add(case.allocated_bytes);
-        if let Some(since) = case.came_in {
-            self.came_in += 1;
+        if let Some(since) = case.arrived {
+            self.arrived += 1;
             self.waited_ns_max = self.waited_ns_max.max(case.end.since(since));
         }
         if let Some(last) = self.last.replace(case.begin).filter(|_| self.gaps.len() < GAPS_MAX) {
@@ -198,9 +198,9 @@ pub struct Triggers {
     held: Option<Case>,
     /// Collections that the runtime started because the program was idle.
     pub idle: Early,
-    asked: Early,
-    /// `asked`, and those that large objects could explain, too.
-    asked_or_large: Early,
+    requested: Early,
+    /// `requested`, and those that large objects could explain, too.
+    requested_or_large: Early,
     /// Minor collections that followed a full area, and others.
     minors_full: u64,
     minors_other: u64,
@@ -220,12 +220,12 @@ impl Triggers {
     }
 
     /// Collections that the program requested.
-    pub fn asked(&self) -> &Early {
-        if self.large_do_not_ask() { &self.asked_or_large } else { &self.asked }
+    pub fn requested(&self) -> &Early {
+        if self.large_do_not_trigger() { &self.requested_or_large } else { &self.requested }
     }
 
     /// Whether minor collections show that large objects do not trigger collections.
-    fn large_do_not_ask(&self) -> bool {
+    fn large_do_not_trigger(&self) -> bool {
         self.minors_full >= FULL_PER_OTHER_MIN.saturating_mul(self.minors_other.max(1))
     }
 
@@ -260,11 +260,11 @@ impl Triggers {
         let Some(case) = self.held.take() else { return };
         match case.why {
             Why::Idle => self.idle.add(&case),
-            Why::Asked => {
-                self.asked.add(&case);
-                self.asked_or_large.add(&case);
+            Why::Requested => {
+                self.requested.add(&case);
+                self.requested_or_large.add(&case);
             }
-            Why::AskedOrLarge => self.asked_or_large.add(&case),
+            Why::RequestedOrLarge => self.requested_or_large.add(&case),
         }
     }
 
@@ -295,16 +295,16 @@ impl Triggers {
             && pause.mode != PauseMode::NonThreaded
             && self.idle_delay_ns().is_some_and(|delay| gap.saturating_add(TICKS_NS) >= delay);
         let ran = tracks.filter(|_| may_be_idle).map(|tracks| Ran::before(tracks, begin));
-        let early = why == Some(Why::Asked);
+        let early = why == Some(Why::Requested);
         let quiet = ran.as_ref().is_some_and(|ran| ran.quiet() && (early || ran.last_ns < BURST_NS));
         let idle = quiet || may_be_idle && early && since < BARELY_BYTES;
         if may_be_idle && !idle && ran.is_none() {
             // Awake for a while and then idle, or awake until it asked: that cannot be decided.
             return None;
         }
-        let came_in = ran.zip(tracks).filter(|_| idle).and_then(|(ran, tracks)| ran.came_in(tracks, pause));
+        let arrived = ran.zip(tracks).filter(|_| idle).and_then(|(ran, tracks)| ran.arrived(tracks, pause));
         let why = if idle { Why::Idle } else { why? };
-        Some(Case { why, begin, end: pause.released, major, quiet, allocated_bytes: since, came_in })
+        Some(Case { why, begin, end: pause.released, major, quiet, allocated_bytes: since, arrived })
     }
 }
 
@@ -353,8 +353,8 @@ impl Fold for Triggers {
             *if lane_early { &mut self.minors_other } else { &mut self.minors_full } += 1;
         }
         let why = match (early, lane_early && pause.kind == PauseKind::Major) {
-            (true, _) => Some(Why::Asked),
-            (false, true) => Some(Why::AskedOrLarge),
+            (true, _) => Some(Why::Requested),
+            (false, true) => Some(Why::RequestedOrLarge),
             (false, false) => None,
         };
         if self.limit_bytes.is_some_and(|limit| self.heap_bytes as f64 >= limit as f64 * NEAR_LIMIT_SHARE) {
@@ -402,7 +402,7 @@ impl Ran {
 
     /// First moment in `pause` at which something from outside woke a thread of the program that neither collects
     /// nor ticks.
-    fn came_in(&self, tracks: &Tracks, pause: &Pause) -> Option<Time> {
+    fn arrived(&self, tracks: &Tracks, pause: &Pause) -> Option<Time> {
         let collects = |tid: Tid| pause.lanes.iter().any(|part| part.tid == Some(tid));
         let others = tracks.own().filter(|tid| !self.tids.contains(tid) && !collects(*tid));
         let woken = others.filter_map(|tid| tracks.last_waking(tid, pause.stopped, pause.collected));

@@ -111,10 +111,10 @@ fn busy(minors: u64, full: [u64; 2], between: u64) -> Script {
 }
 
 #[test]
-fn where_large_objects_do_not_ask_one_lane_s_area_decides() {
+fn where_large_objects_do_not_trigger_one_lane_s_area_decides() {
     // 6 MiB on each of two lanes: 12 MiB of large objects could trigger it, but no full area.
-    let asked = analyse(context(&[]), busy(12, [15, 3], 6));
-    assert_eq!(found(&asked, "explicit-gc").map(|finding| finding.cost_ns), Some(12 * (20 * MS + 2)));
+    let requested = analyse(context(&[]), busy(12, [15, 3], 6));
+    assert_eq!(found(&requested, "explicit-gc").map(|finding| finding.cost_ns), Some(12 * (20 * MS + 2)));
     assert!(found(&analyse(context(&[]), busy(12, [15, 3], 9)), "explicit-gc").is_none());
     // If minor ones do not follow a full area either, large objects trigger them.
     assert!(found(&analyse(context(&[]), busy(12, [7, 7], 6)), "explicit-gc").is_none());
@@ -134,7 +134,7 @@ fn near_the_heap_limit_nothing_is_judged() {
 }
 
 #[test]
-fn without_the_size_of_the_allocation_area_the_rules_are_blind() {
+fn without_the_size_of_the_allocation_area_the_rules_are_not_checked() {
     let results = analyse(Context { nursery_bytes: None, ..context(&[]) }, regular(10, 100, 1, MIB));
     for id in ["idle-gc", "explicit-gc"] {
         let rule = results.checked.iter().find(|rule| rule.id == id).unwrap();
@@ -159,7 +159,7 @@ fn a_major_collection_after_a_rest_is_the_runtime_s_own() {
 }
 
 #[test]
-fn what_a_program_allocated_before_it_rested_does_not_matter_where_the_kernel_saw_the_rest() {
+fn what_a_program_allocated_before_it_rested_does_not_matter_where_the_kernel_shows_the_rest() {
     // Without the kernel it may have been awake until it asked.
     let without = analyse(context(&[]), regular(5, 450, 1, 3 * MIB));
     assert!(without.findings.is_empty(), "{:?}", without.findings);
@@ -197,7 +197,7 @@ fn a_rest_explains_a_collection_after_much_allocation_and_a_burst_does_not() {
 }
 
 #[test]
-fn what_comes_in_while_the_idle_program_is_collected_is_told() {
+fn what_arrives_while_the_idle_program_is_collected_is_reported() {
     let script = regular(5, 450, 1, 10_000)
         .k(1, switch(0, 0, OffState::Runnable, 11))
         .k(1, switch(1, 0, OffState::Runnable, 12));

@@ -37,25 +37,25 @@ pub struct Answers {
     pub late: Sum,
     late_causes: BTreeMap<(Cause, Option<NameId>), u64>,
     late_lanes: BTreeMap<LaneId, u64>,
-    asking: BTreeMap<LaneId, Time>,
+    requesting: BTreeMap<LaneId, Time>,
     /// Calls that request a collection.
-    pub asked: Sum,
+    pub requested: Sum,
     /// Wall-clock time in which any lane was in such a call.
-    pub asked_wall: Union,
+    pub requested_wall: Union,
 }
 
 impl Answers {
     pub fn push(&mut self, event: &Event) {
         let Body::Runtime(body) = event.body else { return };
         match body {
-            Runtime::PhaseBegin(Phase::Explicit) => _ = self.asking.entry(event.lane).or_insert(event.time),
+            Runtime::PhaseBegin(Phase::Explicit) => _ = self.requesting.entry(event.lane).or_insert(event.time),
             Runtime::PhaseEnd(Phase::Explicit) => {
-                if let Some(since) = self.asking.remove(&event.lane).filter(|since| *since < event.time) {
-                    self.asked.add((since, event.time), event.time.since(since));
-                    self.asked_wall.add(since, event.time);
+                if let Some(since) = self.requesting.remove(&event.lane).filter(|since| *since < event.time) {
+                    self.requested.add((since, event.time), event.time.since(since));
+                    self.requested_wall.add(since, event.time);
                 }
             }
-            Runtime::Gap | Runtime::LaneDeleted => _ = self.asking.remove(&event.lane),
+            Runtime::Gap | Runtime::LaneDeleted => _ = self.requesting.remove(&event.lane),
             _ => {}
         }
     }

@@ -36,7 +36,7 @@ rtscope_model::listed! {
     /// How a domain's own thread was found.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     pub enum Found: word {
-        Told = "told",
+        Reported = "told",
         /// By what it did when it began; for the first domain, by the process.
         Birth = "birth",
         /// By the threads on a CPU at its events.
@@ -277,8 +277,8 @@ impl LaneThreads for Domains {
         }
     }
 
-    fn told(&mut self, lane: LaneId, time: Time, tid: Tid) {
-        self.life(lane, time).own = Some((tid, Found::Told));
+    fn reported(&mut self, lane: LaneId, time: Time, tid: Tid) {
+        self.life(lane, time).own = Some((tid, Found::Reported));
     }
 
     fn own_thread(&self, lane: LaneId) -> Option<Tid> {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_fit_alike_at_birth_are_told_apart_by_who_is_there() {
+    fn two_that_fit_alike_at_birth_are_distinguished_by_the_threads_present() {
         let (mut domains, mut kernel) = born();
         // Both 20 and 30 have a backup and are on a CPU.
         kernel.off(30, 0, 10).on(30, 0, 20).on(30, 1, 30);
@@ -362,14 +362,14 @@ mod tests {
     }
 
     #[test]
-    fn the_domains_own_word_counts_most_and_ends_with_it() {
+    fn the_domains_own_report_counts_most_and_ends_with_it() {
         let (mut domains, kernel) = born();
         domains.created(LaneId(1), Time(14), &kernel.tracks, 0);
-        domains.told(LaneId(1), Time(15), Tid(30));
+        domains.reported(LaneId(1), Time(15), Tid(30));
         assert_eq!(domains.threads(LaneId(1)).map(|threads| threads.own), Some(Tid(30)));
         domains.deleted(LaneId(1), Time(20));
         domains.created(LaneId(1), Time(30), &kernel.tracks, 0);
         assert_eq!(domains.threads(LaneId(1)), None);
-        assert_eq!(domains.life(LaneId(1), Time(18)).own, Some((Tid(30), Found::Told)));
+        assert_eq!(domains.life(LaneId(1), Time(18)).own, Some((Tid(30), Found::Reported)));
     }
 }

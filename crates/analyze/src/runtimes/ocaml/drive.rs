@@ -45,7 +45,7 @@ mod tests {
     use crate::testing::Script;
 
     #[test]
-    fn work_is_shared_out_by_what_asks_for_it() {
+    fn work_is_shared_out_by_what_requests_it() {
         let mut drive = Drive::default();
         assert_eq!(drive.outside_share(), None);
         let script = Script::default()

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_that_was_in_its_code_or_came_later_did_not_wait() {
+    fn a_lane_that_was_in_its_code_or_arrived_later_did_not_wait() {
         assert_eq!(fold(late(quick(), 30_410_000, true)).of(LaneId(1)).unwrap().ns, 0);
         assert_eq!(fold(late(quick(), 39_000_000, false)).of(LaneId(1)).unwrap().ns, 0);
     }

@@ -345,7 +345,7 @@ fn pause(section: &Section) -> Option<Pause> {
         PauseKind::Major => Some(1),
         _ => None,
     };
-    let whole = !section.doubtful && parts.values().all(|part| part.ended.is_some() && !part.work.goes_on());
+    let whole = !section.doubtful && parts.values().all(|part| part.ended.is_some() && !part.work.continues());
     Some(Pause {
         id: section.id,
         kind: section.kind,

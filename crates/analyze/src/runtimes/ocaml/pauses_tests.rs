@@ -55,7 +55,7 @@ fn a_section_is_split_into_stop_work_and_release() {
 }
 
 #[test]
-fn a_section_without_collections_took_place_whoever_has_not_said_yet_that_it_has_left() {
+fn a_section_without_collections_took_place_even_if_a_lane_has_not_posted_its_leaving() {
     // Lane 1 loses its CPU before it can post that it left; the next request comes first.
     let script = Script::default()
         .rt(1_000, 0, begin(Phase::Lead))
@@ -75,7 +75,7 @@ fn a_section_without_collections_took_place_whoever_has_not_said_yet_that_it_has
 }
 
 #[test]
-fn a_request_that_nobody_answers_is_counted_and_nothing_else() {
+fn an_unanswered_request_is_counted_and_nothing_else() {
     let script = Script::default().rt(1_000, 0, begin(Phase::Lead)).rt(1_500, 0, begin(Phase::Lead)).rt(
         1_600,
         0,
@@ -88,7 +88,7 @@ fn a_request_that_nobody_answers_is_counted_and_nothing_else() {
 }
 
 #[test]
-fn the_work_is_done_when_the_first_is_through_the_barrier_behind_it() {
+fn the_work_is_done_when_the_first_is_through_the_barrier_after_it() {
     // Lane 1 was the last to collect and lost its CPU before it could post that.
     let script = Script::default()
         .rt(1_000, 0, begin(Phase::Lead))
@@ -110,7 +110,7 @@ fn the_work_is_done_when_the_first_is_through_the_barrier_behind_it() {
 }
 
 #[test]
-fn a_lane_that_says_late_that_it_has_left_is_counted_until_the_next_request() {
+fn a_lane_that_posts_late_that_it_has_left_is_counted_until_the_next_request() {
     let script = minor(minor(Script::default(), 1_000, 1_520), 1_500, 1_800);
     // Lane 1 posts its leaving after the second request, and arrives after that.
     let (out, _) = recognised(script);
@@ -132,7 +132,7 @@ fn the_greatest_thing_done_names_the_section() {
 }
 
 #[test]
-fn a_domain_whose_thread_waits_is_told() {
+fn a_domain_whose_thread_waits_is_reported() {
     let script = Script::default().rt(10, 1, begin(Phase::Condition));
     let (out, _) = recognised(minor(script, 1_000, 1_300).rt(2_000, 1, end(Phase::Condition)));
     assert_eq!(out[0].marks.iter().map(|marks| marks.waited).collect::<Vec<_>>(), [false, true]);

@@ -43,8 +43,8 @@ pub struct SwitchShape {
 }
 
 /// Words for switches of which only one side was recorded.
-const CAME: &str = "came";
-const LEFT: &str = "left";
+const SWITCHED_IN: &str = "came";
+const SWITCHED_OUT: &str = "left";
 const PREEMPTED: &str = "preempted";
 
 impl SwitchShape {
@@ -56,13 +56,13 @@ impl SwitchShape {
         match *sched {
             Sched::Switch { cpu, prev, prev_pid, prev_state, next, .. } => {
                 let state = number(prev_state);
-                let told = of_number(state) == Some(prev_state);
-                let shape = of(cpu, state, (prev, next), (!told).then(|| prev_state.word()))?;
+                let fits = of_number(state) == Some(prev_state);
+                let shape = of(cpu, state, (prev, next), (!fits).then(|| prev_state.word()))?;
                 Some(SwitchShape { process: Some(prev_pid.0), ..shape })
             }
-            Sched::SwitchIn { cpu, tid } => of(cpu, 0, (Tid::IDLE, tid), Some(CAME)),
+            Sched::SwitchIn { cpu, tid } => of(cpu, 0, (Tid::IDLE, tid), Some(SWITCHED_IN)),
             Sched::SwitchOut { cpu, tid, preempted: true } => of(cpu, 1, (tid, Tid::IDLE), Some(PREEMPTED)),
-            Sched::SwitchOut { cpu, tid, preempted: false } => of(cpu, 3, (tid, Tid::IDLE), Some(LEFT)),
+            Sched::SwitchOut { cpu, tid, preempted: false } => of(cpu, 3, (tid, Tid::IDLE), Some(SWITCHED_OUT)),
             _ => None,
         }
     }
@@ -76,14 +76,14 @@ pub(in crate::fxt) fn read_switch(record: &SwitchRecord<'_>, next_name: NameId) 
         Some(Value::Text(word)) => word,
         _ => b"",
     };
-    if word == CAME.as_bytes() {
+    if word == SWITCHED_IN.as_bytes() {
         return Some(Sched::SwitchIn { cpu, tid: next });
     }
-    if word == LEFT.as_bytes() || word == PREEMPTED.as_bytes() {
+    if word == SWITCHED_OUT.as_bytes() || word == PREEMPTED.as_bytes() {
         return Some(Sched::SwitchOut { cpu, tid: prev, preempted: word == PREEMPTED.as_bytes() });
     }
-    let told = OffState::ALL.into_iter().find(|state| state.word().as_bytes() == word);
-    let prev_state = told.or_else(|| of_number(record.state)).unwrap_or(OffState::Unknown);
+    let found = OffState::ALL.into_iter().find(|state| state.word().as_bytes() == word);
+    let prev_state = found.or_else(|| of_number(record.state)).unwrap_or(OffState::Unknown);
     let prev_pid = Pid(fitting(&record.args, "process").unwrap_or(0));
     Some(Sched::Switch { cpu, prev, prev_pid, prev_state, next, next_name })
 }

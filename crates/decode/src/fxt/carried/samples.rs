@@ -12,12 +12,12 @@ const CODE: &str = "code";
 
 /// Samples by the name of their counter: what its id stands for, and its arguments.
 macro_rules! samples {
-    ($($name:literal $sample:ident $(($who:ident: $whose:expr => $number:expr))? [$($field:ident)*];)*) => {
+    ($($name:literal $sample:ident $(($key:ident: $key_type:expr => $number:expr))? [$($field:ident)*];)*) => {
         /// The counter of a sample; its id is that of the group, CPU, process or thread.
         pub(super) fn shape<'a>(sample: &Sample) -> Shape<'a> {
             let of = |id, name| Shape::new(EventKind::Counter(id), Track::Other(MACHINE), SAMPLE, name);
             match *sample {
-                $(Sample::$sample { $($who,)? $($field),* } => {
+                $(Sample::$sample { $($key,)? $($field),* } => {
                     let id = 0 $(+ u64::from($number))?;
                     of(id, $name)$(.with(stringify!($field), Value::U64($field)))*
                 })*
@@ -29,7 +29,7 @@ macro_rules! samples {
             let name = (record.category == SAMPLE.as_bytes()).then_some(record.name)?;
             $(if name == $name.as_bytes() {
                 return Some(Sample::$sample {
-                    $($who: _id.try_into().ok().map($whose)?,)?
+                    $($key: _id.try_into().ok().map($key_type)?,)?
                     $($field: record.args.number(stringify!($field))?,)*
                 });
             })*

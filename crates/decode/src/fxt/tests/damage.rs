@@ -62,7 +62,7 @@ fn a_cut_trace_opens_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_record_that_contradicts_itself_is_passed_over_and_said() {
+fn a_record_that_contradicts_itself_is_passed_over_and_reported() {
     let mut trace = TraceBuilder::default();
     phase(&mut trace, true, 0, 10);
     // A name of 200 bytes in a record of three words; a string that was never registered.
@@ -82,7 +82,7 @@ fn a_record_that_contradicts_itself_is_passed_over_and_said() {
 }
 
 #[test]
-fn nothing_is_found_behind_a_record_without_a_size() {
+fn nothing_is_found_after_a_record_without_a_size() {
     let mut trace = TraceBuilder::default();
     phase(&mut trace, true, 0, 10);
     trace.raw(&[0; 64]);
@@ -117,7 +117,7 @@ fn the_number_of_losses_is_bounded_and_their_sum_is_not() {
 }
 
 #[test]
-fn facts_that_cannot_be_read_are_said() {
+fn facts_that_cannot_be_read_are_reported() {
     let mut trace = TraceBuilder::default();
     trace.blob(Text::Inline("rtscope.facts"), b"{\"schema\":");
     phase(&mut trace, true, 0, 10);

@@ -82,7 +82,7 @@ fn eio_traces_give_phases_lives_of_domains_and_spans_of_fibers() {
 }
 
 #[test]
-fn classes_that_nobody_asks_for_are_left_out() {
+fn unrequested_classes_are_left_out() {
     let mut eio = Eio::new();
     eio.event(2, 10, 1, 1, 2).event(2, 30, 2, 1, 8).event(2, 41, 1, 4, 5);
     let collection = Classes::NONE.with(Class::Collection).with(Class::Figures);
@@ -178,7 +178,7 @@ fn scheduling_records_are_the_kernels_where_there_are_switches() {
 }
 
 #[test]
-fn rings_of_a_second_process_are_left_out_and_said() {
+fn rings_of_a_second_process_are_left_out_and_reported() {
     let mut trace = TraceBuilder::default();
     for (process, time) in [(70, 10), (71, 11)] {
         let at = |time| At {

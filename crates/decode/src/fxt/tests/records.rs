@@ -11,12 +11,12 @@ fn at<'a>(time: u64, name: &'a str) -> At<'a> {
 }
 
 /// The result of the closure for each record, with `piece` bytes fed at a time.
-fn told<T>(bytes: &[u8], piece: usize, tell: impl Fn(&Record<'_>) -> T) -> Vec<T> {
+fn parsed<T>(bytes: &[u8], piece: usize, of: impl Fn(&Record<'_>) -> T) -> Vec<T> {
     let (mut reader, mut found) = (Reader::default(), Vec::new());
     for piece in bytes.chunks(piece) {
         reader.push(piece);
         while let Some(record) = reader.next_record().unwrap() {
-            found.push(tell(&record));
+            found.push(of(&record));
         }
     }
     assert_eq!(reader.rest(), (0, 0));
@@ -28,10 +28,10 @@ fn debug(record: &Record<'_>) -> String {
 }
 
 /// Calls the closure with the record after the magic number.
-fn second(trace: &TraceBuilder, tell: impl Fn(&Record<'_>)) {
-    told(&trace.bytes(), 1 << 20, |record| {
+fn second(trace: &TraceBuilder, check: impl Fn(&Record<'_>)) {
+    parsed(&trace.bytes(), 1 << 20, |record| {
         if *record != Record::Magic {
-            tell(record)
+            check(record)
         }
     });
 }
@@ -104,7 +104,7 @@ fn references_are_those_registered_last() {
     trace.string(0x7fff, "first").string(0, "never").thread(9, 1, 2).event(0, by(ThreadRef::Index(9)), &[], None);
     trace.string(0x7fff, "second").thread(9, 3, 4).event(0, by(ThreadRef::Index(9)), &[], None);
     trace.event(0, by(ThreadRef::Index(10)), &[], None);
-    let events = told(&trace.bytes(), 1 << 20, |record| match record {
+    let events = parsed(&trace.bytes(), 1 << 20, |record| match record {
         Record::Event(event) => {
             Some((String::from_utf8(event.name.to_vec()).unwrap(), event.category.len(), event.thread))
         }
@@ -125,7 +125,7 @@ fn each_provider_has_tables_of_its_own() {
     let named = At { time: 10, thread: INLINE, category: Text::Index(0), name: Text::Index(1) };
     trace.provider(5, "one").init(1_000).string(1, "a").provider(6, "two").init(1_000_000_000).string(1, "b");
     trace.section(5).event(0, named, &[], None).section(6).event(0, named, &[], None);
-    let events = told(&trace.bytes(), 1 << 20, |record| match record {
+    let events = parsed(&trace.bytes(), 1 << 20, |record| match record {
         Record::Event(event) => Some((event.name.to_vec(), event.time)),
         _ => None,
     });
@@ -152,19 +152,19 @@ fn everything() -> TraceBuilder {
 }
 
 #[test]
-fn records_are_the_same_however_they_come() {
+fn records_are_the_same_however_they_arrive() {
     let bytes = everything().bytes();
-    let whole = told(&bytes, bytes.len(), debug);
+    let whole = parsed(&bytes, bytes.len(), debug);
     assert_eq!(whole.len(), 20, "{whole:#?}");
     for piece in [1, 7, 8, 4096] {
-        assert_eq!(told(&bytes, piece, debug), whole, "{piece} bytes at a time");
+        assert_eq!(parsed(&bytes, piece, debug), whole, "{piece} bytes at a time");
     }
 }
 
 #[test]
 fn records_other_than_events_are_read() {
     let bytes = everything().bytes();
-    let found: Vec<bool> = told(&bytes, bytes.len(), |record| match record {
+    let found: Vec<bool> = parsed(&bytes, bytes.len(), |record| match record {
         Record::Provider { id: 1, name: b"a provider" } | Record::Section { id: 1 } => true,
         Record::KernelObject { id: 4, kind: OBJECT_THREAD, name: b"name", args } => args.number("process") == Some(3),
         Record::UserObject { pointer: 77, name: b"object", thread: Thread::Known { process: 3, .. }, .. } => true,
@@ -184,7 +184,7 @@ fn records_other_than_events_are_read() {
         Record::ProviderEvent { id: 1, event: 0 } => true,
         _ => false,
     });
-    assert_eq!(found.iter().filter(|found| **found).count(), 13 + 1, "{:#?}", told(&bytes, bytes.len(), debug));
+    assert_eq!(found.iter().filter(|found| **found).count(), 13 + 1, "{:#?}", parsed(&bytes, bytes.len(), debug));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_user_object_is_read_with_one_word_for_its_process_or_two() {
     // One word for the process: header, pointer, process, name.
     let one = [1u64.to_le_bytes(), 70u64.to_le_bytes(), *b"one\0\0\0\0\0"].concat();
     trace.record(6 | 0x8003 << 24, &one);
-    let names = told(&trace.bytes(), 1 << 20, |record| match record {
+    let names = parsed(&trace.bytes(), 1 << 20, |record| match record {
         Record::UserObject { name, thread: Thread::Known { process, .. }, .. } => Some((name.to_vec(), *process)),
         _ => None,
     });
@@ -202,7 +202,7 @@ fn a_user_object_is_read_with_one_word_for_its_process_or_two() {
 }
 
 #[test]
-fn what_is_no_trace_is_told_from_one() {
+fn non_traces_are_distinguished() {
     let refused = |bytes: &[u8]| {
         let mut reader = Reader::default();
         reader.push(bytes);

@@ -49,7 +49,7 @@ fn a_log_cut_anywhere_is_used_up_to_the_cut() {
 }
 
 #[test]
-fn a_cut_says_how_much_is_missing_and_since_when() {
+fn a_cut_shows_how_much_is_missing_and_since_when() {
     let mut bytes = small().cut();
     bytes.truncate(bytes.len() - 17);
     let (_, tally) = read(bytes, &REPORT);
@@ -97,7 +97,7 @@ fn bytes_of_events_that_look_like_a_marker_end_no_block_that_is_cut() {
 }
 
 #[test]
-fn a_log_without_an_end_mark_says_since_when_it_may_lack_events() {
+fn a_log_without_an_end_mark_shows_since_when_it_may_lack_events() {
     let (_, tally) = read(small().cut(), &REPORT);
     assert_eq!(kinds(&tally), [LossKind::Truncated]);
     assert_eq!(tally.losses[0].from.map(|time| time.0), Some(300));
@@ -114,7 +114,7 @@ fn the_end_mark_may_lie_inside_the_last_block() {
 }
 
 #[test]
-fn data_behind_the_end_mark_is_tolerated() {
+fn data_after_the_end_mark_is_tolerated() {
     let mut bytes = small().end();
     bytes.extend([0; 4096]);
     let (events, tally) = read(bytes, &REPORT);
@@ -203,7 +203,7 @@ fn bytes_where_a_marker_belongs_are_skipped_to_the_next_one() {
 }
 
 #[test]
-fn events_outside_any_block_are_a_loss_that_says_so() {
+fn events_outside_any_block_are_a_loss_with_that_note() {
     let bytes = LogBuilder::new().raw(&[0, 9, 0, 0, 0, 0, 0, 0, 0, 1]).raw(&[0, 10, 0, 0, 0, 0, 0, 0, 0, 2]).end();
     let (events, tally) = read(bytes, &REPORT);
     assert_eq!(events, []);

@@ -34,7 +34,7 @@ fn a_collection_comes_out_in_time_order() {
 }
 
 #[test]
-fn the_tally_is_whole_whatever_classes_were_asked() {
+fn the_tally_is_whole_whatever_classes_were_requested() {
     let whole = read(small().end(), &REPORT).1;
     let none = read(small().end(), &[]).1;
     assert_eq!(whole, none);
@@ -90,7 +90,7 @@ fn spark_counters_come_out_for_their_lane() {
 }
 
 #[test]
-fn green_edges_are_the_last_stop_before_and_the_first_run_behind_a_collection() {
+fn green_edges_are_the_last_stop_before_and_the_first_run_after_a_collection() {
     let (events, _) = read(small().end(), &[Class::GreenEdges]);
     let stop = |thread| ThreadStop(GreenThread(thread), StopReason::Yielded);
     let run = |thread| ThreadRun(GreenThread(thread));
@@ -199,7 +199,7 @@ fn a_stamp_from_before_the_border_of_blocks_is_put_in_its_place() {
 }
 
 #[test]
-fn a_stamp_behind_the_window_is_delivered_late_and_counted() {
+fn a_stamp_past_the_window_is_delivered_late_and_counted() {
     let log = LogBuilder::new().block(0, 0, 5000, |block| {
         for time in 1000..1100 {
             block.mark(time, GC_WORK);
@@ -222,7 +222,7 @@ fn times_are_converted_to_the_trace_clock() {
 }
 
 #[test]
-fn what_the_log_says_of_the_program_is_known_before_the_first_event() {
+fn what_the_log_gives_of_the_program_is_known_before_the_first_event() {
     let log = small().block(u16::MAX, 500, 600, |block| {
         block.task_create(510, 9, 1, 4712);
         let heap =

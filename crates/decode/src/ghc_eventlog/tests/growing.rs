@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const CAPS: u16 = 3;
 
-fn asked() -> Classes {
+fn requested() -> Classes {
     classes(&[Class::Collection, Class::Figures, Class::Heap, Class::Lanes])
 }
 
@@ -76,7 +76,7 @@ impl Program {
     fn look(&self, growing: &mut Growing) -> Vec<Event> {
         growing.read(&self.file, usize::MAX).expect("reads");
         (0..CAPS).for_each(|cap| self.copy(growing, cap, 0));
-        growing.events(asked(), ClockMap::LOG_OWN)
+        growing.events(requested(), ClockMap::LOG_OWN)
     }
 }
 
@@ -114,7 +114,7 @@ fn each_event_is_given_once_however_it_is_seen() {
                 1 => {
                     growing.read(&program.file, 1 + numbers.below(200) as usize).expect("reads");
                 }
-                2 => seen.extend(growing.events(asked(), ClockMap::LOG_OWN)),
+                2 => seen.extend(growing.events(requested(), ClockMap::LOG_OWN)),
                 // The file is read first, as a look does.
                 3 | 4 => {
                     growing.read(&program.file, usize::MAX).expect("reads");
@@ -128,14 +128,14 @@ fn each_event_is_given_once_however_it_is_seen() {
         seen.extend(program.look(&mut growing));
         (0..CAPS).for_each(|cap| program.flush(cap, true));
         let whole = Eventlog::open(Arc::new(program.file.clone()), Vec::new()).expect("opens");
-        let expected: Vec<Event> = whole.stream(asked(), ClockMap::LOG_OWN, 1).collect();
+        let expected: Vec<Event> = whole.stream(requested(), ClockMap::LOG_OWN, 1).collect();
         assert_eq!(sorted(&seen), sorted(&expected), "seed {seed}");
         assert!(growing.take_losses(ClockMap::LOG_OWN).is_empty(), "seed {seed}");
     }
 }
 
 #[test]
-fn a_log_is_taken_in_from_its_end_on_and_says_what_its_program_is() {
+fn a_log_is_taken_in_from_its_end_on_and_gives_what_its_program_is() {
     let mut program = Program::new();
     program.post(0, |block, now| _ = block.mark(now, tags::GC_START));
     program.flush(0, true);
@@ -160,7 +160,7 @@ fn a_log_that_is_taken_in_from_its_start_gives_what_stands_there_once() {
     seen.extend(program.look(&mut growing));
     (0..CAPS).for_each(|cap| program.flush(cap, true));
     let whole = Eventlog::open(Arc::new(program.file.clone()), Vec::new()).expect("opens");
-    let expected: Vec<Event> = whole.stream(asked(), ClockMap::LOG_OWN, 1).collect();
+    let expected: Vec<Event> = whole.stream(requested(), ClockMap::LOG_OWN, 1).collect();
     assert!(expected.len() >= 4);
     assert_eq!(sorted(&seen), sorted(&expected));
     assert!(growing.take_losses(ClockMap::LOG_OWN).is_empty());
@@ -178,7 +178,7 @@ fn the_last_bytes_count_only_once_they_were_seen_twice() {
     let events = program.look(&mut growing);
     program.flush(0, true);
     let whole = Eventlog::open(Arc::new(program.file.clone()), Vec::new()).expect("opens");
-    let expected: Vec<Event> = whole.stream(asked(), ClockMap::LOG_OWN, 1).collect();
+    let expected: Vec<Event> = whole.stream(requested(), ClockMap::LOG_OWN, 1).collect();
     assert_eq!(sorted(&events), sorted(&expected));
     assert!(program.look(&mut growing).is_empty());
 }
@@ -238,10 +238,10 @@ fn copies_that_a_recorder_makes_are_taken_in_like_memory() {
         for copy in [&old, &program.buffers[0].1, &old[..10].to_vec()] {
             growing.read_copy(0, copy).expect("reads");
         }
-        seen.extend(growing.events(asked(), ClockMap::LOG_OWN));
+        seen.extend(growing.events(requested(), ClockMap::LOG_OWN));
     }
     growing.read_copy(0, &program.buffers[0].1).expect("reads");
-    seen.extend(growing.events(asked(), ClockMap::LOG_OWN));
+    seen.extend(growing.events(requested(), ClockMap::LOG_OWN));
     assert_eq!(seen.len(), 7);
 }
 
@@ -255,7 +255,7 @@ fn a_block_that_stands_in_the_file_in_part_is_taken_in_as_far_as_it_goes() {
     let mut seen = Vec::new();
     for there in [before + 10, before + 24, before + 31, before + 200, program.file.len() - 13] {
         growing.read(&program.file[..there].to_vec(), usize::MAX).expect("reads");
-        seen.extend(growing.events(asked(), ClockMap::LOG_OWN));
+        seen.extend(growing.events(requested(), ClockMap::LOG_OWN));
     }
     assert_eq!(seen.len(), 48);
     seen.extend(program.look(&mut growing));
@@ -283,7 +283,7 @@ fn a_block_that_was_written_out_between_two_looks_is_given_as_far_as_its_file_go
     let there = program.file.len() - 13;
     growing.read(&program.file[..there].to_vec(), usize::MAX).expect("reads");
     program.copy(&mut growing, 0, 0);
-    let mut seen = growing.events(asked(), ClockMap::LOG_OWN);
+    let mut seen = growing.events(requested(), ClockMap::LOG_OWN);
     assert_eq!(seen.len(), 48);
     let last = seen.iter().map(|event| event.time).max();
     seen.extend(program.look(&mut growing));

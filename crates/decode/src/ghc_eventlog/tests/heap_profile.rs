@@ -91,7 +91,7 @@ fn labels_are_texts() {
 }
 
 #[test]
-fn cost_centres_are_called_by_the_innermost_even_where_that_is_told_later() {
+fn cost_centres_are_called_by_the_innermost_even_where_that_is_named_later() {
     let named = |block: &mut BlockBuilder, id, label, module| {
         let fields = [Field::U32(id), Field::Text(label), Field::Text(module), Field::Text("a.hs:1"), Field::U8(0)];
         block.event(40, HEAP_PROF_COST_CENTRE, &fields);
@@ -113,7 +113,7 @@ fn cost_centres_are_called_by_the_innermost_even_where_that_is_told_later() {
 }
 
 #[test]
-fn info_tables_are_called_by_what_the_log_says_of_them() {
+fn info_tables_are_called_by_what_the_log_gives_for_them() {
     let origin = |block: &mut BlockBuilder, address, texts: [&str; 6]| {
         let texts = texts.map(Field::Text);
         block.event(15, IPE, &[&[Field::U64(address)], &texts[..]].concat());
@@ -184,7 +184,7 @@ fn labels_have_a_bound() {
         .filter_map(|seen| if let Seen::Of(label, 1) = seen { Some(label) } else { None })
         .collect();
     assert_eq!(named.len(), labels.len());
-    let (told, rest) = named.split_at(LABELS_MAX);
-    assert_eq!(told.iter().flatten().collect::<BTreeSet<_>>().len(), LABELS_MAX);
+    let (distinct, rest) = named.split_at(LABELS_MAX);
+    assert_eq!(distinct.iter().flatten().collect::<BTreeSet<_>>().len(), LABELS_MAX);
     assert!(rest.iter().all(Option::is_none));
 }

@@ -27,7 +27,7 @@ fn an_extension_of_a_type_is_skipped() {
 }
 
 #[test]
-fn what_is_no_log_is_told_apart_with_what_to_do() {
+fn non_logs_are_distinguished_with_what_to_do() {
     let whole = LogBuilder::new().cut();
     assert!(matches!(open(Vec::new()), Err(EventlogError::Empty)));
     assert!(matches!(open(b"\x7fELF and more".to_vec()), Err(EventlogError::NotAnEventlog)));
@@ -155,7 +155,7 @@ fn a_reader_gives_the_same_records_however_the_bytes_arrive() {
 }
 
 #[test]
-fn a_reader_says_that_a_tag_is_undeclared() {
+fn a_reader_reports_that_a_tag_is_undeclared() {
     let bytes = LogBuilder::with_types([(RUN_THREAD, 4)]).cut();
     let mut reader = RecordReader::new(&Header::parse(&bytes).expect("parses"));
     reader.push(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1, 0, 77, 0]);
@@ -213,7 +213,7 @@ fn an_ipe_record_with_more_texts_than_known_is_skipped_by_its_length() {
 }
 
 #[test]
-fn bytes_behind_the_known_fields_are_ignored() {
+fn bytes_after_the_known_fields_are_ignored() {
     let log = LogBuilder::with_types([(RUN_THREAD, 9), (BLOCK_MARKER, 14)]).block(0, 1, 9, |block| {
         block.event(2, RUN_THREAD, &[Field::U32(3)]).event(4, RUN_THREAD, &[Field::U32(5)]);
     });

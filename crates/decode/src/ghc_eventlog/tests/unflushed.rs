@@ -78,7 +78,7 @@ fn a_buffer_that_was_copied_inside_a_record_is_used_up_to_it() {
 }
 
 #[test]
-fn a_buffer_goes_where_its_stamp_says() {
+fn a_buffer_goes_where_its_stamp_belongs() {
     let log = block(500, &[510]).end();
     assert_eq!(times(log, vec![buffer(5, &[10])]), [10, 510]);
     assert_eq!(times(small().end(), vec![buffer(401, &[410])]).last(), Some(&410));

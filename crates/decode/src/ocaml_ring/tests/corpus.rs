@@ -58,7 +58,7 @@ fn every_event_is_counted_under_its_type() {
 }
 
 #[test]
-fn phases_last_as_long_as_another_reader_says() {
+fn phases_last_as_long_as_in_another_reader() {
     let number = |phase: Phase| match phase {
         Phase::Wanted => Some(tables::EMPTY_MINOR),
         Phase::Lead => Some(tables::STW_LEADER),
@@ -109,11 +109,11 @@ fn phases_last_as_long_as_another_reader_says() {
 }
 
 #[test]
-fn real_rings_tell_their_version_and_no_label_but_theirs_is_taken() {
+fn real_rings_show_their_version_and_no_label_but_theirs_is_taken() {
     for real in rings() {
         for bytes in [&real.bytes, &capture_of(&real.bytes, 300)] {
-            let told = open(bytes, None).expect("told").version();
-            assert_eq!(told.oldest, real.version, "{}", real.name);
+            let found = open(bytes, None).expect("told").version();
+            assert_eq!(found.oldest, real.version, "{}", real.name);
             for label in Version::ALL {
                 let alike = label == real.version || (real.version, label) == (Version::V5_4, Version::V5_5);
                 match open(bytes, Some(label)) {

@@ -46,10 +46,10 @@ fn a_big_endian_file_is_recognised_and_refused() {
 }
 
 #[test]
-fn a_head_that_lies_is_refused_and_nothing_is_allocated_by_it() {
+fn a_false_head_is_refused_and_nothing_is_allocated_by_it() {
     let (file, captured) = (rings().file(), rings().captured(5));
-    let lies = [(1, 4097), (1, u64::MAX), (2, 8), (2, 1 << 20), (3, 12), (4, 1000), (4, 1 << 62), (4, 0)];
-    for (word, value) in lies.into_iter().chain([(5, 8), (5, u64::MAX), (6, 0), (6, u64::MAX), (7, 12), (7, u64::MAX)])
+    let wrong = [(1, 4097), (1, u64::MAX), (2, 8), (2, 1 << 20), (3, 12), (4, 1000), (4, 1 << 62), (4, 0)];
+    for (word, value) in wrong.into_iter().chain([(5, 8), (5, u64::MAX), (6, 0), (6, u64::MAX), (7, 12), (7, u64::MAX)])
     {
         let error = open(&with(&file, word, value), Some(V)).err();
         assert!(matches!(error, Some(RingError::HeadDamaged { .. })), "word {word} {value}: {error:?}");
@@ -264,7 +264,7 @@ fn ring_heads_that_cannot_be_cost_their_ring_only() {
 }
 
 #[test]
-fn the_end_in_good_order_is_told() {
+fn a_normal_end_is_reported() {
     let bytes = rings().captured(6);
     assert!(!all(&bytes, V).1.ended);
     let (_, tally) = all(&[bytes, frame(3, 0, 0, &[])].concat(), V);

@@ -151,7 +151,7 @@ fn live_bytes_wait_for_all_domains_that_count() {
 }
 
 #[test]
-fn user_events_have_their_names_and_our_own_says_the_thread() {
+fn user_events_have_their_names_and_our_own_gives_the_thread() {
     let rings = RingBuilder::new(V, 1, 1 << 10).name(0, "app.step").name(3, "rtscope.thread").slot(0, |ring| {
         ring.user(1, "span_begin", 0).user(2, "span_end", 0).user_int(3, 0, -5).user(4, "unit", 2);
         ring.user_int(5, 3, 4711).event(true, 4, 0, 6, &[0x0200_6f6c_6c65_6800]);
@@ -231,7 +231,7 @@ fn a_ring_that_wraps_is_padded_and_read_over_its_end() {
 }
 
 #[test]
-fn only_what_is_asked_for_is_given_and_everything_is_counted() {
+fn only_what_is_requested_is_given_and_everything_is_counted() {
     let rings = RingBuilder::new(V, 2, 1 << 10).minor(100, 1, &[0]).slot(0, |ring| {
         ring.heap(300, 1, 1, 1);
     });
@@ -245,10 +245,10 @@ fn only_what_is_asked_for_is_given_and_everything_is_counted() {
 }
 
 #[test]
-fn the_caller_or_the_stream_tells_the_version() {
+fn the_caller_or_the_stream_gives_the_version() {
     let rings = RingBuilder::new(V, 2, 1 << 10).minor(100, 1, &[0]);
-    let told = open(&rings.file(), None).expect("told").version();
-    assert_eq!((told.to_string().as_str(), told.by), ("5.4 or 5.5", VersionSource::Stream));
-    let told = open(&rings.file(), Some(V)).expect("told").version();
-    assert_eq!((told.to_string().as_str(), told.by), ("5.4", VersionSource::Caller));
+    let found = open(&rings.file(), None).expect("told").version();
+    assert_eq!((found.to_string().as_str(), found.by), ("5.4 or 5.5", VersionSource::Stream));
+    let found = open(&rings.file(), Some(V)).expect("told").version();
+    assert_eq!((found.to_string().as_str(), found.by), ("5.4", VersionSource::Caller));
 }

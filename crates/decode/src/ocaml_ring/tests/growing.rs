@@ -35,7 +35,7 @@ fn portions_give_the_events_of_the_whole_in_order_within_each() {
             at = end;
             match &mut stream {
                 None => stream = Some(open(&portion, Some(V)).expect("opens").stream(Classes::ALL)),
-                Some(stream) => stream.go_on(Arc::new(portion)).expect("goes on"),
+                Some(stream) => stream.resume_with(Arc::new(portion)).expect("goes on"),
             }
             seen.extend(stream.as_mut().unwrap());
         }
@@ -51,15 +51,15 @@ fn portions_give_the_events_of_the_whole_in_order_within_each() {
 fn a_name_of_the_first_portion_is_known_in_the_last() {
     let bytes = program().captured(1_000);
     let stream = open(&bytes, Some(V)).expect("opens").stream(Classes::ALL);
-    let told: Vec<Runtime> = short(&stream.collect::<Vec<_>>()).into_iter().map(|(_, _, what)| what).collect();
-    assert!(told.contains(&Runtime::TaskCreated(Tid(71))) && told.contains(&Runtime::TaskCreated(Tid(72))));
+    let found: Vec<Runtime> = short(&stream.collect::<Vec<_>>()).into_iter().map(|(_, _, what)| what).collect();
+    assert!(found.contains(&Runtime::TaskCreated(Tid(71))) && found.contains(&Runtime::TaskCreated(Tid(72))));
     // Names come first, as a portion of their own, then each frame.
     let mut ends = Vec::new();
     whole_frames(&bytes, HEAD as u64, u64::MAX, &mut |_, _, end| ends.push(end as usize)).expect("reads");
     let mut stream = open(&bytes[..ends[0]], Some(V)).expect("opens").stream(Classes::ALL);
     let mut last = None;
     for pair in ends.windows(2) {
-        stream.go_on(Arc::new([&bytes[..HEAD], &bytes[pair[0]..pair[1]]].concat())).expect("goes on");
+        stream.resume_with(Arc::new([&bytes[..HEAD], &bytes[pair[0]..pair[1]]].concat())).expect("goes on");
         let threads = |what: &Runtime| matches!(what, Runtime::TaskCreated(_));
         last = short(&stream.by_ref().collect::<Vec<_>>()).into_iter().map(|(_, _, what)| what).find(threads).or(last);
     }
@@ -73,7 +73,7 @@ fn words_that_were_overwritten_between_two_portions_are_a_gap() {
     let first = rings.captured_as(&[(0, 0..3)]);
     let mut stream = open(&first, Some(V)).expect("opens").stream(Classes::ALL);
     assert!(!short(&stream.by_ref().collect::<Vec<_>>()).is_empty());
-    stream.go_on(Arc::new(rings.captured_as(&[(0, words - 3..words)]))).expect("goes on");
+    stream.resume_with(Arc::new(rings.captured_as(&[(0, words - 3..words)]))).expect("goes on");
     let events = short(&stream.by_ref().collect::<Vec<_>>());
     assert!(events.contains(&(9_000, 0, Runtime::Gap)), "{events:?}");
     let losses = stream.take_losses();
@@ -84,8 +84,8 @@ fn words_that_were_overwritten_between_two_portions_are_a_gap() {
     assert!(stream.take_losses().is_empty());
     // Rings of another program are refused.
     let other = RingBuilder::new(V, 2, 1 << 4).captured(1);
-    assert!(stream.go_on(Arc::new(other)).is_err());
-    assert!(stream.go_on(Arc::new(rings.file())).is_err());
+    assert!(stream.resume_with(Arc::new(other)).is_err());
+    assert!(stream.resume_with(Arc::new(rings.file())).is_err());
 }
 
 #[test]

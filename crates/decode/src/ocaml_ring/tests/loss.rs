@@ -57,7 +57,7 @@ fn many_gaps_are_summed_to_the_word() {
 }
 
 #[test]
-fn a_silence_that_the_program_asked_for_is_a_gap_in_all_rings() {
+fn a_silence_that_the_program_requested_is_a_gap_in_all_rings() {
     let rings = RingBuilder::new(V, 3, 1 << 10)
         .slot(0, |ring| {
             ring.begin(10, "stw_handler").life(500, "ring_resume", 0).begin(600, "stw_handler");

@@ -75,7 +75,7 @@ fn damaged_rings_are_read_to_their_end() {
 }
 
 #[test]
-fn noise_behind_a_good_head_is_read_to_its_end() {
+fn noise_after_a_good_head_is_read_to_its_end() {
     let mut random = Random(0x1234_5678_9abc_def1);
     for _ in 0..200 {
         let mut bytes = RingBuilder::new(Version::V5_4, 3, 1 << 8).captured(1);

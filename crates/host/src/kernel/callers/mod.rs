@@ -117,9 +117,9 @@ impl Callers {
     /// Learns the mappings in records that were written without having been in a ring.
     pub fn learn(&mut self, records: &[u8]) {
         let mut rest = records;
-        while let Some((record, behind)) = records::split(rest) {
+        while let Some((record, after)) = records::split(rest) {
             self.mappings.take(record);
-            rest = behind;
+            rest = after;
         }
     }
 

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_file_says_why() {
+    fn a_wrong_file_is_refused_with_a_reason() {
         assert!(Table::read_image(b"nothing").unwrap_err().contains("ELF"));
         assert!(Table::read(File::open("/dev/null").unwrap()).is_err());
     }

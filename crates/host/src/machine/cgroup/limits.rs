@@ -49,7 +49,7 @@ pub(super) fn level(reading: &mut Reading<'_>, version: u8, name: &str, folder: 
     let stat = folder.join("cpu.stat");
     let counted = reading.text(&stat).and_then(|text| {
         let counts = (procfs::number(&text, "nr_throttled")?, procfs::number(&text, "nr_periods").unwrap_or(0));
-        reading.said(&format!("throttling of {name}"), &stat, &text);
+        reading.add_source(&format!("throttling of {name}"), &stat, &text);
         Some(counts)
     });
     Level {
@@ -79,7 +79,7 @@ fn quota_v2(reading: &mut Reading<'_>, name: &str, folder: &Path) -> Option<(f64
         [quota, period] => quota_of(quota, period),
         _ => Err("is not a quota and a period"),
     };
-    told(reading, &path, &text, quota)
+    reported(reading, &path, &text, quota)
 }
 
 /// The quota of a v1 group, which has a separate file for its period.
@@ -95,7 +95,7 @@ fn quota_v1(reading: &mut Reading<'_>, name: &str, folder: &Path) -> Option<(f64
         None => Err("has no period in cpu.cfs_period_us"),
     };
     let both = format!("{} {}", text.trim(), period.unwrap_or_default().trim());
-    told(reading, &path, &both, quota)
+    reported(reading, &path, &both, quota)
 }
 
 fn quota_of(quota: &str, period: &str) -> Quota {
@@ -111,7 +111,7 @@ fn quota_of(quota: &str, period: &str) -> Quota {
     Ok(Some((quota_us as f64 / period_us as f64, period_us.saturating_mul(1000))))
 }
 
-fn told(reading: &mut Reading<'_>, path: &Path, text: &str, quota: Quota) -> Option<(f64, u64, String)> {
+fn reported(reading: &mut Reading<'_>, path: &Path, text: &str, quota: Quota) -> Option<(f64, u64, String)> {
     match quota {
         Ok(quota) => quota.map(|(cpus, period_ns)| (cpus, period_ns, path.display().to_string())),
         Err(why) => {
@@ -145,6 +145,6 @@ pub(super) fn effective_memory_v1(reading: &mut Reading<'_>, folder: &Path) -> O
     let path = folder.join("memory.stat");
     let text = reading.text(&path)?;
     let bytes = procfs::number(&text, "hierarchical_memory_limit")?;
-    reading.said("memory limit of all levels", &path, &format!("hierarchical_memory_limit {bytes}"));
+    reading.add_source("memory limit of all levels", &path, &format!("hierarchical_memory_limit {bytes}"));
     (bytes > 0 && bytes < NO_LIMIT_BYTES).then(|| (bytes, path.display().to_string()))
 }

@@ -75,19 +75,19 @@ pub fn of_process(host: &Host, pid: u32) -> Groups {
 }
 
 /// Finds the groups of a process, possibly the reader's own.
-pub fn of(host: &Host, who: Process) -> Groups {
+pub fn of(host: &Host, process: Process) -> Groups {
     let mut reading = Reading::new(host);
     let mut groups = Groups::default();
-    let list = format!("/proc/{who}/cgroup");
+    let list = format!("/proc/{process}/cgroup");
     let memberships = host.read(&list);
     // A kernel without control groups has no such list and hides none.
     groups.hidden = memberships.as_ref().is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound);
     let memberships = memberships.unwrap_or_default();
     if !memberships.is_empty() {
-        reading.said("control groups", &list, &memberships);
+        reading.add_source("control groups", &list, &memberships);
     }
-    let mounts = mounts_for(host, who);
-    let pid = number(host, who);
+    let mounts = mounts_for(host, process);
+    let pid = number(host, process);
     let mut unknown = true;
     for controller in ["cpu", "memory"] {
         match mounts::hierarchy(host, &memberships, &mounts, controller, pid) {
@@ -136,9 +136,9 @@ pub fn named(mounts: &str, memberships: &str, controller: &str) -> Option<String
 }
 
 /// The mounts through which groups can be read: the reader's own and the program's.
-fn mounts_for(host: &Host, who: Process) -> Vec<mounts::Mount> {
+fn mounts_for(host: &Host, process: Process) -> Vec<mounts::Mount> {
     let mut found = mounts::table(host, "/proc/self/mountinfo", Path::new("/"));
-    if let Process::Pid(pid) = who {
+    if let Process::Pid(pid) = process {
         let root = format!("/proc/{pid}/root");
         // A copied tree has the process's files at their usual places.
         let root = if host.is_live() || host.is_dir(&root) { PathBuf::from(root) } else { PathBuf::from("/") };
@@ -148,8 +148,8 @@ fn mounts_for(host: &Host, who: Process) -> Vec<mounts::Mount> {
     found
 }
 
-fn number(host: &Host, who: Process) -> Option<u32> {
-    match who {
+fn number(host: &Host, process: Process) -> Option<u32> {
+    match process {
         Process::Pid(pid) => Some(pid),
         Process::Own => u32::try_from(procfs::number(&host.text("/proc/self/status")?, "Pid")?).ok(),
     }
@@ -158,10 +158,10 @@ fn number(host: &Host, who: Process) -> Option<u32> {
 /// Adds every level from the process's own group up to what is mounted.
 fn climb(reading: &mut Reading<'_>, controller: &str, seen: &Seen, groups: &mut Groups) {
     let mount = &seen.mount;
-    reading.said(&format!("mount of the {controller} groups"), &mount.table, &mount.line);
+    reading.add_source(&format!("mount of the {controller} groups"), &mount.table, &mount.line);
     if let Some(file) = &seen.found_in {
         let what = format!("{controller} group of the process, which {} does not name", seen.group);
-        reading.said(&what, file, &seen.pid.map_or_else(String::new, |pid| pid.to_string()));
+        reading.add_source(&what, file, &seen.pid.map_or_else(String::new, |pid| pid.to_string()));
     }
     if let Some(why) = &seen.hidden {
         groups.hidden = true;

@@ -82,7 +82,7 @@ fn two_v1_hierarchies_with_one_path_are_one_level() {
 }
 
 #[test]
-fn a_mount_root_is_stripped_and_hidden_ancestors_are_said() {
+fn a_mount_root_is_stripped_and_hidden_ancestors_are_reported() {
     let tree = Tree::new("0::/docker/abc/in\n", "30 25 0:26 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     tree.write("sys/fs/cgroup/in/cpu.max", "1000 100000");
     let groups = tree.groups();
@@ -117,7 +117,7 @@ fn a_recorder_without_mounts_of_its_own_looks_through_the_programs_root() {
 }
 
 #[test]
-fn the_mount_that_shows_the_group_is_taken_and_one_elsewhere_said() {
+fn the_mount_that_shows_the_group_is_used_and_one_elsewhere_reported() {
     let both = format!("29 25 0:26 /other /mnt rw - cgroup2 cgroup2 rw\n{V2}");
     let tree = Tree::new("0::/app\n", &both);
     tree.write("sys/fs/cgroup/app/cpu.max", "50000 100000\n");
@@ -130,7 +130,7 @@ fn the_mount_that_shows_the_group_is_taken_and_one_elsewhere_said() {
 }
 
 #[test]
-fn nothing_to_see_is_said() {
+fn missing_groups_are_reported() {
     assert!(Tree::new("", "").groups().notes[0].contains("unknown"));
     assert!(Tree::new("garbage\n:::\n", "x - cgroup2\n").groups().levels.is_empty());
 }

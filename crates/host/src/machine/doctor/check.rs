@@ -26,15 +26,16 @@ pub struct Check {
     /// What rtscope can and cannot do with it.
     pub means: String,
     /// The exact command that fixes it, if there is one.
-    pub mend: Option<String>,
+    #[serde(rename = "mend")]
+    pub fix: Option<String>,
 }
 
 impl Check {
     pub(super) fn new(name: &'static str, state: State, found: String, means: &str) -> Check {
-        Check { name, state, found, means: means.to_owned(), mend: None }
+        Check { name, state, found, means: means.to_owned(), fix: None }
     }
 
-    pub(super) fn mended_by(self, command: &str) -> Check {
-        Check { mend: (self.state != State::Ok).then(|| command.to_owned()), ..self }
+    pub(super) fn fixed_by(self, command: &str) -> Check {
+        Check { fix: (self.state != State::Ok).then(|| command.to_owned()), ..self }
     }
 }

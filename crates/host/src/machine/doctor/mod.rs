@@ -41,14 +41,14 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_says_what_it_means() {
+    fn every_fault_has_its_meaning() {
         for root in [Path::new("/"), tree(&[]).path()] {
             let checks = checks(root);
             assert!(checks.len() >= 14);
             for check in &checks {
                 eprintln!("{check:?}");
                 assert!(!check.found.is_empty() && check.means.ends_with('.'), "{check:?}");
-                assert!(check.state != State::Ok || check.mend.is_none(), "{check:?}");
+                assert!(check.state != State::Ok || check.fix.is_none(), "{check:?}");
             }
             let names: std::collections::HashSet<_> = checks.iter().map(|check| check.name).collect();
             assert_eq!(names.len(), checks.len());

@@ -28,12 +28,12 @@ pub fn paranoid(root: &Path) -> Check {
         }
         _ => (State::Missing, "Without privilege no perf event can be opened: only totals from /proc are recorded."),
     };
-    let mend = match level {
+    let fix = match level {
         // Not a lower level: that shows the names of all processes and kernel addresses to every user.
         1..=2 => for_a_group(root),
         _ => "sudo sysctl kernel.perf_event_paranoid=2",
     };
-    Check::new(name, state, format!("/{PATH} is {level}"), means).mended_by(mend)
+    Check::new(name, state, format!("/{PATH} is {level}"), means).fixed_by(fix)
 }
 
 /// The command that lets some users see other processes. The capability came with Linux 5.8.
@@ -70,7 +70,7 @@ pub fn capabilities(root: &Path) -> Check {
         true => (State::Ok, "Other processes can be recorded too."),
         false => (State::Degraded, "Other processes are recorded only where perf_event_paranoid allows it."),
     };
-    Check::new(name, state, found, means).mended_by(for_a_group(root))
+    Check::new(name, state, found, means).fixed_by(for_a_group(root))
 }
 
 pub(super) fn effective_capabilities(root: &Path) -> Option<u64> {
@@ -90,7 +90,7 @@ pub fn tracefs(root: &Path) -> Check {
         Err(error) => {
             let found = format!("/sys/kernel/tracing: {}", words::errno(&error));
             let means = "As root rtscope mounts it for a moment; else wake-ups and migrations are not recorded.";
-            Check::new(name, State::Degraded, found, means).mended_by(
+            Check::new(name, State::Degraded, found, means).fixed_by(
                 "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755,gid=$(id -g) /sys/kernel/tracing",
             )
         }
@@ -100,7 +100,7 @@ pub fn tracefs(root: &Path) -> Check {
 /// Briefly opens the timer that samples the program's code.
 pub fn code(root: &Path) -> Check {
     let name = "code-samples";
-    let mend = "sudo rtscope record …";
+    let fix = "sudo rtscope record …";
     match kernel::code::probe(root) {
         Ok((true, missing)) if missing.is_empty() => {
             let means = "Reports name the code that kept a collection waiting, and the kernel's where it waits.";
@@ -111,13 +111,13 @@ pub fn code(root: &Path) -> Check {
                 true => "Reports name the code that runs, not what a thread waits for in the kernel.",
                 false => "Reports name the program's own code, not the kernel's.",
             };
-            Check::new(name, State::Degraded, format!("opened with less: {}", missing.join(" ")), means).mended_by(mend)
+            Check::new(name, State::Degraded, format!("opened with less: {}", missing.join(" ")), means).fixed_by(fix)
         }
         Err(error) => {
             let means = "Reports cannot name the code that kept a collection waiting.";
             let found = format!("refused: {}", words::errno(&error));
-            let mend = for_own(&error);
-            Check::new(name, State::Degraded, found, means).mended_by(mend)
+            let fix = for_own(&error);
+            Check::new(name, State::Degraded, found, means).fixed_by(fix)
         }
     }
 }
@@ -139,12 +139,12 @@ fn tier_check(root: &Path, tier: Tier, name: &'static str, gives: &str) -> Check
             let state = if tier == Tier::OwnSwitches { State::Missing } else { State::Degraded };
             let found = format!("refused: {}", words::errno(&error));
             let means = format!("{}.", words::lacking(tier));
-            let mend = match tier {
+            let fix = match tier {
                 Tier::OwnSwitches => for_own(&error),
                 Tier::CpuWideSwitches => for_a_group(root),
                 _ => "sudo rtscope record …",
             };
-            Check::new(name, state, found, &means).mended_by(mend)
+            Check::new(name, state, found, &means).fixed_by(fix)
         }
     }
 }
@@ -161,7 +161,7 @@ mod tests {
         {
             let root = tree(&[("proc/sys/kernel/perf_event_paranoid", text)]);
             let check = paranoid(root.path());
-            assert_eq!((check.state, check.mend.is_some()), (state, state != State::Ok && text != "?"), "{text}");
+            assert_eq!((check.state, check.fix.is_some()), (state, state != State::Ok && text != "?"), "{text}");
         }
         assert_eq!(paranoid(tree(&[]).path()).state, State::Missing);
     }
@@ -175,13 +175,9 @@ mod tests {
                 ("proc/sys/kernel/osrelease", release),
             ];
             let root = tree(&files);
-            for mend in [paranoid(root.path()), capabilities(root.path())].map(|check| check.mend.unwrap()) {
-                assert!(!mend.contains("paranoid"), "{mend}");
-                assert_eq!(
-                    mend.contains("setcap cap_perfmon") && mend.contains("chmod 750"),
-                    group,
-                    "{release}: {mend}"
-                );
+            for fix in [paranoid(root.path()), capabilities(root.path())].map(|check| check.fix.unwrap()) {
+                assert!(!fix.contains("paranoid"), "{fix}");
+                assert_eq!(fix.contains("setcap cap_perfmon") && fix.contains("chmod 750"), group, "{release}: {fix}");
             }
         }
     }

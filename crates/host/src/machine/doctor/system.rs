@@ -31,7 +31,7 @@ pub fn locked_memory(root: &Path) -> Check {
             (State::Degraded, "Rings are smaller than wished: a busy program may lose records (counted).")
         }
     };
-    Check::new(name, state, found, means).mended_by("sudo sysctl kernel.perf_event_mlock_kb=516")
+    Check::new(name, state, found, means).fixed_by("sudo sysctl kernel.perf_event_mlock_kb=516")
 }
 
 /// Limit of open files: attaching takes one per thread and CPU.
@@ -43,7 +43,7 @@ pub fn open_files(root: &Path) -> Check {
     let found = format!("RLIMIT_NOFILE is at most {limit}, {cpus} CPUs");
     let state = if threads >= 64 { State::Ok } else { State::Degraded };
     let means = format!("Without privilege, `record --pid` can watch a process of up to {threads} threads.");
-    Check::new("open-files", state, found, &means).mended_by("sudo prlimit --pid $$ --nofile=1048576:1048576")
+    Check::new("open-files", state, found, &means).fixed_by("sudo prlimit --pid $$ --nofile=1048576:1048576")
 }
 
 /// Whether a program's memory can be read while it runs: its clock's origin and
@@ -60,12 +60,12 @@ pub fn foreign_memory(root: &Path) -> Check {
         (1, false) => (State::Degraded, "Works for programs that rtscope starts, not for `record --pid`."),
         _ => (State::Missing, "A killed program's last seconds are lost, and its clock is known to 1 µs only."),
     };
-    let mend = if scope == Some(3) {
+    let fix = if scope == Some(3) {
         "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and reboot"
     } else {
         "sudo sysctl kernel.yama.ptrace_scope=0"
     };
-    Check::new(name, state, found, means).mended_by(mend)
+    Check::new(name, state, found, means).fixed_by(fix)
 }
 
 /// Control groups: which versions, and whether throttling can be seen.
@@ -76,8 +76,8 @@ pub fn control_groups(root: &Path) -> Vec<Check> {
         true => (State::Missing, "Quotas and throttling cannot be seen."),
         false => (State::Ok, "Quotas of the visible groups are read."),
     };
-    let mend = "start the container with its control groups visible (docker: --cgroupns=host)";
-    vec![Check::new("control-groups", state, found, means).mended_by(mend), throttle_counters(root)]
+    let fix = "start the container with its control groups visible (docker: --cgroupns=host)";
+    vec![Check::new("control-groups", state, found, means).fixed_by(fix), throttle_counters(root)]
 }
 
 /// Mounts that can have the cpu controller.
@@ -106,7 +106,7 @@ fn throttle_counters(root: &Path) -> Check {
     }
     let means = "Throttling by a quota looks like preemption by an unknown process.";
     Check::new(name, State::Degraded, "no cpu.stat with nr_throttled above this process".into(), means)
-        .mended_by("start the container with its control groups visible (docker: --cgroupns=host)")
+        .fixed_by("start the container with its control groups visible (docker: --cgroupns=host)")
 }
 
 pub fn pressure(root: &Path) -> Check {
@@ -121,7 +121,7 @@ pub fn pressure(root: &Path) -> Check {
             let means = "The kernel has pressure stall information switched off (CONFIG_PSI_DEFAULT_DISABLED) or lacks it; \
                          other counters are used instead.";
             Check::new(name, State::Degraded, found, means)
-                .mended_by("add psi=1 to the kernel's command line and reboot")
+                .fixed_by("add psi=1 to the kernel's command line and reboot")
         }
     }
 }
@@ -186,7 +186,7 @@ pub fn clock(root: &Path) -> Check {
         _ => (State::Ok, "Kernel records and the runtime's log share a fine clock."),
     };
     Check::new(name, state, found, means)
-        .mended_by("add tsc=reliable to the kernel's command line if the machine's TSC is stable, and reboot")
+        .fixed_by("add tsc=reliable to the kernel's command line if the machine's TSC is stable, and reboot")
 }
 
 fn shown(root: &Path, path: &Path) -> String {

@@ -16,7 +16,7 @@ struct One {
     shared_by: Vec<u32>,
     share: u64,
     /// The sources, file and text: of the size, and of the CPUs that share it.
-    said: [(String, String); 2],
+    sources: [(String, String); 2],
 }
 
 /// The caches of `allowed`, one entry for each level and type.
@@ -58,8 +58,8 @@ fn entry(reading: &mut Reading<'_>, level: u32, kind: String, mut found: Vec<One
     let least = found.iter().min_by_key(|one| one.share)?;
     let whats =
         [format!("size of the level {level} {kind} cache"), format!("CPUs that share a level {level} {kind} cache")];
-    for (what, (path, text)) in whats.iter().zip(&least.said) {
-        reading.said(what, path, text);
+    for (what, (path, text)) in whats.iter().zip(&least.sources) {
+        reading.add_source(what, path, text);
     }
     Some(Cache {
         level,
@@ -82,16 +82,16 @@ fn one(reading: &mut Reading<'_>, cpu: u32, index: u32, allowed: &[u32]) -> Resu
     let path = |file: &str| ids::path(cpu, &format!("cache/index{index}/{file}"));
     let mut text = |file: &str| reading.text(path(file)).ok_or_else(|| format!("{} is not there", path(file)));
     let (level, kind, size, shared) = (text("level")?, text("type")?, text("size")?, text("shared_cpu_list")?);
-    let says = |file: &str, text: &str| format!("{} says {}", path(file), quoted(text));
-    let number = level.trim().parse().map_err(|_| says("level", &level))?;
+    let shows = |file: &str, text: &str| format!("{} says {}", path(file), quoted(text));
+    let number = level.trim().parse().map_err(|_| shows("level", &level))?;
     let kind = kind.trim();
     if !["Data", "Instruction", "Unified"].contains(&kind) {
-        return Err(says("type", kind));
+        return Err(shows("type", kind));
     }
-    let bytes = bytes(&size).filter(|bytes| *bytes > 0).ok_or_else(|| says("size", &size))?;
-    let shared_by = cpu_list::parse(&shared).map_err(|bad| format!("{}: {bad}", says("shared_cpu_list", &shared)))?;
+    let bytes = bytes(&size).filter(|bytes| *bytes > 0).ok_or_else(|| shows("size", &size))?;
+    let shared_by = cpu_list::parse(&shared).map_err(|bad| format!("{}: {bad}", shows("shared_cpu_list", &shared)))?;
     if shared_by.binary_search(&cpu).is_err() {
-        return Err(format!("{}, which leaves out CPU {cpu} itself", says("shared_cpu_list", &shared)));
+        return Err(format!("{}, which leaves out CPU {cpu} itself", shows("shared_cpu_list", &shared)));
     }
     let workers = shared_by.iter().filter(|cpu| allowed.binary_search(cpu).is_ok()).count();
     Ok(One {
@@ -100,7 +100,7 @@ fn one(reading: &mut Reading<'_>, cpu: u32, index: u32, allowed: &[u32]) -> Resu
         size: bytes,
         share: bytes / u64::try_from(workers.max(1)).unwrap_or(1),
         shared_by,
-        said: [(path("size"), size), (path("shared_cpu_list"), shared)],
+        sources: [(path("size"), size), (path("shared_cpu_list"), shared)],
     })
 }
 

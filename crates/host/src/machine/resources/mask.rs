@@ -17,22 +17,22 @@ pub(super) struct Mask {
 }
 
 /// The CPUs that a process may run on, and the CPUs that are online.
-pub fn cpus(host: &Host, who: Process) -> (Vec<u32>, Vec<u32>) {
-    let mask = read(&mut Reading::new(host), who);
+pub fn cpus(host: &Host, process: Process) -> (Vec<u32>, Vec<u32>) {
+    let mask = read(&mut Reading::new(host), process);
     (mask.allowed, mask.online)
 }
 
 /// The affinity mask of a process, reduced to the online CPUs.
-pub(super) fn read(reading: &mut Reading<'_>, who: Process) -> Mask {
+pub(super) fn read(reading: &mut Reading<'_>, process: Process) -> Mask {
     let online = online(reading);
-    let given = given(reading, who);
+    let given = given(reading, process);
     let Some(given) = given else {
         let (cpus, words) = if online.is_empty() {
             (reading.host.numbered(CPUS, "cpu"), "every CPU that has a folder in /sys is taken as allowed")
         } else {
             (online.clone(), "every CPU that is online is taken as allowed")
         };
-        reading.note(format!("/proc/{who}/status shows no affinity mask: {words}"));
+        reading.note(format!("/proc/{process}/status shows no affinity mask: {words}"));
         if cpus.is_empty() {
             reading.note("no CPU is known: neither a mask nor /sys/devices/system/cpu can be read".into());
         }
@@ -44,7 +44,7 @@ pub(super) fn read(reading: &mut Reading<'_>, who: Process) -> Mask {
     let (allowed, offline): (Vec<u32>, Vec<u32>) = given.iter().partition(|cpu| online.binary_search(cpu).is_ok());
     if allowed.is_empty() {
         reading.note(format!(
-            "the mask of /proc/{who}/status ({}) and {CPUS}/online ({}) have no CPU in common: the mask is taken",
+            "the mask of /proc/{process}/status ({}) and {CPUS}/online ({}) have no CPU in common: the mask is taken",
             cpu_list::show(&given),
             cpu_list::show(&online)
         ));
@@ -76,14 +76,14 @@ fn online(reading: &mut Reading<'_>) -> Vec<u32> {
 }
 
 /// The affinity mask as the kernel shows it; `None` if it is empty or broken.
-fn given(reading: &mut Reading<'_>, who: Process) -> Option<Vec<u32>> {
-    let path = format!("/proc/{who}/status");
+fn given(reading: &mut Reading<'_>, process: Process) -> Option<Vec<u32>> {
+    let path = format!("/proc/{process}/status");
     let status = reading.text(&path)?;
     for key in ["Cpus_allowed_list", "Cpus_allowed"] {
         let Some(text) = procfs::field(&status, key) else { continue };
         match if key.ends_with("list") { cpu_list::parse(text) } else { cpu_list::parse_mask(text) } {
             Ok(cpus) if !cpus.is_empty() => {
-                reading.said("cpus_allowed", &path, &format!("{key}: {text}"));
+                reading.add_source("cpus_allowed", &path, &format!("{key}: {text}"));
                 return Some(cpus);
             }
             Ok(_) => reading.note(format!("{key} in {path} is empty: not believed, a process runs somewhere")),

@@ -13,7 +13,7 @@ pub(super) fn total(reading: &mut Reading<'_>) -> Option<u64> {
     };
     let field = procfs::field(&text, "MemTotal").unwrap_or("");
     let bytes = procfs::number(&text, "MemTotal").and_then(|kib| kib.checked_mul(1024)).filter(|bytes| *bytes > 0);
-    reading.said("memory of the machine", MEMINFO, &format!("MemTotal: {field}"));
+    reading.add_source("memory of the machine", MEMINFO, &format!("MemTotal: {field}"));
     if bytes.is_none() {
         reading.note(format!("{MEMINFO} says MemTotal {}: the machine's memory is unknown", quoted(field)));
     }

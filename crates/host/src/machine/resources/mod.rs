@@ -30,15 +30,15 @@ pub fn without_caches(host: &Host, pid: Option<u32>) -> Resources {
 }
 
 fn read(host: &Host, pid: Option<u32>, with_caches: bool) -> Resources {
-    let who = pid.map_or(Process::Own, Process::Pid);
+    let process = pid.map_or(Process::Own, Process::Pid);
     let mut reading = Reading::new(host);
-    let mask = mask::read(&mut reading, who);
+    let mask = mask::read(&mut reading, process);
     let topology = topology::read(&mut reading, &mask);
     let caches = if with_caches { caches::read(&mut reading, &mask.allowed) } else { Vec::new() };
     let total = memory::total(&mut reading);
     let (mut sources, mut notes) = reading.finish();
 
-    let groups = cgroup::of(host, who);
+    let groups = cgroup::of(host, process);
     let tightest = groups.tightest();
     let (quota_cpus, quota_path) =
         (tightest.and_then(|group| group.quota_cpus), tightest.and_then(|group| group.quota_path.clone()));

@@ -30,7 +30,7 @@ const WAYS: [Way; 4] =
 /// path, text.
 struct Core {
     cpus: Vec<u32>,
-    said: Vec<(String, String, String)>,
+    sources: Vec<(String, String, String)>,
 }
 
 /// Why a way failed.
@@ -48,8 +48,8 @@ pub(super) fn read(reading: &mut Reading<'_>, mask: &Mask) -> Resources {
         return Resources::default();
     }
     let (way, cores) = cores(reading, allowed);
-    for (what, path, text) in cores.iter().flat_map(|core| &core.said) {
-        reading.said(what, path, text);
+    for (what, path, text) in cores.iter().flat_map(|core| &core.sources) {
+        reading.add_source(what, path, text);
     }
     let siblings: Vec<Vec<u32>> = cores.into_iter().map(|core| core.cpus).collect();
     let everywhere = if mask.online.is_empty() { allowed } else { &mask.online };
@@ -133,7 +133,7 @@ fn by(reading: &mut Reading<'_>, way: Way, cpus: &[u32]) -> Result<Vec<Core>, Fa
     match way {
         Way::List(file) => by_lists(reading, file, cpus),
         Way::Ids => by_ids(reading, cpus),
-        Way::Single => Ok(cpus.iter().map(|cpu| Core { cpus: vec![*cpu], said: Vec::new() }).collect()),
+        Way::Single => Ok(cpus.iter().map(|cpu| Core { cpus: vec![*cpu], sources: Vec::new() }).collect()),
     }
 }
 
@@ -171,7 +171,7 @@ fn by_lists(reading: &mut Reading<'_>, file: &str, cpus: &[u32]) -> Result<Vec<C
     Ok(first
         .map(|(cpu, (cpus, text))| Core {
             cpus,
-            said: vec![(format!("siblings of cpu{cpu}"), ids::path(cpu, file), text)],
+            sources: vec![(format!("siblings of cpu{cpu}"), ids::path(cpu, file), text)],
         })
         .collect())
 }
@@ -199,11 +199,15 @@ fn by_ids(reading: &mut Reading<'_>, cpus: &[u32]) -> Result<Vec<Core>, Failed> 
             }
         };
         known = true;
-        let said = || {
+        let sources = || {
             let files = [("package", "topology/physical_package_id", package), ("core id", "topology/core_id", core)];
             files.map(|(what, file, id)| (format!("{what} of cpu{cpu}"), ids::path(cpu, file), id.to_string())).to_vec()
         };
-        cores.entry([package, die, core]).or_insert_with(|| Core { cpus: Vec::new(), said: said() }).cpus.push(cpu);
+        cores
+            .entry([package, die, core])
+            .or_insert_with(|| Core { cpus: Vec::new(), sources: sources() })
+            .cpus
+            .push(cpu);
     }
     match failed {
         Some(why) if known => Err(Failed::Wrong(why)),
@@ -219,7 +223,7 @@ fn by_ids(reading: &mut Reading<'_>, cpus: &[u32]) -> Result<Vec<Core>, Failed> 
 /// The package of each CPU. A kernel that does not know it says -1 or nothing.
 fn packages(reading: &mut Reading<'_>, cpus: &[u32], allowed: &[u32]) -> BTreeMap<u32, u32> {
     let (mut packages, mut unknown) = (BTreeMap::new(), Vec::new());
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for &cpu in cpus {
         const FILE: &str = "topology/physical_package_id";
         let Some(package) = ids::number(reading, cpu, FILE).ok().and_then(|id| u32::try_from(id).ok()) else {
@@ -227,8 +231,8 @@ fn packages(reading: &mut Reading<'_>, cpus: &[u32], allowed: &[u32]) -> BTreeMa
             continue;
         };
         packages.insert(cpu, package);
-        if allowed.binary_search(&cpu).is_ok() && told.insert(package) {
-            reading.said(&format!("package of cpu{cpu}"), ids::path(cpu, FILE), &package.to_string());
+        if allowed.binary_search(&cpu).is_ok() && reported.insert(package) {
+            reading.add_source(&format!("package of cpu{cpu}"), ids::path(cpu, FILE), &package.to_string());
         }
     }
     if !unknown.is_empty() {
@@ -298,7 +302,7 @@ fn kinds(reading: &mut Reading<'_>, online: &[u32], allowed: &[u32]) -> Vec<Core
     for (name, cpus, path, text) in kinds {
         let cpus: Vec<u32> = cpus.into_iter().filter(|cpu| allowed.binary_search(cpu).is_ok()).collect();
         if !cpus.is_empty() {
-            reading.said(&format!("{name} cores"), &path, &text);
+            reading.add_source(&format!("{name} cores"), &path, &text);
             found.push(CoreKind { name, cpus });
         }
     }

@@ -151,8 +151,8 @@ fn parent_v2(own: &Path) -> PathBuf {
         fs::read_to_string(own.join(file))
             .map_or(true, |text| text.split_ascii_whitespace().next().unwrap_or("") == *none)
     });
-    let beside = own.parent().filter(|_| unlimited && own.join("cgroup.type").exists());
-    let found = [Some(own), beside].into_iter().flatten().find(|folder| counts(folder));
+    let sibling = own.parent().filter(|_| unlimited && own.join("cgroup.type").exists());
+    let found = [Some(own), sibling].into_iter().flatten().find(|folder| counts(folder));
     found.unwrap_or(own).to_owned()
 }
 

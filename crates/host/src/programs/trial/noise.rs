@@ -50,12 +50,12 @@ impl Noise {
     pub fn dirty(&self, bounds: &Bounds) -> Option<String> {
         let edge = if self.ticks == 0 { 0.0 } else { EDGE_TICKS / self.ticks as f64 };
         let above = |share: Option<f64>, most: f64| share.filter(|share| *share > most + edge);
-        let said = |share: f64, most: f64, who: &str| {
-            format!("{who} had {:.0} % of its CPUs, more than {:.0} %", share * 100.0, most * 100.0)
+        let reason = |share: f64, most: f64, taker: &str| {
+            format!("{taker} had {:.0} % of its CPUs, more than {:.0} %", share * 100.0, most * 100.0)
         };
         let (foreign, steal) = (bounds.foreign, bounds.steal);
-        let stolen = above(self.steal, steal).map(|share| said(share, steal, "the host of this machine"));
-        stolen.or_else(|| above(self.foreign, foreign).map(|share| said(share, foreign, "others")))
+        let stolen = above(self.steal, steal).map(|share| reason(share, steal, "the host of this machine"));
+        stolen.or_else(|| above(self.foreign, foreign).map(|share| reason(share, foreign, "others")))
     }
 }
 

@@ -37,8 +37,8 @@ impl Listener {
         for stream in &streams {
             fcntl_setfl(stream, OFlags::NONBLOCK)?;
         }
-        let (told, stop) = io::pipe()?;
-        let listen = move || listen(&streams, told.as_fd());
+        let (stopped, stop) = io::pipe()?;
+        let listen = move || listen(&streams, stopped.as_fd());
         let thread = std::thread::Builder::new().name("output".into()).spawn(listen)?;
         Ok(Listener { stop: stop.into(), thread })
     }
@@ -98,15 +98,15 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn the_end_is_kept_and_nobody_waits() {
-        let (out, mut say) = io::pipe().unwrap();
-        let (error, complain) = io::pipe().unwrap();
-        let listener = Listener::start([out.into(), error.into()]).unwrap();
+    fn the_end_is_kept_and_no_writer_waits() {
+        let (out_read, mut out_write) = io::pipe().unwrap();
+        let (error_read, error_write) = io::pipe().unwrap();
+        let listener = Listener::start([out_read.into(), error_read.into()]).unwrap();
         // More than a pipe holds.
         for number in 0..40_000 {
-            writeln!(say, "line {number}").unwrap();
+            writeln!(out_write, "line {number}").unwrap();
         }
-        drop(complain);
+        drop(error_write);
         // The other end stays open, as with a process that was left.
         let ends = listener.end();
         assert!(ends.stdout.len() <= KEPT && ends.stdout.ends_with("line 39998\nline 39999\n"));

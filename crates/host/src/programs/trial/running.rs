@@ -79,11 +79,11 @@ const ENTERING: &str = "its control group cannot be entered";
 
 fn begin(host: &Host, job: &Job, group: Result<Group, String>) -> Result<Running, SpawnError> {
     let (program, arguments) = job.argv.split_first().ok_or_else(no_command)?;
-    let (out, say) = io::pipe()?;
-    let (error, complain) = io::pipe()?;
+    let (out_read, out_write) = io::pipe()?;
+    let (error_read, error_write) = io::pipe()?;
     let mut command = Command::new(program);
     command.args(arguments).envs(job.set.iter().map(|(name, value)| (name, value)));
-    command.stdin(Stdio::null()).stdout(say).stderr(complain).process_group(0);
+    command.stdin(Stdio::null()).stdout(out_write).stderr(error_write).process_group(0);
     let before_exec = before_exec(job, group.as_ref().ok())?;
     // SAFETY: between fork and exec only async-signal-safe calls are made (prctl, getppid,
     // write, sched_setaffinity, sched_setscheduler, signal, execve); nothing is allocated or
@@ -91,7 +91,7 @@ fn begin(host: &Host, job: &Job, group: Result<Group, String>) -> Result<Running
     unsafe {
         command.pre_exec(before_exec);
     }
-    let listener = Listener::start([out.into(), error.into()])?;
+    let listener = Listener::start([out_read.into(), error_read.into()])?;
     let meter = Meter::begin(host, job.cpus.as_deref());
     let began = Instant::now();
     let child = command.spawn();

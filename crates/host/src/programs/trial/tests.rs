@@ -30,7 +30,7 @@ fn runs(pid: &str) -> bool {
 }
 
 #[test]
-fn it_is_run_as_asked_and_its_end_is_told() {
+fn it_is_run_as_requested_and_its_end_is_reported() {
     let last = *crate::machine::resources::of(&Host::default(), None).cpus_allowed.last().unwrap();
     let script =
         "grep Cpus_allowed_list /proc/self/status; echo $WORD; cut -d' ' -f41 /proc/self/stat; echo bad >&2; exit 3";
@@ -75,7 +75,7 @@ fn one_that_obeys_nothing_is_killed_with_its_children() {
 }
 
 #[test]
-fn what_it_leaves_behind_goes_with_it() {
+fn leftover_processes_end_with_it() {
     let done = run(&shell("sleep 1000 & echo $!"));
     assert!(done.status.success() && !runs(&done.output.stdout));
 }
@@ -143,7 +143,7 @@ fn it_dies_with_the_thread_that_started_it() {
 }
 
 #[test]
-fn what_does_not_start_says_why() {
+fn what_does_not_start_has_an_exit_status() {
     let status = |job: &Job| match start(&Host::default(), job) {
         Err(SpawnError::Exec { status, .. }) => Some(status),
         _ => None,

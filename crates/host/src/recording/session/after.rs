@@ -11,7 +11,7 @@ const LOOK_CUT: Duration = Duration::from_millis(100);
 impl Session<'_> {
     /// Ends the recording because there is no more room.
     pub(super) fn stop_for_want_of_room(&mut self, Full(why): &Full, now: Time) {
-        (self.say)(&format!("{why}: recording stopped, what was recorded is kept, the program runs on"));
+        (self.notify)(&format!("{why}: recording stopped, what was recorded is kept, the program runs on"));
         let note = format!("{why}: nothing was recorded from then on; the program ran on");
         self.manifest.losses.push(Loss { from: Some(now), ..loss("samples", LossKind::DiskFull, 0, note) });
         match Cut::start() {
@@ -57,10 +57,10 @@ impl Session<'_> {
             }
             let pidfd = pidfd.as_ref().filter(|_| child.is_some());
             self.wait(pidfd, signals, clock::ns_of(pause));
-            let heard: Vec<i32> = signals.take();
+            let arrived: Vec<i32> = signals.take();
             if child.is_some() {
-                heard.into_iter().for_each(|signal| signals::pass_on(&self.host, self.pid, signal));
-            } else if !heard.is_empty() {
+                arrived.into_iter().for_each(|signal| signals::pass_on(&self.host, self.pid, signal));
+            } else if !arrived.is_empty() {
                 return exit;
             }
         }

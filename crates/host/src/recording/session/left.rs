@@ -69,13 +69,13 @@ impl Session<'_> {
         left.next = now.plus(LOOK_NS.max(cost_ns.saturating_mul(LOOK_REST)));
         if now.since(left.since) >= ANNOUNCED_AFTER_NS && !left.announced {
             left.announced = true;
-            self.tell_of_left(&run);
+            self.report_left(&run);
         }
         self.left = Some(left);
         true
     }
 
-    fn tell_of_left(&mut self, run: &[u32]) {
+    fn report_left(&mut self, run: &[u32]) {
         let mut named: Vec<String> = run.iter().take(NAMED_MAX).map(u32::to_string).collect();
         named.extend((run.len() > NAMED_MAX).then(|| "…".to_owned()));
         let processes = if run.len() == 1 { "process" } else { "processes" };

@@ -103,7 +103,7 @@ pub(super) struct Session<'a> {
     redactor: Option<Redactor>,
     /// The process that was attached to, from its first inspection on.
     pub(super) held: Option<Process>,
-    say: &'a mut dyn FnMut(&str),
+    notify: &'a mut dyn FnMut(&str),
 }
 
 impl<'a> Session<'a> {
@@ -114,7 +114,7 @@ impl<'a> Session<'a> {
         pid: u32,
         inspected: Inspected,
         (room, note): (Room, Option<String>),
-        say: &'a mut dyn FnMut(&str),
+        notify: &'a mut dyn FnMut(&str),
     ) -> Session<'a> {
         let groups = cgroup::of_process(&host, pid);
         let pair = clock::realtime_offset();
@@ -168,7 +168,7 @@ impl<'a> Session<'a> {
             heap_cost: snapshots::Cost::default(),
             waits_cpu_ns: 0,
             held: None,
-            say,
+            notify,
         };
         session.check_space();
         note.into_iter().for_each(|note| session.note(note));
@@ -186,7 +186,7 @@ impl<'a> Session<'a> {
     }
 
     fn note(&mut self, text: String) {
-        (self.say)(&text);
+        (self.notify)(&text);
         self.manifest.notes.push(text);
     }
 
@@ -612,7 +612,7 @@ impl<'a> Session<'a> {
         let note =
             "the disk was full: samples and unwritten buffers were not recorded from then on; the program ran on";
         self.manifest.losses.push(Loss { from: Some(now), ..loss("samples", LossKind::DiskFull, 0, note) });
-        (self.say)("the disk is full: recording stopped, what was recorded is kept, the program runs on");
+        (self.notify)("the disk is full: recording stopped, what was recorded is kept, the program runs on");
     }
 
     fn write_manifest(&mut self, durable: bool) {

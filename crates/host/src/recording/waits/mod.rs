@@ -145,16 +145,16 @@ impl Looker {
 
     /// Takes over what is now known about a process.
     fn take(&mut self, now: Time, pid: u32, process: &mut Watched) {
-        process.take_notes().into_iter().for_each(|note| self.tell(note));
+        process.take_notes().into_iter().for_each(|note| self.note(note));
         for (time, seen) in process.take() {
             if let WaitSeen::Not(why) = &seen {
-                self.tell(format!("what threads wait for is not looked at: {why}"));
+                self.note(format!("what threads wait for is not looked at: {why}"));
             }
             write_line(&mut self.lines, &WaitLine { time: time.unwrap_or(now), pid, seen });
         }
     }
 
-    fn tell(&self, note: String) {
+    fn note(&self, note: String) {
         let mut mailbox = self.shared.lock();
         if !mailbox.notes.contains(&note) {
             mailbox.notes.push(note);
@@ -175,7 +175,7 @@ impl Looker {
         match written {
             Ok(()) => self.shared.add_written(lines.len() as u64),
             Err(error) if is_disk_full(&error) => _ = self.shared.fill_disk(),
-            Err(error) => self.tell(format!("what threads wait for could not be written: {error}")),
+            Err(error) => self.note(format!("what threads wait for could not be written: {error}")),
         }
     }
 }

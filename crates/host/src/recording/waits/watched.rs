@@ -128,8 +128,8 @@ impl Watched {
         if program.is_none() || program == std::env::current_exe().ok() {
             return;
         }
-        let told = binary::inspect_process(&process).runtime();
-        let known = runtimes::possible(told).find(|_| told.is_known());
+        let info = binary::inspect_process(&process).runtime();
+        let known = runtimes::possible(info).find(|_| info.is_known());
         let Some(runtime) = known else { return self.refuse_later("it is of no runtime that is known".to_owned()) };
         match runtime.threads(&process) {
             Ok(looks) => {

@@ -2,8 +2,8 @@
 //! files that are handed to them; unwritten buffers are copied from memory.
 
 use super::handover::Handover;
+use super::handover_thread::HandoverThread;
 use super::logs::LiveLog;
-use super::minder::Minder;
 use super::options::{self, Request};
 use super::writers::Sought;
 use crate::binary::inspect_process;
@@ -26,7 +26,7 @@ const LOGS_MAX: usize = 100_000;
 /// GHC's side of a recording.
 #[derive(Debug, Default)]
 pub(super) struct Eventlogs {
-    minder: Option<Minder>,
+    handover_thread: Option<HandoverThread>,
     logs: Vec<LiveLog>,
     /// Those whose writers are not known yet.
     sought: Sought,
@@ -66,8 +66,8 @@ impl Eventlogs {
         launch.set.extend(plan.ghcrts.map(|value| ("GHCRTS", value.into())));
         launch.inherit.extend(handover.inherited());
         let user_log = plan.user_log.map(|path| command.directory.join(path));
-        let minder = Some(Minder::start(handover)?);
-        let mut eventlogs = Eventlogs { minder, classes: plan.classes, ..Eventlogs::default() };
+        let handover_thread = Some(HandoverThread::start(handover)?);
+        let mut eventlogs = Eventlogs { handover_thread, classes: plan.classes, ..Eventlogs::default() };
         if let Some(path) = user_log {
             let log = LiveLog::elsewhere(path, &eventlogs.classes);
             eventlogs.add(log, false);
@@ -132,12 +132,12 @@ impl RuntimeLogs for Eventlogs {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.minder.as_ref().map(|minder| minder.news.as_fd())
+        self.handover_thread.as_ref().map(|thread| thread.news.as_fd())
     }
 
     fn take_opened(&mut self, _around: &Around<'_>, notices: &mut Notices) -> bool {
-        let Some(minder) = &self.minder else { return false };
-        let (opened, failed) = minder.take_opened();
+        let Some(thread) = &self.handover_thread else { return false };
+        let (opened, failed) = thread.take_opened();
         if let Some(error) = failed {
             let text = format!("a fresh log file could not be made ({error}): further programs would share one");
             if self.failure.as_ref() != Some(&text) {
@@ -245,7 +245,7 @@ impl RuntimeLogs for Eventlogs {
     }
 
     fn finish(&mut self, _host: &Host) {
-        self.minder.take().into_iter().for_each(Minder::finish);
+        self.handover_thread.take().into_iter().for_each(HandoverThread::finish);
     }
 }
 

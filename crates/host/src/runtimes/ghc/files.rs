@@ -2,7 +2,7 @@
 //! linker step (options of the link), `.comment` (the compiler's version), the runtime's variables.
 //! Owns the conclusions for a log; refuses to guess at what is not there.
 
-use crate::binary::{FileSays, Inspected, RuntimeSymbols};
+use crate::binary::{FileContents, Inspected, RuntimeSymbols};
 use crate::runtimes::files::RuntimeFiles;
 use rtscope_model::runtime::RuntimeInfo;
 use rtscope_model::runtimes::GHC;
@@ -27,7 +27,7 @@ impl RuntimeFiles for Ghc {
         &WANTED
     }
 
-    fn detect(&self, file: &FileSays<'_, '_>, found: &mut Inspected) -> bool {
+    fn detect(&self, file: &FileContents<'_, '_>, found: &mut Inspected) -> bool {
         found.symbols.find(file);
         let comment = file.section(".comment", SECTION_MAX).unwrap_or_default();
         let link = file.section(LINK_INFO, SECTION_MAX).and_then(LinkInfo::parse);
@@ -81,7 +81,7 @@ const SYMBOLS: [(&str, Kept); 20] = [
 ];
 
 impl RuntimeSymbols {
-    fn find(&mut self, file: &FileSays<'_, '_>) {
+    fn find(&mut self, file: &FileContents<'_, '_>) {
         for (names, kept) in SYMBOLS {
             *kept(self) = names.split(' ').find_map(|name| file.address(name));
         }
@@ -235,13 +235,13 @@ mod tests {
 
     #[test]
     fn packages_that_are_called_like_the_runtime_are_not_it() {
-        let beside = |rts: &str| {
+        let way = |rts: &str| {
             let others = format!("cope-stm-0.1.0-F3_l\",\"-lHSrts-like-1.0_p\",\"-lHSrts{rts}");
             LinkInfo::parse(&note("Nothing,RtsOptsAll", &others)).unwrap().way
         };
-        assert_eq!(beside("_thr").as_deref(), Some("thr"));
-        assert_eq!(beside("-1.0.2_thr_l-ghc9.6.6").as_deref(), Some("thr_l"));
-        assert_eq!(beside("").as_deref(), Some(""));
+        assert_eq!(way("_thr").as_deref(), Some("thr"));
+        assert_eq!(way("-1.0.2_thr_l-ghc9.6.6").as_deref(), Some("thr_l"));
+        assert_eq!(way("").as_deref(), Some(""));
     }
 
     #[test]

@@ -228,15 +228,15 @@ impl Handover {
     fn drain(&mut self) {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut events = inotify::Reader::new(self.watch.as_fd(), &mut buffer);
-        let mut came = Vec::new();
+        let mut arrived = Vec::new();
         let mut overflowed = false;
         while let Ok(event) = events.next() {
             overflowed |= event.events().contains(inotify::ReadFlags::QUEUE_OVERFLOW);
             let Some(name) = event.file_name().and_then(|name| name.to_str().ok()) else { continue };
             let side = SIDES.iter().position(|(_, file)| *file == name);
-            came.push((side, number_of(name), event.events()));
+            arrived.push((side, number_of(name), event.events()));
         }
-        for (side, number, what) in came {
+        for (side, number, what) in arrived {
             match (side, number) {
                 (Some(side), _) => self.happened_to(side, what),
                 (None, Some(number)) if what.contains(inotify::ReadFlags::CLOSE_WRITE) => self.closed(number),
@@ -431,7 +431,7 @@ mod tests {
 
     /// The process had resolved the link, and opens the file after the link has moved.
     #[test]
-    fn who_comes_late_is_known_when_it_closes() {
+    fn a_late_opener_is_known_when_it_closes() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(&folder.path().join("c"), false).unwrap();
         let mut handover = Handover::prepare(store.folder(), &Route::Path).unwrap();

@@ -4,9 +4,9 @@
 mod eventlogs;
 pub(crate) mod files;
 mod handover;
+mod handover_thread;
 pub mod heap;
 mod logs;
-mod minder;
 mod names;
 pub mod options;
 mod refused;

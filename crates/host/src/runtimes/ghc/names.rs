@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_runtimes_code_is_told_from_the_programs() {
+    fn the_runtimes_code_is_distinguished_from_the_programs() {
         for name in ["stg_ap_pp_info", "GarbageCollect", "scheduleDoGC", "evacuate1.constprop.0", "stg_upd_frame_info"]
         {
             assert!(matches!(Ghc.owner(name), Owner::Runtime | Owner::PerhapsRuntime), "{name}");

@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_that_was_not_written_yet_is_mended_by_the_next_copy() {
+    fn a_byte_that_was_not_written_yet_is_fixed_by_the_next_copy() {
         let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
         let mut copier = Copier::new(&fake, located(), &Folder::open(folder.path()).unwrap(), 7);
         let written = || fs::read(folder.path().join("7-0.0")).unwrap();

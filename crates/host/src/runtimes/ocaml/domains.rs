@@ -188,7 +188,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_domains_stack_says_on_what_its_end_is_awaited() {
+    fn a_domains_stack_shows_the_condition_for_its_end() {
         // Two values at 8; the record at 32, the condition at 64, each after its header.
         let words = vec![0, 0x99, 32, 3 << 10, RUNNING, 0x77, 64, 3 << 10 | CUSTOM, 0x55, 0x4000];
         assert_eq!(ended(&Words(words.clone()), 8), Some(0x4000));

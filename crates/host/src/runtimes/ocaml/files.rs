@@ -6,7 +6,7 @@
 //! runtime contains the text of its `-version`. A string that merely looks like a version
 //! is ignored, and if two releases appear the answer is that it is not known.
 
-use crate::binary::{Bounded, FileSays, Inspected};
+use crate::binary::{Bounded, FileContents, Inspected};
 use crate::programs::spawn::find_program;
 use crate::runtimes::files::RuntimeFiles;
 use memchr::memmem;
@@ -26,7 +26,7 @@ const STRING: u64 = 3 << 8 | 252;
 /// A version has only a few words.
 const STRING_WORDS_MAX: u64 = 8;
 /// How a bytecode runtime states its version.
-const SAYS: &[u8] = b"The OCaml runtime, version ";
+const VERSION_TEXT: &[u8] = b"The OCaml runtime, version ";
 const VERSION_MAX: usize = 64;
 /// Larger sections are not searched.
 const DATA_MAX: u64 = 256 << 20;
@@ -45,7 +45,7 @@ impl RuntimeFiles for Ocaml {
         "caml_startup caml_main caml_init_gc"
     }
 
-    fn detect(&self, file: &FileSays<'_, '_>, found: &mut Inspected) -> bool {
+    fn detect(&self, file: &FileContents<'_, '_>, found: &mut Inspected) -> bool {
         let named = self.wanted().split(' ').any(|name| file.address(name).is_some());
         // A runtime is recognised by its names, or in a file without any symbols.
         if named || !found.binary.symbols {
@@ -83,7 +83,7 @@ pub fn release(version: &str) -> Option<(u32, u32)> {
 /// The version that an ELF file names, if it names exactly one.
 fn version<'d>(section: impl Fn(&str, u64) -> Option<&'d [u8]>, little_endian: bool) -> Option<String> {
     let mut found: Vec<String> = Vec::new();
-    found.extend(section(".rodata", DATA_MAX).map(said).unwrap_or_default());
+    found.extend(section(".rodata", DATA_MAX).map(from_text).unwrap_or_default());
     found.extend(section(".data", DATA_MAX).map(|data| linked(data, little_endian)).unwrap_or_default());
     found.sort_unstable();
     found.dedup();
@@ -91,8 +91,8 @@ fn version<'d>(section: impl Fn(&str, u64) -> Option<&'d [u8]>, little_endian: b
 }
 
 /// The versions in a bytecode runtime's `-version` text.
-fn said(bytes: &[u8]) -> Vec<String> {
-    let texts = memmem::find_iter(bytes, SAYS).filter_map(|at| bytes.get(at + SAYS.len()..));
+fn from_text(bytes: &[u8]) -> Vec<String> {
+    let texts = memmem::find_iter(bytes, VERSION_TEXT).filter_map(|at| bytes.get(at + VERSION_TEXT.len()..));
     let texts = texts.map(|text| text.get(..VERSION_MAX).unwrap_or(text));
     let texts = texts.filter_map(|text| text.split(|byte| !byte.is_ascii_graphic()).next());
     texts
@@ -105,15 +105,15 @@ fn said(bytes: &[u8]) -> Vec<String> {
 /// string directly follows the record count, as in `Sys`.
 fn linked(data: &[u8], little: bool) -> Vec<String> {
     let words = Words { data, little };
-    let mut beside: BTreeSet<String> = BTreeSet::new();
+    let mut adjacent: BTreeSet<String> = BTreeSet::new();
     let mut alone: BTreeSet<Numbers> = BTreeSet::new();
     for (at, numbers) in words.records() {
         match words.string(at + 5).filter(|text| self::numbers(text) == Some(numbers)) {
-            Some(text) => drop(beside.insert(text.to_owned())),
+            Some(text) => drop(adjacent.insert(text.to_owned())),
             None => drop(alone.insert(numbers)),
         }
     }
-    if beside.is_empty() { words.strings_of(&alone) } else { beside }.into_iter().collect()
+    if adjacent.is_empty() { words.strings_of(&alone) } else { adjacent }.into_iter().collect()
 }
 
 struct Words<'d> {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_says_of_another_release_is_not_believed() {
+    fn a_programs_own_text_about_another_release_is_ignored() {
         // A tuple and a string of the program's own; the release stands next to its record.
         let parts = [string("5.2.0"), record(5, 2, 0), string("y"), record(5, 4, 1), string("5.4.1")];
         assert_eq!(found(&parts), ["5.4.1"]);
@@ -267,10 +267,10 @@ mod tests {
     }
 
     #[test]
-    fn a_bytecode_runtime_says_its_version() {
-        assert_eq!(said(b"\0The OCaml runtime, version 5.3.0\0Usage"), ["5.3.0"]);
-        assert_eq!(said(b"The OCaml runtime, version 5.0.0\n"), ["5.0.0"]);
-        assert!(said(b"The OCaml runtime, version %s\n").is_empty());
+    fn a_bytecode_runtime_contains_its_version() {
+        assert_eq!(from_text(b"\0The OCaml runtime, version 5.3.0\0Usage"), ["5.3.0"]);
+        assert_eq!(from_text(b"The OCaml runtime, version 5.0.0\n"), ["5.0.0"]);
+        assert!(from_text(b"The OCaml runtime, version %s\n").is_empty());
         assert_eq!(release("5.10.2+x"), Some((5, 10)));
         assert_eq!(release("5.x"), None);
     }

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_runtimes_code_is_told_from_the_programs() {
+    fn the_runtimes_code_is_distinguished_from_the_programs() {
         let runtime =
             ["caml_alloc", "caml_curry11_1_app", "caml_send0", "caml_program", "caml_unix_read", "caml_c_call"];
         for name in runtime {

@@ -208,12 +208,12 @@ mod tests {
             Some(named).filter(|frame| !frame.name.is_empty())
         };
         let frames: Vec<Option<Frame<'_>>> = names.iter().map(frame).collect();
-        let told = interpret(found, &frames);
-        (told.kind, told.place.and_then(|place| names.get(place).copied()))
+        let interpreted = interpret(found, &frames);
+        (interpreted.kind, interpreted.place.and_then(|place| names.get(place).copied()))
     }
 
     #[test]
-    fn the_functions_on_the_stack_tell_locks_from_conditions_and_ends() {
+    fn the_functions_on_the_stack_distinguish_locks_conditions_and_ends() {
         let futex = WaitKind::Unknown;
         let lock = of(futex, &["", "pthread_mutex_lock", "caml_ml_mutex_lock", "Main.take"]);
         assert_eq!(lock, (WaitKind::Lock, Some("Main.take")));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mutex_says_who_has_it() {
+    fn a_mutex_names_its_owner() {
         assert_eq!(owner(&Words(vec![2, 77]), 0, 2), Some(77));
         assert_eq!(owner(&Words(vec![0, 77]), 0, 2), None, "it is free meanwhile");
         assert_eq!(owner(&Words(vec![2, 77]), 0, 4), None, "it is a condition");

@@ -17,8 +17,8 @@ pub(super) const SPELLING: Spelling = Spelling {
         usual: Rtsopts::Some,
         proven,
         refusal,
-        says,
-        doubt: "A program linked with GHC's default, -rtsopts=some, accepts it only at link time.",
+        explain,
+        unknown_note: "A program linked with GHC's default, -rtsopts=some, accepts it only at link time.",
         field: "ghc-options:",
         with: "-with-rtsopts=",
         threaded: "-threaded",
@@ -123,7 +123,7 @@ fn proven(words: &[&str]) -> bool {
     words.iter().any(|word| refused.iter().flat_map(|kind| *kind).any(|pattern| matches(pattern, word)))
 }
 
-fn says(refusal: Refusal) -> String {
+fn explain(refusal: Refusal) -> String {
     match refusal {
         Refusal::NotThreaded | Refusal::PerhapsNotThreaded => {
             "It needs the threaded runtime: relink the program.".to_owned()

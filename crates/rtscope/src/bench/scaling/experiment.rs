@@ -4,7 +4,7 @@
 
 use super::super::template::Template;
 use super::results::{Line, Point, Run, SCHEMA, Scaling};
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_host::taken::Ticks;
 use rtscope_tune::{stats, trials};
 use std::ffi::OsString;
@@ -130,9 +130,9 @@ mod tests {
     #[test]
     fn a_first_round_is_dropped_and_blocks_are_whole() {
         let mut runs = Fake::default();
-        let mut told = Vec::new();
-        let found = measure(&plan(6), &mut runs, &mut |done, all, _| told.push((done, all))).unwrap();
-        assert_eq!((runs.asked.len(), told[0], told.last().copied()), (42, (0, 42), Some((42, 42))));
+        let mut progress = Vec::new();
+        let found = measure(&plan(6), &mut runs, &mut |done, all, _| progress.push((done, all))).unwrap();
+        assert_eq!((runs.asked.len(), progress[0], progress.last().copied()), (42, (0, 42), Some((42, 42))));
         for block in runs.asked.chunks(6) {
             let mut block = block.to_vec();
             block.sort();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_have_intervals_and_stand_beside_the_first_line() {
+    fn rates_have_intervals_and_ratios_to_the_first_line() {
         let found = measure(&plan(6), &mut Fake::default(), &mut |_, _, _| ()).unwrap();
         let [fast, slow] = &found.series[..] else { panic!("two lines") };
         let four = &slow.points[2];

@@ -11,7 +11,7 @@ mod text;
 use super::template::Template;
 use crate::line::Line;
 use crate::style::{Style, clean};
-use crate::trouble::{UserError, WRONG};
+use crate::user_error::{UserError, WRONG};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -61,7 +61,7 @@ pub struct ScalingArgs {
 }
 
 pub fn run(args: &ScalingArgs) -> Result<ExitCode, UserError> {
-    let series = series(args).map_err(|trouble| trouble.ends_with(WRONG))?;
+    let series = series(args).map_err(|error| error.ends_with(WRONG))?;
     let workers = super::print::rising(&args.workers);
     let plan = experiment::Plan { series, workers, repeats: args.repeats, seed: args.seed };
     let mut run = program::Programs { work: args.work };

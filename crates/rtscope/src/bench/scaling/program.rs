@@ -2,7 +2,7 @@
 //! meanwhile. Owns starting it and reading its output, of which it keeps a bounded tail.
 
 use super::experiment::{Ran, Runs};
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use rtscope_host::procfs::Host;
 use rtscope_host::taken::Ticks;
 use std::ffi::OsString;
@@ -94,10 +94,10 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_fails_or_is_silent_is_told() {
+    fn a_program_that_fails_or_is_silent_is_reported() {
         let run = |work, words: &[&str]| {
             let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-            Programs { work }.run(&words).map_err(|trouble| trouble.to_string())
+            Programs { work }.run(&words).map_err(|error| error.to_string())
         };
         assert_eq!(run(None, &["sh", "-c", "echo solves 7"]).unwrap().work, 7);
         assert_eq!(run(Some(9), &["true"]).unwrap().work, 9);

@@ -134,7 +134,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn few_runs_have_no_interval_and_are_told_so() {
+    fn few_runs_have_no_interval_and_say_so() {
         let mut few = example(false);
         few.others = None;
         let text = draw(&few, &Style::plain(90));

@@ -61,8 +61,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// A name is unknown.
 pub fn of(program: &str, only: &[String], operations: &[Operations]) -> Result<Vec<Benchmark>, String> {
-    let mut strangers = only.iter().map(String::as_str).chain(operations.iter().filter_map(|some| some.of.as_deref()));
-    if let Some(name) = strangers.find(|name| !names().any(|known| known == *name)) {
+    let mut given = only.iter().map(String::as_str).chain(operations.iter().filter_map(|some| some.of.as_deref()));
+    if let Some(name) = given.find(|name| !names().any(|known| known == *name)) {
         let all: Vec<&str> = names().collect();
         return Err(format!("no benchmark is called {name}; there are {}", all.join(", ")));
     }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_benchmark_is_told_with_those_that_are() {
+    fn unknown_benchmarks_are_reported_with_the_known_ones() {
         let said = of("./b", &["sl".to_owned()], &[]).unwrap_err();
         assert!(said.contains("sl") && said.contains("si, ll"), "{said}");
         assert!(of("./b", &[], &["x=3".parse().unwrap()]).is_err());

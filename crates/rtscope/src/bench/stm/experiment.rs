@@ -5,7 +5,7 @@
 
 use super::benchmarks::Benchmark;
 use super::configurations::Configuration;
-use super::results::{Beside, Measured, Point, Runs, Timed};
+use super::results::{Baselines, Measured, Point, Runs, Timed};
 use rtscope_tune::trials;
 
 pub struct Plan {
@@ -157,7 +157,7 @@ fn points(plan: &Plan, runs: &[Runs]) -> Vec<Point> {
         let (row, column) = (at / width, at % width);
         let default = times(row * width).filter(|_| column > 0);
         let fewest = times(column).filter(|_| row > 0);
-        Point::of(threads, name, own.clone(), Beside { default, fewest }, plan.seed)
+        Point::of(threads, name, own.clone(), Baselines { default, fewest }, plan.seed)
     };
     all.zip(runs).enumerate().filter_map(point).collect()
 }
@@ -204,10 +204,10 @@ mod tests {
     #[test]
     fn blocks_are_whole_and_what_is_compared_stands_together() {
         let mut fake = Fake::default();
-        let mut told = Vec::new();
-        let (found, end) = measure(&plan(6), &mut fake, &mut |now| told.push((now.block, now.done, now.all)));
+        let mut progress = Vec::new();
+        let (found, end) = measure(&plan(6), &mut fake, &mut |now| progress.push((now.block, now.done, now.all)));
         assert_eq!(
-            (end, told[0], told[3], told.last().copied()),
+            (end, progress[0], progress[3], progress.last().copied()),
             (None, (None, 0, 72), (Some(0), 0, 72), Some((Some(5), 71, 72)))
         );
         // Three are discarded. Two blocks count as well, except where the run itself reports aborts.

@@ -14,9 +14,9 @@ pub(crate) mod text;
 use crate::record::duration;
 use crate::report::html;
 use crate::style::clean;
-use crate::trouble::{UserError, WRONG};
 use crate::tune::live::{Live, TIMEOUT, Way as Trial};
 use crate::tune::progress::Progress;
+use crate::user_error::{UserError, WRONG};
 use benchmarks::{Benchmark, Operations};
 use clap::Args;
 use configurations::{Cores, Way};
@@ -113,14 +113,14 @@ pub(super) fn run(args: &StmArgs) -> Result<ExitCode, UserError> {
     let plan = plan(args, cores)?;
     let signals = Signals::install().map_err(|error| UserError::new("signals cannot be caught").because(error))?;
     let (found, end) = measured(args, plan, (cpus, cores), &signals);
-    let trouble = |what: &str, end: &End| UserError::new(what).because(end.why()).ends_with(end.status());
+    let failure = |what: &str, end: &End| UserError::new(what).because(end.why()).ends_with(end.status());
     if let Some(end) = end.as_ref().filter(|_| found.points().next().is_none()) {
-        return Err(trouble("nothing was measured", end));
+        return Err(failure("nothing was measured", end));
     }
     show(args, &found)?;
     match &end {
         None => Ok(ExitCode::SUCCESS),
-        Some(end) => Err(trouble("the measurement is not whole", end)),
+        Some(end) => Err(failure("the measurement is not whole", end)),
     }
 }
 
@@ -153,17 +153,17 @@ fn measured(
     (cpus, cores): (Option<usize>, Cores),
     signals: &Signals,
 ) -> (Found, Option<End>) {
-    let told = RefCell::new(Progress::new(args.quiet));
+    let progress = RefCell::new(Progress::new(args.quiet));
     let mut real = program::Real {
         live: live(args, signals),
         linked: args.scheduled.clone(),
         ghcrts: std::env::var_os("GHCRTS"),
         disturbed: 0,
         foreign: Vec::new(),
-        say: &|text| told.borrow_mut().say(text),
+        say: &|text| progress.borrow_mut().say(text),
     };
     let (benchmarks, end) =
-        experiment::measure(&plan, &mut real, &mut |now| begins(&mut told.borrow_mut(), args.runs, &now));
+        experiment::measure(&plan, &mut real, &mut |now| begins(&mut progress.borrow_mut(), args.runs, &now));
     let found = Found {
         schema: SCHEMA,
         seed: args.seed,
@@ -181,14 +181,14 @@ fn measured(
 }
 
 /// Reports what runs now: on a terminal in one changing line, otherwise once per block, as it can take hours.
-fn begins(told: &mut Progress<Option<usize>>, blocks: u32, now: &experiment::Progress<'_>) {
+fn begins(progress: &mut Progress<Option<usize>>, blocks: u32, now: &experiment::Progress<'_>) {
     let Ask { benchmark, configuration, threads, .. } = now.ask;
     let what = format!("{} with {threads} as {}", clean(&benchmark.name), configuration.name);
     let first = match now.block {
         None => "each configuration is run once first, which does not count".to_owned(),
         Some(block) => format!("block {} of {blocks}", block + 1),
     };
-    told.goes_on(now.block, &format!("{} of {}: {what}", now.done, now.all), &first);
+    progress.goes_on(now.block, &format!("{} of {}: {what}", now.done, now.all), &first);
 }
 
 /// Trials of programs that report their own time.
@@ -230,11 +230,11 @@ mod tests {
     }
 
     fn planned(words: &[&str]) -> Result<Plan, String> {
-        plan(&args(words).unwrap(), Cores { all: 2, few: 1 }).map_err(|trouble| trouble.to_string())
+        plan(&args(words).unwrap(), Cores { all: 2, few: 1 }).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn what_is_not_said_is_the_article_s_and_all_benchmarks() {
+    fn defaults_are_the_article_s_and_all_benchmarks() {
         let plan = planned(&["--program", "./b", "--threads", "8,1,8"]).unwrap();
         assert_eq!((plan.benchmarks.len(), plan.threads, plan.runs), (benchmarks::names().count(), vec![1, 8], 30));
         let names = |plan: &Plan| plan.configurations.iter().map(|one| one.name).collect::<Vec<_>>();
@@ -257,13 +257,13 @@ mod tests {
         ] {
             assert!(args(words).is_err(), "{words:?}");
         }
-        for (words, told) in [
+        for (words, expected) in [
             (&["--program", "b", "--only", "sl"][..], "no benchmark is called sl"),
             (&["--program", "b", "--configurations", "scheduler"], "--scheduled"),
             (&["--", "x", "4"], "no place for the number of threads"),
         ] {
             let said = planned(words).err().unwrap_or_default();
-            assert!(said.contains(told), "{words:?}: {said}");
+            assert!(said.contains(expected), "{words:?}: {said}");
         }
     }
 

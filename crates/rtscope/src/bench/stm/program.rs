@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_stand_behind_those_that_are_there() {
+    fn flags_are_appended_to_existing_ones() {
         let ours = ["-N2".to_owned(), "-C0".to_owned()];
         assert_eq!(flags(None, &ours), "-N2 -C0");
         assert_eq!(flags(Some(&"-A64m".into()), &ours), "-A64m -N2 -C0");

@@ -84,15 +84,21 @@ pub struct Timed {
 impl Point {
     /// Computes it from its runs and those that it is compared with; `None` without runs. `seed` is for the
     /// intervals of medians.
-    pub fn of(threads: u32, configuration: &'static str, own: Runs, beside: Beside<'_>, seed: u64) -> Option<Point> {
+    pub fn of(
+        threads: u32,
+        configuration: &'static str,
+        own: Runs,
+        baselines: Baselines<'_>,
+        seed: u64,
+    ) -> Option<Point> {
         let times: Vec<f64> = own.times.iter().map(|run| run.ns).collect();
         let ratio = |other: Option<&[Timed]>| other.and_then(|other| ratio(&own.times, other));
         Some(Point {
             threads,
             configuration,
             time_ns: stats::bootstrap(&times, seed)?,
-            of_default: ratio(beside.default),
-            of_fewest: ratio(beside.fewest),
+            of_default: ratio(baselines.default),
+            of_fewest: ratio(baselines.fewest),
             aborts: stats::bootstrap(&own.aborts, seed),
             aborts_of_runs: own.aborts,
             times: own.times,
@@ -102,7 +108,7 @@ impl Point {
 
 /// Runs that a point is compared with, if there are any.
 #[derive(Copy, Clone, Debug, Default)]
-pub struct Beside<'a> {
+pub struct Baselines<'a> {
     /// The default with as many threads.
     pub default: Option<&'a [Timed]>,
     /// This configuration with the fewest threads.
@@ -131,8 +137,9 @@ pub struct Ratio {
 
 /// The centre of ratios to others, block by block, on a logarithmic scale.
 fn ratio(own: &[Timed], others: &[Timed]) -> Option<Ratio> {
-    let beside = |run: &Timed| others.iter().find(|other| other.block == run.block).map(|other| run.ns / other.ns);
-    let logs: Vec<f64> = own.iter().filter_map(beside).map(f64::ln).filter(|log| log.is_finite()).collect();
+    let of_same_block =
+        |run: &Timed| others.iter().find(|other| other.block == run.block).map(|other| run.ns / other.ns);
+    let logs: Vec<f64> = own.iter().filter_map(of_same_block).map(f64::ln).filter(|log| log.is_finite()).collect();
     let (low, ratio, high) = stats::centre(&logs)?;
     Some(Ratio { low: low.exp(), ratio: ratio.exp(), high: high.exp() })
 }
@@ -207,12 +214,12 @@ mod tests {
     fn a_point_has_medians_and_keeps_its_runs() {
         let times = timed(&[(0, 4.0), (1, 2.0), (2, 3.0), (3, 9.0), (4, 1.0), (5, 5.0), (6, 3.0)]);
         let own = Runs { times: times.clone(), aborts: vec![10.0, 30.0, 20.0] };
-        let beside = Beside { default: Some(&times), fewest: None };
-        let point = Point::of(4, "often", own, beside, 1).unwrap();
+        let baselines = Baselines { default: Some(&times), fewest: None };
+        let point = Point::of(4, "often", own, baselines, 1).unwrap();
         let (low, high) = point.time_ns.interval.unwrap();
         assert!(point.time_ns.median == 3.0 && low >= 1.0 && high <= 9.0 && low < high);
         assert_eq!((point.aborts.unwrap().median, point.aborts.unwrap().interval), (20.0, None));
         assert_eq!((point.of_default.unwrap().ratio, point.of_fewest, point.times), (1.0, None, times));
-        assert_eq!(Point::of(4, "often", Runs::default(), Beside::default(), 1), None);
+        assert_eq!(Point::of(4, "often", Runs::default(), Baselines::default(), 1), None);
     }
 }

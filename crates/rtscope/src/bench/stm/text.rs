@@ -118,7 +118,7 @@ pub fn notes(found: &Found) -> Vec<String> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::configurations::{self, Cores, Way};
-    use super::super::results::{Beside, Runs, SCHEMA, Timed};
+    use super::super::results::{Baselines, Runs, SCHEMA, Timed};
     use super::*;
 
     /// Two benchmarks with hostile names, three configurations; few runs have no intervals, and no aborts
@@ -134,8 +134,8 @@ pub(super) mod tests {
                 configurations.iter().enumerate().filter_map(move |(index, one)| {
                     let times = default.iter().map(|run| Timed { ns: run.ns * (1.0 + index as f64), ..*run }).collect();
                     let aborts = (0..runs).filter(|_| runs > 5).map(|run| run as f64 * 1e6).collect();
-                    let beside = Beside { default: (index > 0).then_some(default.as_slice()), fewest: None };
-                    Point::of(threads, one.name, Runs { times, aborts }, beside, 1)
+                    let baselines = Baselines { default: (index > 0).then_some(default.as_slice()), fewest: None };
+                    Point::of(threads, one.name, Runs { times, aborts }, baselines, 1)
                 })
             });
             Measured { name: name.into(), about: None, command: "./x {threads}".into(), points: points.collect() }
@@ -173,7 +173,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_told() {
+    fn what_is_not_known_is_reported() {
         let mut few = example(2);
         (few.foreign, few.ended) = (None, Some("interrupted".into()));
         let text = draw(&few, &Style::plain(100));

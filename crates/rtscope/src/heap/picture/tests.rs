@@ -76,7 +76,7 @@ fn descriptors_do_not_count_in_coarse_squares_and_gaps_do() {
 }
 
 #[test]
-fn words_of_runs_tell_where_what_and_how_full() {
+fn run_words_give_place_kind_and_fill() {
     let mut document = heap(&[(0x4200, "5")]);
     let square = Square { kind: Kind::Pinned, grade: 5 };
     let used = Picture::of(&document).run_words(0x42_0010_0000, 2, square);

@@ -3,7 +3,7 @@
 //! Refuses to compute figures.
 
 use super::frame::{facts, figure, finish, head, list, list_or, more, optional, section};
-use super::{beside, svg_bar, svg_mirror, table};
+use super::{side_by_side, svg_bar, svg_mirror, table};
 use crate::compare::Compared;
 use crate::draw::escape::{escape, json_in_script};
 use crate::report::{compare as words, units, words as report_words};
@@ -24,8 +24,8 @@ pub fn comparison(compared: &Compared) -> String {
     let mirror = svg_mirror::draw(a, b).map(|svg| figure(&svg, "A upwards, B downwards"));
     optional(&mut body, "distribution", "How long pauses were", mirror);
     section(&mut body, "figures", "Figures", &figures(compared));
-    beside::over_time(&mut body, compared);
-    beside::lanes(&mut body, compared);
+    side_by_side::over_time(&mut body, compared);
+    side_by_side::lanes(&mut body, compared);
     let findings: Vec<String> = compared.comparison.findings.iter().map(words::finding).collect();
     section(&mut body, "findings", "Findings", &list_or("None in either.", &cut(findings)));
     let mut unseen = words::limits(&compared.comparison);

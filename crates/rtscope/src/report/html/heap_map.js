@@ -114,7 +114,7 @@
     return hex(slot, from * data.per) + " to " + hex(slot, end * data.per) + ": " + (kind ? kind.words : "?") + full + "; " + count;
   };
 
-  const tell = (slot, at) => {
+  const describe = (slot, at) => {
     const text = words(slot, at);
     details.textContent = text;
     canvas.title = text;
@@ -146,7 +146,7 @@
     fill(byId("h-ledger").querySelector("table"), shot.ledger);
     if (canvas) {
       canvas.setAttribute("aria-label", "Map of the heap's blocks " + text + ". Arrow keys go from square to square.");
-      if (cursor && place(cursor.slot)) tell(cursor.slot, cursor.at);
+      if (cursor && place(cursor.slot)) describe(cursor.slot, cursor.at);
     }
     draw();
   };
@@ -172,7 +172,7 @@
       index = Math.max(0, Math.min(slots.length - 1, index + Math.floor(at / inTile)));
       cursor = { slot: slots[index], at: ((at % inTile) + inTile) % inTile };
     }
-    tell(cursor.slot, cursor.at);
+    describe(cursor.slot, cursor.at);
     draw();
   };
 
@@ -185,12 +185,12 @@
     };
     canvas.addEventListener("mousemove", (event) => {
       const spot = under(event);
-      if (spot) tell(spot[0], spot[1]);
+      if (spot) describe(spot[0], spot[1]);
     });
     canvas.addEventListener("click", (event) => {
       const spot = under(event);
       cursor = spot ? { slot: spot[0], at: spot[1] } : null;
-      if (spot) tell(spot[0], spot[1]);
+      if (spot) describe(spot[0], spot[1]);
       draw();
     });
     canvas.addEventListener("focus", () => { if (!cursor && slots.length > 0) move(0); });

@@ -81,7 +81,7 @@ pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<St
         "height": layout.height(),
         "unit": layout.unit,
         "segments": layout.segments,
-        "kinds": rows.iter().map(told).collect::<Value>(),
+        "kinds": rows.iter().map(kind_json).collect::<Value>(),
         "grades": (0..10).map(|grade| drawn.grade_words(grade)).collect::<Value>(),
         "shots": shots,
     });
@@ -211,7 +211,7 @@ fn letter(square: Square) -> char {
 }
 
 /// A kind for the script; its colour comes from the style sheet.
-fn told(kind: &Kind) -> Value {
+fn kind_json(kind: &Kind) -> Value {
     let colour = if *kind == Kind::FreeMegablock { "free" } else { kind.class().trim_start_matches("h-") };
     json!({ "code": kind.code(), "colour": colour, "words": kind.words() })
 }

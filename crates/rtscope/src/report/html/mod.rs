@@ -2,7 +2,6 @@
 //! heap. `page` puts sections together, `table` and `verdict` write them, `svg_*` draw, `data` embeds the same
 //! figures as JSON. Refuses to compute figures.
 
-mod beside;
 mod compare;
 mod data;
 mod frame;
@@ -11,6 +10,7 @@ mod load;
 mod page;
 mod plots;
 mod requests;
+mod side_by_side;
 mod stm;
 mod stm_bench;
 mod svg_bands;

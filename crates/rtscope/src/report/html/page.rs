@@ -194,29 +194,29 @@ fn caption(results: &Results, worst: &WorstPause, names: &Names) -> String {
     let (symbols, (noun, nouns)) = (&results.drawing.symbols, results.runtime.info().lane);
     let mut sums: IndexMap<(Cause, &str), (Option<u32>, u64)> = IndexMap::new();
     for piece in worst.blamed.causes.iter().filter(|piece| piece.ns() > 0) {
-        let who = piece.who.map_or("", |who| names.get(who));
-        let (pid, ns) = sums.entry((piece.cause, who)).or_insert((piece.who_pid, 0));
+        let thread = piece.who.map_or("", |thread| names.get(thread));
+        let (pid, ns) = sums.entry((piece.cause, thread)).or_insert((piece.who_pid, 0));
         *pid = pid.filter(|pid| Some(*pid) == piece.who_pid);
         *ns = ns.saturating_add(piece.ns());
     }
     sums.sort_by(|_, a, _, b| b.1.cmp(&a.1));
     let all: u64 = sums.values().fold(0, |all, (_, ns)| all.saturating_add(*ns));
-    let longest = sums.iter().take(CAUSES_MAX).map(|((cause, who), (pid, ns))| {
-        let who = (!who.is_empty()).then(|| match pid {
-            Some(pid) => format!("{who} (pid {pid})"),
-            None => (*who).to_string(),
+    let longest = sums.iter().take(CAUSES_MAX).map(|((cause, thread), (pid, ns))| {
+        let thread = (!thread.is_empty()).then(|| match pid {
+            Some(pid) => format!("{thread} (pid {pid})"),
+            None => (*thread).to_string(),
         });
-        let words = words::cause(*cause, who.as_deref());
+        let words = words::cause(*cause, thread.as_deref());
         let pieces = worst.blamed.causes.iter().filter(|piece| piece.cause == *cause);
         let stay = code::longest_stay(pieces, symbols, noun).map_or_else(String::new, |(_, stay)| format!(": {stay}"));
         let text = format!("{words} {} ({}){stay}", units::duration(*ns), units::percent_of(*ns, all));
         escape(&text).into_owned()
     });
     let more = sums.len().saturating_sub(CAUSES_MAX);
-    let told: Vec<String> = longest.chain((more > 0).then(|| format!("{more} more"))).collect();
+    let items: Vec<String> = longest.chain((more > 0).then(|| format!("{more} more"))).collect();
     let hidden = worst.blamed.pause.lanes.len().saturating_sub(svg_waterfall::LANES_MAX);
     let lanes = if hidden > 0 { format!(" {hidden} more {nouns} are not drawn.") } else { String::new() };
-    if told.is_empty() { lanes } else { format!("Waited for: {}.{lanes}", told.join("; ")) }
+    if items.is_empty() { lanes } else { format!("Waited for: {}.{lanes}", items.join("; ")) }
 }
 
 fn losses(results: &Results, absent: &[&str]) -> String {

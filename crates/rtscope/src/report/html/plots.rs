@@ -4,7 +4,7 @@
 
 use super::frame::figure;
 use crate::draw::escape::{escape, unescape};
-use crate::trouble::UserError;
+use crate::user_error::UserError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::fs::File;
@@ -24,8 +24,8 @@ impl Plot {
     /// Checks `svg`; the drawing is called `name` unless it has a label.
     fn new(svg: String, name: &str) -> Result<Plot, UserError> {
         let Some(at) = svg.find("<svg").filter(|at| *at < 1000 && svg.contains("</svg>")) else {
-            let trouble = UserError::new(format!("cannot put {name} on the page")).because("it is no SVG drawing");
-            return Err(trouble.next("give a drawing that rtscope tune, bench, load, heap or machine wrote"));
+            let error = UserError::new(format!("cannot put {name} on the page")).because("it is no SVG drawing");
+            return Err(error.next("give a drawing that rtscope tune, bench, load, heap or machine wrote"));
         };
         let begin = svg.get(at..).unwrap_or_default().split('>').next().unwrap_or_default();
         let label = begin.split_once("aria-label=\"").and_then(|(_, rest)| rest.split_once('"'));
@@ -44,11 +44,11 @@ pub fn read(paths: &[impl AsRef<Path>]) -> Result<Vec<Plot>, UserError> {
     for path in paths {
         let path = path.as_ref();
         let name = path.display().to_string();
-        let trouble = || UserError::new(format!("cannot put {name} on the page"));
+        let failure = || UserError::new(format!("cannot put {name} on the page"));
         let mut svg = String::new();
-        let file = File::open(path).map_err(|error| trouble().because(error))?;
-        file.take(room + 1).read_to_string(&mut svg).map_err(|error| trouble().because(error))?;
-        let large = || trouble().because("drawings of more than 256 KiB would make it too large to mail");
+        let file = File::open(path).map_err(|error| failure().because(error))?;
+        file.take(room + 1).read_to_string(&mut svg).map_err(|error| failure().because(error))?;
+        let large = || failure().because("drawings of more than 256 KiB would make it too large to mail");
         room = room.checked_sub(svg.len() as u64).ok_or_else(|| large().next("give fewer with --plot"))?;
         plots.push(Plot::new(svg, &name)?);
     }

@@ -16,7 +16,7 @@ const PLOT: [f64; 4] = [LEFT, 26.0, WIDTH - LEFT - 20.0, 150.0];
 pub(super) fn section(results: &Results) -> Option<String> {
     let found = results.transactions.as_ref().filter(|found| words::any(found))?;
     let mut out = format!("<p>{}</p>", escape(&words::figures(found)));
-    out += &paragraphs(words::told(found).into_iter().chain([words::left_out(found)]).flatten());
+    out += &paragraphs(words::details(found).into_iter().chain([words::left_out(found)]).flatten());
     out.extend(drawn(draw(results, found)));
     out.extend(shared(words::lanes(found)).filter(|_| found.outcomes));
     out.extend(shared(words::names(found, |name| escape(name).into_owned())));

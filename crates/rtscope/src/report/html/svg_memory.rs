@@ -46,8 +46,8 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     let drawn = |one: &&Results| one.drawing.memory.iter().flat_map(|line| &line.points).map(|(_, bytes)| *bytes).max();
     let stacked = all.iter().filter_map(|one| svg_bands::max(&bands(one)));
     let scale = (all.iter().filter_map(drawn).chain(stacked).max()?, longest_span(all));
-    let behind = (&bands(results)[..], &heap_map::marks(&results.heaps)[..]);
-    plot(results, "memory over time", &lines, behind, scale, units::bytes)
+    let background = (&bands(results)[..], &heap_map::marks(&results.heaps)[..]);
+    plot(results, "memory over time", &lines, background, scale, units::bytes)
 }
 
 /// The drawing of rates; `None` without points.

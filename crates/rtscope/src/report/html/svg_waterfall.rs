@@ -104,7 +104,7 @@ impl Why {
         self.to = next.to;
     }
 
-    fn told(&self) -> String {
+    fn label(&self) -> String {
         if self.others { format!("{}, and others", self.words) } else { self.words.clone() }
     }
 }
@@ -150,9 +150,9 @@ impl<'w> Row<'w> {
 }
 
 /// The cause of a wait in words, and where its code was.
-fn why(results: &Results, names: &Names, (cause, who, code): (Cause, Option<NameId>, Option<SymbolId>)) -> String {
-    let who = who.map(|who| names.get(who)).filter(|who| !who.is_empty());
-    let words = words::cause(cause, who);
+fn why(results: &Results, names: &Names, (cause, thread, code): (Cause, Option<NameId>, Option<SymbolId>)) -> String {
+    let thread = thread.map(|thread| names.get(thread)).filter(|thread| !thread.is_empty());
+    let words = words::cause(cause, thread);
     match code {
         Some(code) => format!("{words}: {}", called(results.drawing.symbols.get(code))),
         None => words,
@@ -287,7 +287,7 @@ fn lane(svg: &mut Svg, scale: &Scale, worst: &WorstPause, part: &LanePause, top:
 /// Why others waited for a lane.
 fn causes(svg: &mut Svg, scale: &Scale, pieces: &[Why], top: f64) {
     for why in pieces {
-        let (role, words) = (why.role, why.told());
+        let (role, words) = (why.role, why.label());
         let frame = scale.frame(why.from, why.to, top, STRIP_HEIGHT);
         svg.rect(frame, &format!("fill-{role}"), &format!("{words}: {}", units::duration(why.to.since(why.from))));
         let room = ((frame[2] - 8.0) / 6.6).max(0.0) as usize;
@@ -304,8 +304,8 @@ fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, end: Time, [top, hei
         spans.push(StateSpan { from, to: end, state: ThreadState::Unknown, who: None });
     }
     for span in spans {
-        let who = span.who.as_deref().map(|who| format!(", {who} has it")).unwrap_or_default();
-        let words = format!("{}{who}", words::state(span.state));
+        let thread = span.who.as_deref().map(|thread| format!(", {thread} has it")).unwrap_or_default();
+        let words = format!("{}{thread}", words::state(span.state));
         let frame = scale.frame(span.from, span.to, top, height);
         svg.rect(frame, &class(span.state), &format!("{words}: {}", units::duration(span.to.since(span.from))));
         if height >= STRIP_HEIGHT {
@@ -364,13 +364,13 @@ mod tests {
         assert!(drawn.len() <= SPANS_MAX && drawn.len() > SPANS_MAX / 4, "{}", drawn.len());
         assert_eq!((drawn.first().unwrap().from, drawn.last().unwrap().to), (Time(0), Time(50_000_000)));
         assert!(drawn.windows(2).all(|pair| pair[0].to == pair[1].from));
-        assert!(drawn.iter().all(|one| one.others && one.told().ends_with(", and others")));
+        assert!(drawn.iter().all(|one| one.others && one.label().ends_with(", and others")));
         let few = thinned(vec![why(0), why(1), why(9)], 10_000);
         assert_eq!(few.iter().map(|one| one.others).collect::<Vec<_>>(), [false, false, false]);
     }
 
     const VIEWER: [&str; 2] =
-        [include_str!("../../../../../web/app/waterfall.js"), include_str!("../../../../../web/app/tell.js")];
+        [include_str!("../../../../../web/app/waterfall.js"), include_str!("../../../../../web/app/describe.js")];
 
     #[test]
     fn parts_have_the_words_and_colours_of_the_viewer() {
@@ -389,7 +389,7 @@ mod tests {
         }
         for kind in ["minor", "major", "concurrent-sync", "compaction", "layout", "unknown"] {
             let words = words::pause_kind(serde_json::from_value(kind.into()).unwrap());
-            assert!(VIEWER[1].contains(&format!("\"{words}\"")), "tell.js has no {words}");
+            assert!(VIEWER[1].contains(&format!("\"{words}\"")), "describe.js has no {words}");
         }
     }
 }

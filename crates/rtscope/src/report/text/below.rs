@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_tell_the_most_from_a_few_and_a_few_from_none() {
+    fn bars_distinguish_most_few_and_none() {
         assert_eq!(glyph(0, 100, true), ' ');
         assert_eq!(glyph(1, 1_000_000, true), '▁');
         assert_eq!(glyph(100, 100, true), '█');

@@ -1,7 +1,7 @@
 //! The comparison as text: what changed, what differs between the recordings,
 //! figures, findings, conditions, and what two runs cannot show.
 
-use crate::compare::{Came, Compared};
+use crate::compare::{Compared, ConditionOutcome};
 use crate::draw::screen::Screen;
 use crate::report::{compare as words, units, words as report_words};
 use crate::style::{Style, Tone, clean, shorten_front};
@@ -49,14 +49,14 @@ fn title(screen: &mut Screen, side: &str, results: &Results) {
 
 /// What differs between the recordings apart from figures.
 fn settings(screen: &mut Screen, compared: &Compared) {
-    let told = |difference: &Difference| {
+    let item = |difference: &Difference| {
         let text = words::setting(difference);
         match difference.kind {
             Kind::Program => format!("{text}: two things are compared, not one before and after"),
             _ => text,
         }
     };
-    screen.entries("Not the same", compared.comparison.settings.iter().map(told));
+    screen.entries("Not the same", compared.comparison.settings.iter().map(item));
 }
 
 fn figures(screen: &mut Screen, compared: &Compared) {
@@ -70,22 +70,22 @@ fn figures(screen: &mut Screen, compared: &Compared) {
 }
 
 fn findings(compared: &Compared) -> Vec<String> {
-    let told = compared.comparison.findings.iter().map(words::finding).collect();
-    let mut told = report_words::cut(told, FINDINGS_SHOWN, |more| format!("and {more} more, see --json"));
-    if told.is_empty() {
-        told.push("none in either".into());
+    let items = compared.comparison.findings.iter().map(words::finding).collect();
+    let mut items = report_words::cut(items, FINDINGS_SHOWN, |more| format!("and {more} more, see --json"));
+    if items.is_empty() {
+        items.push("none in either".into());
     }
-    told
+    items
 }
 
 fn conditions(screen: &mut Screen, compared: &Compared) {
-    for (index, asked) in compared.conditions.iter().enumerate() {
+    for (index, condition) in compared.conditions.iter().enumerate() {
         let head = screen.label(if index == 0 { "Fail if" } else { "" });
-        let tone = match asked.outcome {
-            Came::Holds => Some(Tone::Bad),
-            Came::Unknown => Some(Tone::Warn),
-            Came::DoesNotHold | Came::NotReal => None,
+        let tone = match condition.outcome {
+            ConditionOutcome::Holds => Some(Tone::Bad),
+            ConditionOutcome::Unknown => Some(Tone::Warn),
+            ConditionOutcome::DoesNotHold | ConditionOutcome::NotReal => None,
         };
-        screen.paragraph(&head, crate::draw::screen::LABEL, tone, &words::condition(asked));
+        screen.paragraph(&head, crate::draw::screen::LABEL, tone, &words::condition(condition));
     }
 }

@@ -108,8 +108,8 @@ fn generations(screen: &mut Screen, results: &Results) {
 fn causes(screen: &mut Screen, results: &Results) {
     let groups = words::cause_groups(&results.causes);
     let waited = groups.iter().fold(0u64, |sum, group| sum.saturating_add(group.sum_ns));
-    let told = groups.iter().any(|group| group.cause != Cause::Unknown);
-    if !told || waited.saturating_mul(1_000) < results.span_ns {
+    let known = groups.iter().any(|group| group.cause != Cause::Unknown);
+    if !known || waited.saturating_mul(1_000) < results.span_ns {
         return;
     }
     let width = screen.style().width.saturating_sub(34);

@@ -58,11 +58,11 @@ fn signed(bytes: i64) -> String {
 fn holders(screen: &mut Screen, heap: &Heap) {
     let mut most: Vec<&Holder> = heap.holders.iter().filter(|holder| holder.kept_dead_bytes > 0).collect();
     most.sort_by_key(|holder| std::cmp::Reverse(holder.kept_dead_bytes));
-    let told = |holder: &&Holder| {
+    let item = |holder: &&Holder| {
         let pointers = units::counted(holder.count, "pointer", "pointers");
         format!("{} with {pointers} keeps {} dead", short(&holder.name, NAME), units::bytes(holder.kept_dead_bytes))
     };
-    screen.entries("Pinned", most.iter().take(HOLDERS).map(told));
+    screen.entries("Pinned", most.iter().take(HOLDERS).map(item));
 }
 
 fn count(screen: &mut Screen, results: &Results) {

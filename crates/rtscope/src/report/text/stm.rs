@@ -22,7 +22,7 @@ pub(super) fn write(screen: &mut Screen, found: Option<&Transactions>) {
 /// Whatever is known of transactions.
 pub(crate) fn section(screen: &mut Screen, found: &Transactions) {
     screen.entry("Transactions", &words::figures(found));
-    screen.entries("", words::told(found).into_iter().flatten());
+    screen.entries("", words::details(found).into_iter().flatten());
     if found.lanes.len() > 1 && found.outcomes {
         words::lanes(found).write(screen, "By capability", (LANES_SHOWN, "capabilities"));
     }

@@ -71,7 +71,7 @@ fn in_full(screen: &mut Screen, finding: &Finding) {
     let head = screen.style().paint(tone, "1. ").into_owned();
     screen.paragraph(&head, 3, Some(tone), &finding.claim);
     let mut facts = Vec::new();
-    facts.extend((!finding.claim.says_share()).then(|| format!("costs {}", cost(finding))));
+    facts.extend((!finding.claim.has_share()).then(|| format!("costs {}", cost(finding))));
     let confidence = format!("confidence {}", finding.confidence.word());
     facts.extend([word(&finding.severity), confidence, finding.id.clone()]);
     screen.paragraph("   ", 3, Some(Tone::Faint), &facts.join(screen.style().dot()));
@@ -108,7 +108,7 @@ fn remedies(screen: &mut Screen, finding: &Finding) {
 fn in_short(screen: &mut Screen, number: usize, finding: &Finding) {
     let tone = tone(finding.severity);
     let head = screen.style().paint(tone, &format!("{number}. ")).into_owned();
-    let facts = match finding.claim.says_share() {
+    let facts = match finding.claim.has_share() {
         true => finding.id.clone(),
         false => format!("{}, {}", cost(finding), finding.id),
     };

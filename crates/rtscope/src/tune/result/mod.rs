@@ -1,11 +1,11 @@
 //! The result of a study, as printed: text, JSON, a drawing. Owns what accompanies the figures (lines to paste,
 //! findings of two captures); the figures are `rtscope_tune::result`'s.
 
-pub mod beside;
+pub mod pairs;
 pub mod svg;
 pub mod text;
 
-use beside::Pair;
+use pairs::Pair;
 use rtscope_tune::result::Document;
 use rtscope_tune::study::interval::Interval;
 use serde::Serialize;
@@ -48,7 +48,7 @@ fn is_time(found: &Document) -> bool {
 }
 
 /// A gain as it is printed.
-fn told(found: &Document, gain: &Interval) -> Interval {
+fn printed_gain(found: &Document, gain: &Interval) -> Interval {
     match is_time(found) {
         true => *gain,
         false => Interval { low: 1.0 / gain.high, mean: 1.0 / gain.mean, high: 1.0 / gain.low },

@@ -1,8 +1,8 @@
 //! A result as text: the recommendation, lines to paste, time and memory, what each flag does. Owns the words
 //! and the columns.
 
-use super::beside::{Pair, Said};
-use super::{Shown, is_time, named, told};
+use super::pairs::{Claim, Pair};
+use super::{Shown, is_time, named, printed_gain};
 use crate::draw::screen::Screen;
 use crate::report::words;
 use crate::style::{Style, Tone, clean, shorten, wrap};
@@ -106,7 +106,7 @@ fn called(found: &Document) -> String {
 
 /// "1.21 times as fast as the default (95 %: 1.12 to 1.31, 14 pairs)".
 fn said(found: &Document, gain: &Interval, pairs: usize, what: &str) -> String {
-    let (gain, pairs) = (told(found, gain), units::counted(pairs as u64, "pair", "pairs"));
+    let (gain, pairs) = (printed_gain(found, gain), units::counted(pairs as u64, "pair", "pairs"));
     let measure = match is_time(found) {
         true => format!("{:.2} times as fast as", gain.mean),
         false => format!("at {:.2} of the {} of", gain.mean, found.objective),
@@ -155,7 +155,7 @@ fn candidates(found: &Document, style: &Style) -> Vec<String> {
     let longest = measured.iter().map(|(one, _)| one.of.name.chars().count()).max().unwrap_or(0).min(wide);
     let row = |(one, gain): &(&rtscope_tune::result::Candidate, Interval)| {
         let pairs = units::counted(one.pairs as u64, "pair", "pairs");
-        let (name, gain) = (clean(&one.of.name), told(found, gain));
+        let (name, gain) = (clean(&one.of.name), printed_gain(found, gain));
         format!(
             "{:longest$}  {:.2} ({})  {}",
             shorten(&name, longest),
@@ -197,7 +197,7 @@ fn findings(pairs: Option<&[Pair]>, style: &Style) -> Vec<String> {
         return vec!["Nothing in either.".to_owned()];
     }
     let width = (style.width - 5) / 2;
-    let said = |said: &Option<Said>, none: &str| {
+    let said = |said: &Option<Claim>, none: &str| {
         said.as_ref().map_or(none.to_owned(), |said| format!("{}: {}", units::percent(said.share), clean(&said.claim)))
     };
     let mut out =
@@ -274,7 +274,7 @@ fn effects(found: &Document, style: &Style) -> Vec<String> {
     let mut out = Vec::new();
     for (level, gain) in shown().flat_map(|effect| known(effect)) {
         let trials = units::counted(level.trials as u64, "trial", "trials");
-        let gain = told(found, &gain);
+        let gain = printed_gain(found, &gain);
         let gain = format!("{:.2} ({})", gain.mean, ends(&gain));
         let trials = style.paint(Tone::Faint, &trials);
         out.push(format!("{:longest$}  {gain:<22}  {trials}", shorten(&word(level), longest)));
@@ -314,7 +314,7 @@ fn facts(found: &Document, style: &Style) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::beside::{beside, tests::finding};
+    use super::super::pairs::{pair, tests::finding};
     use super::super::{Line, Shown};
     use super::*;
     use rtscope_tune::study::{Ask, Description, Design, Kind, Outcome, Row, Stage, Taken};
@@ -362,7 +362,7 @@ pub(super) mod tests {
             Line { what: "link with".to_owned(), line: "-rtsopts\n-with-rtsopts=\x1b[31m".to_owned() },
         ];
         shown.findings =
-            Some(beside(&[finding("sync", "lanes wait for each other", 0.4)], &[finding("memory", "it grew", 0.1)]));
+            Some(pair(&[finding("sync", "lanes wait for each other", 0.4)], &[finding("memory", "it grew", 0.1)]));
         let text = draw(&shown, &Style::plain(80));
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.starts_with("Use -A16m -qg: 1.50 times as fast as the default, -A1m (95 %: 1.4"), "{text}");
@@ -378,7 +378,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn no_difference_is_said_as_such() {
+    fn no_difference_is_reported_as_such() {
         let text = draw(&example(0.01), &Style::plain(80));
         assert!(text.starts_with("No difference: keep the default, -A1m."), "{text}");
         assert!(text.contains("by 5") && text.contains("The best, "), "{text}");

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_stands_behind_theirs() {
+    fn ours_comes_last() {
         let asked = ask(&job(&["mill", "+RTS", "-A4m"], "-N2 -T"), Path::new("/tmp/x")).unwrap();
         assert_eq!(value(&asked).unwrap(), "-N2 -T -t/tmp/x --machine-readable");
         assert_eq!(asked.set.len(), 2);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asked_for_statistics_keeps_them() {
+    fn requested_statistics_stay() {
         for (words, ghcrts) in [
             (&["mill"][..], "-N2 -s"),
             (&["mill"], "-S/tmp/y"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_from_other_words() {
+    fn a_refusal_is_distinguished_from_other_words() {
         let said =
             "m90: \nm90: Usage: <prog> <args>\nm90: error in RTS option -A0: size outside allowed range (8192 - 9)\n";
         assert_eq!(refusal(said), Some("error in RTS option -A0: size outside allowed range (8192 - 9)"));

@@ -269,9 +269,9 @@ impl<W: Write + Send + 'static> Observer for Tracks<W> {
             sheet.value(Key::Line(Line::Copied), pause.collected, bytes);
         }
         for piece in &blamed.causes {
-            let who = piece.who.map(|name| self.details.name(Table::Kernel, name, || tables.kernel.get(name)));
+            let thread = piece.who.map(|name| self.details.name(Table::Kernel, name, || tables.kernel.get(name)));
             let code = || piece.code.map_or(0, |code| self.details.of(called(tables.symbols.get(code))));
-            let detail = who.unwrap_or_else(code);
+            let detail = thread.unwrap_or_else(code);
             sheet.span(Key::Causes, piece.from, piece.to, of_cause(piece.cause), detail);
         }
         for part in &pause.lanes {
@@ -307,9 +307,9 @@ fn draw_thread<W: Write + Send + 'static>(
     };
     let detail = match line.state {
         ThreadState::Running(Some(cpu)) => details.of(&format!("CPU {cpu}")),
-        ThreadState::Behind(Holder::Foreign { tid, name }) => of_name(tid, name),
-        ThreadState::Behind(Holder::Quota { neighbour: Some((tid, name)) }) => of_name(tid, name),
-        ThreadState::Behind(Holder::Sibling { tid }) => details.of(&format!("thread {tid}")),
+        ThreadState::WaitsFor(Holder::Foreign { tid, name }) => of_name(tid, name),
+        ThreadState::WaitsFor(Holder::Quota { neighbour: Some((tid, name)) }) => of_name(tid, name),
+        ThreadState::WaitsFor(Holder::Sibling { tid }) => details.of(&format!("thread {tid}")),
         _ => 0,
     };
     sheet.span(Key::Thread(tid), line.from, line.to, of_thread(line.state), detail);
@@ -319,11 +319,11 @@ fn draw_thread<W: Write + Send + 'static>(
 fn of_thread(state: ThreadState) -> u16 {
     match state {
         ThreadState::Running(_) => SpanKind::Running.id(),
-        ThreadState::Behind(Holder::Quota { .. }) => SpanKind::Throttled.id(),
-        ThreadState::Behind(Holder::Foreign { .. }) => SpanKind::WantsACpu.id(),
-        ThreadState::Behind(Holder::Sibling { .. }) => SpanKind::Queued.id(),
-        ThreadState::Behind(Holder::Nobody) => SpanKind::IdleCpu.id(),
-        ThreadState::Behind(Holder::Unknown) => SpanKind::NotScheduled.id(),
+        ThreadState::WaitsFor(Holder::Quota { .. }) => SpanKind::Throttled.id(),
+        ThreadState::WaitsFor(Holder::Foreign { .. }) => SpanKind::WaitsForCpu.id(),
+        ThreadState::WaitsFor(Holder::Sibling { .. }) => SpanKind::Queued.id(),
+        ThreadState::WaitsFor(Holder::IdleCpu) => SpanKind::IdleCpu.id(),
+        ThreadState::WaitsFor(Holder::Unknown) => SpanKind::NotScheduled.id(),
         ThreadState::Asleep => SpanKind::Asleep.id(),
         ThreadState::Blocked => SpanKind::Blocked.id(),
     }

@@ -51,7 +51,7 @@ fn quotas_are_rounded_down_for_latency_and_up_for_throughput() {
 }
 
 #[test]
-fn a_flag_says_its_numbers_and_files() {
+fn a_flag_has_its_numbers_and_files() {
     let plan = planned(&machine(4, 2, Some(2.5)), open(), Goal::Latency);
     let workers = serde_json::to_value(&plan.flags[0]).unwrap();
     assert_eq!(workers["flag"], "-N");

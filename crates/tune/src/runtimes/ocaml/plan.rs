@@ -3,7 +3,7 @@
 
 use super::knobs::{DIALECT, MINOR_DEFAULT, MINOR_HEAP, MINOR_HEAPS, Ocaml, parameters, words};
 use crate::plan::workers::Room;
-use crate::plan::{Flag, Goal, Kept, Plan, words as said};
+use crate::plan::{Flag, Goal, Kept, Plan, words as sentences};
 use crate::runtime::Given;
 use rtscope_model::resources::Resources;
 use rtscope_model::runtimes::OcamlRelease;
@@ -69,7 +69,7 @@ fn domains(plan: &mut Plan, room: &Room, ocaml: &Ocaml, number: u32) {
         Some(_) => "The parameter",
         None => "The program's release is not known, and the parameter",
     };
-    let own = said::count(number.into(), "domain");
+    let own = sentences::count(number.into(), "domain");
     let why = format!("{unknown} came with OCaml 5.3: let the program itself start {own}.");
     plan.refuse("d", Some(number.to_string()), why);
 }
@@ -79,7 +79,7 @@ fn minor_heap(plan: &mut Plan, resources: &Resources) -> (u64, Option<Flag>) {
     let limit = resources.memory_limit_bytes;
     let chosen = MINOR_HEAPS.choose(plan.workers, wanted(plan.goal), limit);
     let total = chosen.size.saturating_mul(8).saturating_mul(plan.workers.into());
-    let each = said::each(&format!("{} words", words(chosen.size)), plan.workers, "domain", total);
+    let each = sentences::each(&format!("{} words", words(chosen.size)), plan.workers, "domain", total);
     let of = limit.map_or_else(
         || "memory, of which no figure could be read".to_owned(),
         |limit| format!("the {} of memory", units::bytes(limit)),

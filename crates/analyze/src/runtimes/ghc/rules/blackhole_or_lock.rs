@@ -65,13 +65,13 @@ fn seen(facts: &Facts<'_>, contention: &Contention) -> Vec<Evidence> {
         (contention.black_holes, "for a value that another thread was computing"),
         (contention.transactions, "for a transaction"),
     ];
-    let told: Vec<_> = kinds
+    let by_kind: Vec<_> = kinds
         .iter()
         .filter(|kind| kind.0.count > 0)
         .map(|(waits, what)| format!("{} waits {what}, {} in all", waits.count, duration(waits.ns)))
         .collect();
     let mut seen =
-        vec![facts.overall(format!("While a capability had nothing to run there were {}.", told.join("; ")))];
+        vec![facts.overall(format!("While a capability had nothing to run there were {}.", by_kind.join("; ")))];
     if let Some((waiter, holder, from, to)) = contention.longest {
         let text = format!("In the longest thread {waiter} waited {} for thread {holder}.", duration(to.since(from)));
         seen.push(evidence(text, Some((from, to))));

@@ -133,7 +133,7 @@ fn a_small_nursery_is_found_with_the_area_that_would_do() {
 }
 
 #[test]
-fn a_small_nursery_is_not_said_where_a_larger_one_would_not_help() {
+fn a_small_nursery_is_not_reported_where_a_larger_one_would_not_help() {
     assert!(found(Gc { collect_ns: 40 * US, ..GC }).is_empty(), "4.5 % of the wall clock");
     let copies = Gc { every_ns: 2 * MS, count: 490, copied: 300 * KIB, allocated: 4 << 20, ..GC };
     assert!(
@@ -174,9 +174,9 @@ fn what_follows_from_a_cause_is_no_finding_of_its_own() {
 #[test]
 fn a_small_nursery_explains_what_dies_after_it_got_old() {
     let finding = one(&ageing(19, SHORT), "small-nursery");
-    let says = "Collections run 76 times a second because the allocation area is 256 KiB, and find 31 % of it alive: copying \
+    let text = "Collections run 76 times a second because the allocation area is 256 KiB, and find 31 % of it alive: copying \
                 what is dead soon after, and 19 collections of the old generation that it fills, took ";
-    assert!(finding.claim.contains(says), "{}", finding.claim);
+    assert!(finding.claim.contains(text), "{}", finding.claim);
     assert_eq!(finding.cost_ns, 76 * MS + 19 * 2 * MS + 95 * 5 * US);
     // 47 MiB in areas of 4 MiB for two lanes make six collections.
     assert_eq!(finding.remedies[0].flag.as_deref(), Some("+RTS -A4m"));
@@ -208,8 +208,8 @@ fn a_small_nursery_is_found_in_a_log_alone() {
     for id in ["remembered-set", "parallel-gc-not-paying"] {
         assert_eq!(outcome(&results, id), Outcome::CouldNotLook, "{id}");
     }
-    let (blind, _) = analyse(Context { nursery_bytes: None, ..context() }, script(GC));
-    assert_eq!(outcome(&blind, "small-nursery"), Outcome::CouldNotLook);
+    let (unchecked, _) = analyse(Context { nursery_bytes: None, ..context() }, script(GC));
+    assert_eq!(outcome(&unchecked, "small-nursery"), Outcome::CouldNotLook);
 }
 
 /// 20 per second of 10 ms each; the other thread has almost nothing to do.
@@ -357,7 +357,7 @@ fn a_frequent_walk_is_no_small_nursery() {
 }
 
 #[test]
-fn the_remembered_set_is_not_said_where_copying_explains_the_time() {
+fn the_remembered_set_is_not_reported_where_copying_explains_the_time() {
     assert!(found(Gc { collect_ns: 600 * US, ..WALKS }).is_empty(), "4.4 % of the wall clock");
     assert_eq!(found(Gc { copied: 500 * KIB, ..WALKS }), ["small-nursery"], "4 ns per byte");
     // Slow, but twice the bytes take twice the time.
@@ -393,15 +393,15 @@ fn sampled(purposes: &[(&str, usize)]) -> Results {
 }
 
 #[test]
-fn collections_say_what_they_work_on() {
-    for (purpose, id, says) in [
+fn collections_report_what_they_work_on() {
+    for (purpose, id, text) in [
         ("stacks", "stacks", "Collections scanned stacks of threads for 120 ms of 1.00 s (12 %): each"),
         ("finalisers", "weak-pointers", "Weak pointers and finalizers took 120 ms"),
         ("mutable-objects", "remembered-set", ": each visits what was written to in the old generation"),
     ] {
         let results = sampled(&[(purpose, 120), ("copying", 78)]);
         let finding = one(&results, id);
-        assert!(finding.claim.contains(says), "{}", finding.claim);
+        assert!(finding.claim.contains(text), "{}", finding.claim);
         assert!(finding.cost_ns.abs_diff(120 * MS) < MS, "{id}: {}", finding.cost_ns);
         assert_eq!(finding.confidence, Confidence::High);
         let larger = finding.remedies.iter().any(|remedy| remedy.flag.as_deref() == Some("+RTS -A4m"));

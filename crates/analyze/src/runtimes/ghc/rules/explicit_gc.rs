@@ -15,43 +15,43 @@ use rtscope_model::{Confidence, Evidence, Remedy};
 pub static RULE: Rule = Rule { needs: Some(&ALLOCATION), check, ..EXPLICIT_GC };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let asked = triggers(facts).asked();
-    if asked.waits.count < EXPLICIT_MIN || triggers(facts).census() {
+    let requested = triggers(facts).requested();
+    if requested.waits.count < EXPLICIT_MIN || triggers(facts).census() {
         return None;
     }
-    let period = asked.period_ns().map_or(String::new(), |ns| format!(", about every {}", duration(ns)));
+    let period = requested.period_ns().map_or(String::new(), |ns| format!(", about every {}", duration(ns)));
     let what = format!(
         "The program asks for collections itself (performGC): {} that its allocation does not explain{period}, {} \
          each: ",
-        asked.waits.count,
-        duration(asked.waits.mean_ns())
+        requested.waits.count,
+        duration(requested.waits.mean_ns())
     );
-    let verdict = Verdict::new(Cost::Time(asked.waits.ns), Confidence::Medium, what);
-    Some(verdict.seen(seen(facts, asked)).remedies(remedies()))
+    let verdict = Verdict::new(Cost::Time(requested.waits.ns), Confidence::Medium, what);
+    Some(verdict.seen(seen(facts, requested)).remedies(remedies()))
 }
 
-fn seen(facts: &Facts<'_>, asked: &Early) -> Vec<Evidence> {
+fn seen(facts: &Facts<'_>, requested: &Early) -> Vec<Evidence> {
     let due = triggers(facts).due_bytes().unwrap_or_default();
-    let kind = match (asked.majors, asked.waits.count) {
+    let kind = match (requested.majors, requested.waits.count) {
         (majors, count) if majors == count => "all of them major".to_owned(),
         (majors, _) => format!("{majors} of them major"),
     };
     let mut seen = vec![facts.overall(format!(
         "Before each of the {} ({kind}) all capabilities together had allocated {} since the collection before, on average; \
          the runtime asks for one when a capability has filled its {} (-A).",
-        asked.waits.count,
-        bytes(asked.mean_allocated_bytes()),
+        requested.waits.count,
+        bytes(requested.mean_allocated_bytes()),
         bytes(due)
     ))];
-    if let Some(period) = asked.period_ns() {
+    if let Some(period) = requested.period_ns() {
         seen.push(evidence(format!("Most of them come about {} after the one before.", duration(period)), None));
     }
     let text = format!(
         "The longest took {}, {} on average.",
-        duration(asked.waits.longest_ns()),
-        duration(asked.waits.mean_ns())
+        duration(requested.waits.longest_ns()),
+        duration(requested.waits.mean_ns())
     );
-    seen.push(evidence(text, asked.waits.longest));
+    seen.push(evidence(text, requested.waits.longest));
     let limit = match triggers(facts).near_limit {
         0 => "the heap limit (-M) was not near".to_owned(),
         count => format!("{count} more came near the heap limit (-M) and are not counted"),

@@ -57,7 +57,7 @@ fn seen(facts: &Facts<'_>) -> Vec<Evidence> {
     );
     seen.push(evidence(text, idle.waits.longest));
     seen.extend(facts.held.map(|_| {
-        let text = match idle.came_in {
+        let text = match idle.arrived {
             0 => format!(
                 "Nothing came in during them this time; what does waits up to {}.",
                 duration(idle.waits.longest_ns())

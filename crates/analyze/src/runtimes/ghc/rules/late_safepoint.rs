@@ -27,9 +27,9 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let top = stops.top(CodeKind::Program);
     let late = stopped_late(facts, stops, CodeKind::Program, "the program's own code");
     let longest = longest(facts, Cause::LateSafepoint, " for the program's own code to come to a safepoint");
-    let who = listed_code(facts.symbols, &top, "The program's own code");
+    let place = listed_code(facts.symbols, &top, "The program's own code");
     let what =
-        format!("{who} ran on without a place to stop while every other capability waited for a collection, for ");
+        format!("{place} ran on without a place to stop while every other capability waited for a collection, for ");
     let cost = Cost::Time(stops.part_ns(CodeKind::Program));
     let verdict = Verdict::new(cost, sure(stops.samples >= SAMPLES_SURE), what);
     // The compiler's own packages are already compiled.

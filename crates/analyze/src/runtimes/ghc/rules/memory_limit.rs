@@ -37,8 +37,8 @@ pub static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let limit = triggers(facts).limit_bytes?;
     // Another collector was requested; it ignores the limit.
-    let asked = facts.context.runtime.own_args().iter().any(|arg| ["-c", "-xn", "--nonmoving-gc"].contains(arg));
-    if asked {
+    let requested = facts.context.runtime.own_args().iter().any(|arg| ["-c", "-xn", "--nonmoving-gc"].contains(arg));
+    if requested {
         return None;
     }
     let live = facts.lines.levels(facts.end).live_bytes?;

@@ -8,58 +8,58 @@ pub static RULE: Rule = Rule { check: |facts| overhead::check(facts, &WORK), ..o
 static WORK: [Work; 11] = [
     Work {
         ids: &["purpose:log-writing"],
-        asked: "thread switches and other events of every class that is logged",
+        cause: "thread switches and other events of every class that is logged",
         change: "Log fewer classes: `+RTS -l-ag` is enough for collections.",
     },
     Work {
         // Waking a capability's thread goes through the kernel.
         ids: &["purpose:scheduling", "kernel:futex"],
-        asked: "a thread for each small piece of work, threads that wake each other for each piece, and `yield` in a loop",
+        cause: "a thread for each small piece of work, threads that wake each other for each piece, and `yield` in a loop",
         change: "Start fewer threads and give each more to do, hand over more at a time, let a thread that has to wait block \
                  (`MVar`, `retry`), and keep the main thread out of it (`runInUnboundThread`): each switch from or to a bound \
                  thread is one of the operating system's.",
     },
     Work {
         ids: &["purpose:locks"],
-        asked: "capabilities that use the same of the runtime's tables: stable names and pointers, `ForeignPtr`, weak pointers",
+        cause: "capabilities that use the same of the runtime's tables: stable names and pointers, `ForeignPtr`, weak pointers",
         change: "Make fewer of them at a time, or let one thread make them.",
     },
     Work {
         ids: &["purpose:thread-locks"],
-        asked: "threads that take and put the same `MVar`",
+        cause: "threads that take and put the same `MVar`",
         change: "Use one for each part of the data, or `atomicModifyIORef'` where one variable is all that is changed.",
     },
     Work {
         ids: &["purpose:black-holes"],
-        asked: "threads that need a value which another one computes",
+        cause: "threads that need a value which another one computes",
         change: "Evaluate shared values before they are shared (`force`), or let each thread compute its own part.",
     },
     Work {
         ids: &["purpose:exceptions"],
-        asked: "exceptions that are thrown and caught for an ordinary result, and `timeout`",
+        cause: "exceptions that are thrown and caught for an ordinary result, and `timeout`",
         change: "Return a value (`Maybe`, `Either`) where the other result is no error.",
     },
     Work {
         ids: &["purpose:stack-growth"],
-        asked: "deep recursion",
+        cause: "deep recursion",
         change: "Fold from the left and strictly (`foldl'`), or give stacks larger chunks (`-kc`).",
     },
     Work {
         ids: &["purpose:write-barrier"],
-        asked: "writes to `IORef`s and mutable arrays that are old",
+        cause: "writes to `IORef`s and mutable arrays that are old",
         change: "Collect what changes and write it once, or keep it in unboxed arrays, whose writes need no note.",
     },
     Work {
         ids: &["purpose:timers"],
-        asked: "threads that start and stop many waits for time (`threadDelay`, `timeout`)",
+        cause: "threads that start and stop many waits for time (`threadDelay`, `timeout`)",
         change: "Let one thread watch over many waits, or make them longer.",
     },
     Work {
         ids: &["purpose:transactions"],
-        asked: "transactions that read many variables, that many threads wait in for one variable (`retry`), or that run again because \
+        cause: "transactions that read many variables, that many threads wait in for one variable (`retry`), or that run again because \
                 another one committed first (`rtscope-stm` counts those)",
         change: "Read what need not be consistent outside the transaction (`readTVarIO`), and give each part of the data a \
                  variable of its own.",
     },
-    Work { ids: &["purpose:sparks"], asked: "sparks that are small", change: "Offer larger pieces (`parListChunk`)." },
+    Work { ids: &["purpose:sparks"], cause: "sparks that are small", change: "Offer larger pieces (`parListChunk`)." },
 ];

@@ -31,7 +31,7 @@ fn sparks(counts: &[(Counter, u64)]) -> Results {
 }
 
 #[test]
-fn what_became_of_most_sparks_says_why_a_capability_has_nothing_to_run() {
+fn what_became_of_most_sparks_shows_why_a_capability_has_nothing_to_run() {
     let results = sparks(&[
         (Counter::SparksCreated, 1_000),
         (Counter::SparksFizzled, 900),
@@ -108,7 +108,7 @@ fn what_the_runtime_does_for_a_program_is_named_where_it_can_do_without() {
 }
 
 #[test]
-fn calls_that_move_a_few_bytes_are_told_from_large_ones_and_from_conversations() {
+fn calls_that_move_a_few_bytes_are_distinguished_from_large_ones_and_from_conversations() {
     let found = |reads: (u64, u64), writes: (u64, u64), slept| {
         let (reads, read_bytes) = reads;
         let (writes, written_bytes) = writes;

@@ -20,8 +20,8 @@ use rtscope_model::{CodeKind, Confidence, Evidence, Figure, Remedy, Setting, Stm
 
 const LOST_MIN: u64 = 100;
 /// Names and capabilities that are listed individually.
-const NAMES_TOLD: usize = 3;
-const LANES_TOLD: usize = 4;
+const NAMES_LISTED: usize = 3;
+const LANES_LISTED: usize = 4;
 /// A name is part of the claim from this share of all lost attempts on.
 const NAMED_SHARE: f64 = 0.5;
 /// A name with fewer lost attempts is not mentioned.
@@ -75,11 +75,11 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let wasted = |counts: &StmCounts| counts.lost().saturating_add(repeated_parts(counts));
     let counts = found.counts.filter(|counts| wasted(counts) >= LOST_MIN)?;
     let lost = lost(facts, found)?;
-    let whose = match worst_name(found) {
+    let subject = match worst_name(found) {
         Some(worst) => format!("{} of the attempts at the transaction (STM) `{}`", share(worst.lost_share), worst.name),
         None => format!("{} of the attempts at transactions (STM)", share(found.lost_share)),
     };
-    let what = format!("{whose} were thrown away because another one had changed what they read: about ");
+    let what = format!("{subject} were thrown away because another one had changed what they read: about ");
     let verdict = Verdict::new(Cost::Time(lost.about_ns), Confidence::Medium, what);
     Some(verdict.seen(seen(facts, found, &counts, &lost)).remedies(remedies(facts, found)))
 }
@@ -90,10 +90,10 @@ fn lost(facts: &Facts<'_>, found: &Transactions) -> Option<Lost> {
     let sampled_ns = code.running_ns(facts.symbols, is_runtime_work);
     let own_ns = code.running_ns(facts.symbols, |symbol| symbol.kind == CodeKind::Program);
     let cpu = |lane: &LaneTransactions| facts.lane_cpu.get(&lane.lane).copied().unwrap_or(0);
-    let told = found.lanes.iter().any(|lane| cpu(lane) > 0);
+    let known = found.lanes.iter().any(|lane| cpu(lane) > 0);
     let weighed = |lane: &LaneTransactions| {
         // Without kernel events the capabilities are assumed to be equally busy.
-        let weight = if told { cpu(lane) } else { 1 };
+        let weight = if known { cpu(lane) } else { 1 };
         (weight as f64, weight as f64 * wasted_share(&lane.counts))
     };
     let sum = |one: (f64, f64), other: (f64, f64)| (one.0 + other.0, one.1 + other.1);
@@ -151,7 +151,7 @@ fn seen(facts: &Facts<'_>, found: &Transactions, counts: &StmCounts, lost: &Lost
         );
         seen.push(evidence(text, None));
     }
-    let names = found.names.iter().filter(|named| named.lost >= NAME_LOST_MIN).take(NAMES_TOLD);
+    let names = found.names.iter().filter(|named| named.lost >= NAME_LOST_MIN).take(NAMES_LISTED);
     let names = names.map(|named| {
         let (lost, attempts) = (count(named.lost), count(named.counts.attempts));
         format!("`{}` lost {lost} of {attempts} ({})", named.name, share(named.lost_share))
@@ -165,8 +165,8 @@ fn seen(facts: &Facts<'_>, found: &Transactions, counts: &StmCounts, lost: &Lost
             let (lost, commits) = (share(lane.lost_share), share(lane.commit_share));
             format!("capability {} lost {lost} and did {commits} of the commits", lane.lane)
         };
-        let told: Vec<_> = found.lanes.iter().take(LANES_TOLD).map(lane).collect();
-        seen.push(evidence(format!("Of each one's attempts {}.", told.join(", ")), None));
+        let shares: Vec<_> = found.lanes.iter().take(LANES_LISTED).map(lane).collect();
+        seen.push(evidence(format!("Of each one's attempts {}.", shares.join(", ")), None));
     }
     if counts.backoffs > 0 || counts.limited > 0 {
         let text = format!(

@@ -121,7 +121,7 @@ fn parts_that_are_repeated_are_lost_work_too() {
 }
 
 #[test]
-fn what_it_cannot_see_is_said() {
+fn what_it_cannot_see_is_reported() {
     let of = |results: &Results| (checked(results).outcome, checked(results).why.clone().unwrap_or_default());
     let (outcome, why) = of(&analyse(None, 50, true));
     assert!(outcome == Outcome::NotAsked && why.contains("no counts"), "{why}");

@@ -30,8 +30,8 @@ pub static RULE: Rule = Rule {
 
 fn missing(facts: &Facts<'_>) -> Option<String> {
     let share = facts.fold::<Drive>().and_then(Drive::outside_share);
-    let untold = || "the runtime does not say what asks for its work (OCaml 5.3 and later do).".to_owned();
-    share.map_or_else(|| Some(untold()), |_| (needs::CODE.missing)(facts))
+    let unreported = || "the runtime does not say what asks for its work (OCaml 5.3 and later do).".to_owned();
+    share.map_or_else(|| Some(unreported()), |_| (needs::CODE.missing)(facts))
 }
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {

@@ -46,10 +46,10 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 
 fn seen(facts: &Facts<'_>, wait: &Wait, looks: u64) -> Evidence {
     let holder = wait.holder.as_ref().and_then(|holder| holder.thread.as_ref());
-    let who = holder.map_or("threads had in turn".to_owned(), |thread| format!("thread {thread} had"));
+    let held_by = holder.map_or("threads had in turn".to_owned(), |thread| format!("thread {thread} had"));
     let at = wait.at();
     facts.overall(format!(
-        "At {:.0} of {} threads waited{at} for the lock of a domain that {who}.",
+        "At {:.0} of {} threads waited{at} for the lock of a domain that {held_by}.",
         looks as f64 * wait.looks_share,
         counted(looks, "look", "looks")
     ))

@@ -13,17 +13,21 @@ use rtscope_model::{Confidence, Remedy};
 pub static RULE: Rule = Rule { check, ..EXPLICIT_GC };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let asked = &sections(facts).answers.asked;
-    if asked.count < EXPLICIT_MIN {
+    let requested = &sections(facts).answers.requested;
+    if requested.count < EXPLICIT_MIN {
         return None;
     }
-    let calls = counted(asked.count, "call", "calls");
-    let text = format!("{calls}, {} each, {} at the longest.", duration(asked.mean_ns()), duration(asked.longest_ns()));
+    let calls = counted(requested.count, "call", "calls");
+    let text = format!(
+        "{calls}, {} each, {} at the longest.",
+        duration(requested.mean_ns()),
+        duration(requested.longest_ns())
+    );
     let what = format!(
         "The program asks for collections itself (Gc.full_major, Gc.compact or the like): {calls}, which took "
     );
     let leave_out = "Leave these calls out: the runtime collects by what is allocated. Where memory has to be given \
                      back, do it once, when the program is idle.";
-    let verdict = Verdict::new(Cost::Time(sections(facts).answers.asked_wall.ns()), Confidence::High, what);
-    Some(verdict.seen([evidence(text, asked.longest)]).remedies([Remedy::new(leave_out).falls(PAUSED)]))
+    let verdict = Verdict::new(Cost::Time(sections(facts).answers.requested_wall.ns()), Confidence::High, what);
+    Some(verdict.seen([evidence(text, requested.longest)]).remedies([Remedy::new(leave_out).falls(PAUSED)]))
 }

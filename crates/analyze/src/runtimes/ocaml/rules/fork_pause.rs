@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     if forks(facts).count == 0 {
         return None;
     }
-    let (cost_ns, who, figure) = if facts.lanes > 1 {
+    let (cost_ns, waited, figure) = if facts.lanes > 1 {
         (waits.ns, "Collections waited for a domain that was", WAITED)
     } else {
         let copying_ns = facts.code.map_or(0, |code| copying_ns(code, facts.symbols));
@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     };
     let pages = pages_ns(facts);
     let what = match pages {
-        0 => format!("{who} copying the process (fork), for "),
+        0 => format!("{waited} copying the process (fork), for "),
         _ => "Copying the process (fork), and its pages as they change afterwards, took ".to_owned(),
     };
     let afterwards = (pages > 0).then(|| {

@@ -35,12 +35,12 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let idle = idle(facts);
     let waited_ns: u64 = idle.iter().map(|(_, one)| one.idle_ns).sum();
     let crowding = crowding(facts);
-    let behind_ns = facts.held.filter(|_| crowding).map_or(0, |held| held.sibling.in_pauses_ns);
+    let sibling_ns = facts.held.filter(|_| crowding).map_or(0, |held| held.sibling.in_pauses_ns);
     let late_ns = if crowding { sections(facts).answers.late.ns } else { 0 };
-    let queued_ns = behind_ns.saturating_add(late_ns);
+    let queued_ns = sibling_ns.saturating_add(late_ns);
     let cost = Cost::Time(waited_ns.max(queued_ns).min(facts.span_ns));
     let mut seen: Vec<_> = idle.iter().map(took_part).collect();
-    if behind_ns > 0 {
+    if sibling_ns > 0 {
         let text = format!(
             "{} on {} CPUs, of which {}: meanwhile busy ones competed for a CPU with the program's own threads during {}.",
             counted(facts.lanes as u64, "domain", "domains"),
@@ -50,12 +50,12 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         );
         seen.push(evidence(text, None));
     }
-    let who = match &idle[..] {
+    let subject = match &idle[..] {
         [(lane, _)] => format!("Domain {lane} had nothing to do and was"),
         all => format!("{} had nothing to do and were", counted(all.len() as u64, "domain", "domains")),
     };
     let collections = counted(idle.iter().map(|(_, one)| one.idle).max().unwrap_or(0), "collection", "collections");
-    let what = format!("{who} woken for {collections}, which waited for that ");
+    let what = format!("{subject} woken for {collections}, which waited for that ");
     Some(Verdict::new(cost, facts.sure_with_kernel(), what).seen(seen).remedies(remedies(facts, &idle)))
 }
 

@@ -8,54 +8,54 @@ pub static RULE: Rule = Rule { check: |facts| overhead::check(facts, &WORK), ..o
 static WORK: [Work; 10] = [
     Work {
         ids: &["purpose:thread-locks"],
-        asked: "a loop of `Domain.cpu_relax` that waits for another domain, and by mutexes that several domains take all the time",
+        cause: "a loop of `Domain.cpu_relax` that waits for another domain, and by mutexes that several domains take all the time",
         change: "Wait with `Condition.wait` or a semaphore where it takes longer than some microseconds; hold a mutex for less, \
                  or use one for each part of the data.",
     },
     Work {
         ids: &["purpose:comparison"],
-        asked: "`compare`, `=`, `<`, `min` and `max` where the type is not known at that place",
+        cause: "`compare`, `=`, `<`, `min` and `max` where the type is not known at that place",
         change: "Compare with the function of the type (`Int.compare`, `String.equal`), or annotate the arguments with it.",
     },
     Work {
         ids: &["purpose:hashing"],
-        asked: "`Hashtbl.hash`, as by every use of a `Hashtbl` that no functor made",
+        cause: "`Hashtbl.hash`, as by every use of a `Hashtbl` that no functor made",
         change: "Use `Hashtbl.Make` with a hash and an equality of the key's own.",
     },
     Work {
         ids: &["purpose:marshalling"],
-        asked: "`Marshal`",
+        cause: "`Marshal`",
         change: "Marshal less often and more at a time, or write a format of your own.",
     },
     Work {
         ids: &["purpose:domain-lifecycle"],
-        asked: "`Domain.spawn` and `Domain.join` for each piece of work",
+        cause: "`Domain.spawn` and `Domain.join` for each piece of work",
         change: "Start as many domains as there are CPUs once, and give them work through a queue (domainslib, moonpool).",
     },
     Work {
         ids: &["purpose:idle-domains"],
-        asked: "domains that have nothing to do and take part in every collection",
+        cause: "domains that have nothing to do and take part in every collection",
         change: "Start no more domains than have work.",
     },
     Work {
         ids: &["purpose:write-barrier"],
-        asked: "writes of pointers to fields and arrays (`caml_modify`)",
+        cause: "writes of pointers to fields and arrays (`caml_modify`)",
         change: "Keep numbers in fields that are written often (`int`, unboxed floats, `Bigarray`), and write once what changes \
                  several times.",
     },
     Work {
         ids: &["purpose:exceptions"],
-        asked: "exceptions that are raised for an ordinary result",
+        cause: "exceptions that are raised for an ordinary result",
         change: "Raise with `raise_notrace`, or return an option.",
     },
     Work {
         ids: &["purpose:stack-traces"],
-        asked: "exceptions while backtraces are recorded (`OCAMLRUNPARAM=b`, `Printexc.record_backtrace true`)",
+        cause: "exceptions while backtraces are recorded (`OCAMLRUNPARAM=b`, `Printexc.record_backtrace true`)",
         change: "Raise with `raise_notrace` where an exception is an ordinary result, or do not record backtraces.",
     },
     Work {
         ids: &["purpose:continuations"],
-        asked: "effects that are performed for each small step",
+        cause: "effects that are performed for each small step",
         change: "Perform an effect for more at a time.",
     },
 ];

@@ -28,8 +28,8 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 fn late(facts: &Facts<'_>) -> Option<Evidence> {
     let late = Some(&sections(facts).answers.late).filter(|late| late.count > 0)?;
     let causes = sections(facts).answers.late_causes();
-    let causes = causes.iter().take(3).map(|(cause, who, ns)| {
-        let what = off_cpu(*cause, who.map(|who| facts.names.get(who)));
+    let causes = causes.iter().take(3).map(|(cause, process, ns)| {
+        let what = off_cpu(*cause, process.map(|process| facts.names.get(process)));
         format!("{} {what}", duration(*ns))
     });
     let lanes = sections(facts).answers.late_lanes();
@@ -50,10 +50,10 @@ fn late(facts: &Facts<'_>) -> Option<Evidence> {
 }
 
 /// What kept a thread off its CPU, in words that follow a duration.
-fn off_cpu(cause: Cause, who: Option<&str>) -> String {
-    match (cause, who) {
+fn off_cpu(cause: Cause, process: Option<&str>) -> String {
+    match (cause, process) {
         (Cause::Oversubscribed, _) => "for a CPU that the program's own threads had".to_owned(),
-        (Cause::Preempted, Some(who)) if !who.is_empty() => format!("while {who} ran on its CPU"),
+        (Cause::Preempted, Some(process)) if !process.is_empty() => format!("while {process} ran on its CPU"),
         (Cause::Preempted, _) => "while another process ran on its CPU".to_owned(),
         (Cause::Throttled, _) => "throttled by the quota".to_owned(),
         (Cause::WakeLatency, _) => "woken and not yet on a CPU".to_owned(),

@@ -12,7 +12,7 @@ use crate::target::{Process, Refused, What, open_own, open_target};
 use rtscope_heap::closure;
 use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
 use rtscope_heap::ledger::Residency;
-use rtscope_heap::{Beside, Space, Statics};
+use rtscope_heap::{ScanInput, Space, Statics};
 use rtscope_model::{Version, units};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -230,8 +230,8 @@ impl Target {
 
     /// Total resident bytes of its mappings; `None`: no source has them.
     pub fn rss_bytes(&self) -> Option<u64> {
-        let told = self.mappings.iter().any(|mapping| mapping.rss_bytes.is_some());
-        told.then(|| self.mappings.iter().filter_map(|mapping| mapping.rss_bytes).sum())
+        let known = self.mappings.iter().any(|mapping| mapping.rss_bytes.is_some());
+        known.then(|| self.mappings.iter().filter_map(|mapping| mapping.rss_bytes).sum())
     }
 
     /// The mappings that do not belong to its heap.
@@ -241,10 +241,10 @@ impl Target {
 
     /// What is read in addition to its heap: tables and code, and its data as far as it was
     /// written. Unwritten data is as in the file, which has no address of the heap.
-    pub(super) fn beside(&self, threads: usize) -> io::Result<Beside> {
+    pub(super) fn scan_input(&self, threads: usize) -> io::Result<ScanInput> {
         let code = self.of_files().map(|mapping| mapping.range.clone()).collect();
         let own = self.data();
-        let Source::Live(memory) = &self.memory else { return Ok(Beside { threads, code, data: own.collect() }) };
+        let Source::Live(memory) = &self.memory else { return Ok(ScanInput { threads, code, data: own.collect() }) };
         let pages = Pages::open(&memory.process)?;
         let mut data: Vec<Range<u64>> = Vec::new();
         for range in own {
@@ -255,17 +255,17 @@ impl Target {
                 }
             })?;
         }
-        Ok(Beside { threads, code, data })
+        Ok(ScanInput { threads, code, data })
     }
 
     /// Data of the program and its libraries, including zero-initialised data: it lies directly
     /// after the rest.
     fn data(&self) -> impl Iterator<Item = Range<u64>> {
-        let mut behind = None;
+        let mut previous_end = None;
         self.mappings.iter().filter_map(move |mapping| {
             let of_file = mapping.name.starts_with('/');
-            let goes_on = mapping.name.is_empty() && behind == Some(mapping.range.start);
-            behind = of_file.then_some(mapping.range.end);
+            let goes_on = mapping.name.is_empty() && previous_end == Some(mapping.range.start);
+            previous_end = of_file.then_some(mapping.range.end);
             (mapping.writable && (of_file || goes_on) && !self.reserved.contains(&mapping.range.start))
                 .then(|| mapping.range.clone())
         })

@@ -158,7 +158,7 @@ mod tests {
     use crate::system::procfs::Host;
 
     #[test]
-    fn a_scan_finds_what_the_pages_say_one_by_one() {
+    fn a_scan_finds_what_the_pages_show_one_by_one() {
         let mapped = Mapped::new(64 << 20);
         let (first, page) = (mapped.0 as u64, rustix::param::page_size() as u64);
         let count = (64 << 20) / page;

@@ -204,7 +204,7 @@ impl Looked {
                 return Ok(looked);
             };
             let started = Instant::now();
-            let scan = Scan::of(&target.view(), &looked.survey, &target.statics, &target.beside(threads)?);
+            let scan = Scan::of(&target.view(), &looked.survey, &target.statics, &target.scan_input(threads)?);
             looked.scanned = started.elapsed();
             looked.still.1 = hold.is_still();
             target.is_there()?;

@@ -38,8 +38,8 @@ impl Changes {
             }
         }
         for (number, (name, counts)) in (0..).zip(&outcomes.names) {
-            let told = self.names.get(usize::from(number));
-            if told.is_none_or(|(known, told)| (known, told) != (name, counts)) {
+            let reported = self.names.get(usize::from(number));
+            if reported.is_none_or(|(known, reported)| (known, reported) != (name, counts)) {
                 each(StmSeen::Name(number, name.clone(), *counts));
             }
         }
@@ -52,7 +52,7 @@ mod tests {
     use super::super::counts::Outcomes;
     use super::*;
 
-    fn told(changes: &mut Changes, look: &Look) -> Vec<StmSeen> {
+    fn changed(changes: &mut Changes, look: &Look) -> Vec<StmSeen> {
         let mut seen = Vec::new();
         changes.since(look, true, Some("why"), |one| seen.push(one));
         seen
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_changed_is_told() {
+    fn only_changes_are_reported() {
         let mut changes = Changes::default();
         let named = StmNamed { attempts: 4, ..StmNamed::default() };
         let outcomes = Outcomes {
@@ -77,23 +77,23 @@ mod tests {
         let source = StmSeen::Source { whole: true, outcomes: true, why: None };
         let name = StmSeen::Name(0, "swap".into(), named);
         let all = [source, StmSeen::Attempts(9), StmSeen::Mode(1), StmSeen::Lane(1, lane(5)), name];
-        assert_eq!(told(&mut changes, &look), all);
-        assert_eq!(told(&mut changes, &look), []);
+        assert_eq!(changed(&mut changes, &look), all);
+        assert_eq!(changed(&mut changes, &look), []);
         look.outcomes.as_mut().unwrap().lanes[0] = (0, lane(7));
-        assert_eq!(told(&mut changes, &look), [StmSeen::Lane(0, lane(7))]);
+        assert_eq!(changed(&mut changes, &look), [StmSeen::Lane(0, lane(7))]);
         look.attempts = None;
-        assert_eq!(told(&mut changes, &look), [], "a count that was not settled says nothing");
+        assert_eq!(changed(&mut changes, &look), [], "a count that was not settled says nothing");
     }
 
     #[test]
-    fn a_package_that_nobody_calls_counts_nothing() {
+    fn an_uncalled_package_counts_nothing() {
         let mut changes = Changes::default();
         let mut look =
             Look { outcomes: Some(Outcomes { lanes: vec![(0, lane(0))], ..Outcomes::default() }), attempts: None };
         let source = StmSeen::Source { whole: true, outcomes: false, why: Some("why".into()) };
-        assert_eq!(told(&mut changes, &look), [source]);
+        assert_eq!(changed(&mut changes, &look), [source]);
         look.outcomes.as_mut().unwrap().led = true;
         let source = StmSeen::Source { whole: true, outcomes: true, why: None };
-        assert_eq!(told(&mut changes, &look), [source, StmSeen::Mode(0)]);
+        assert_eq!(changed(&mut changes, &look), [source, StmSeen::Mode(0)]);
     }
 }

@@ -69,7 +69,7 @@ impl Operands<'_> {
     fn operand(&self, at: usize) -> Option<Operand> {
         let rest = self.code.get(at..)?.strip_prefix(self.opcode)?;
         let (mode, rest) = rest.split_first()?;
-        let (bytes, behind) = rest.split_first_chunk::<4>()?;
+        let (bytes, rest) = rest.split_first_chunk::<4>()?;
         let wide = at.checked_sub(1).and_then(|before| self.code.get(before)).is_some_and(|rex| rex & 0xf8 == 0x48);
         let (form, register) = (mode >> 6, mode & 0b111);
         let offset = (form == FROM_REGISTER && register != STACK).then(|| u32::from_le_bytes(*bytes));
@@ -78,7 +78,7 @@ impl Operands<'_> {
             let distance = i64::from(i32::from_le_bytes(*bytes));
             self.address.wrapping_add(end as u64).wrapping_add_signed(distance)
         });
-        let immediate = behind.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        let immediate = rest.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
         (offset.is_some() || target.is_some()).then_some(Operand { wide, offset, target, immediate })
     }
 }

@@ -117,8 +117,8 @@ impl<M: Memory> Counted<M> {
             let counts = part(header.named_range(u32::from(*lane)))?;
             names.iter_mut().zip(named(&counts)).for_each(|((_, sum), counts)| *sum = sum.plus(&counts));
         }
-        let Header { led, crowded, mode, .. } = header;
-        Ok(Some(Outcomes { led: led && !crowded, mode, crowded, lanes, names }))
+        let Header { redirected, crowded, mode, .. } = header;
+        Ok(Some(Outcomes { led: redirected && !crowded, mode, crowded, lanes, names }))
     }
 
     /// What the runtime gave minus what capabilities have left, at a moment in which it gave

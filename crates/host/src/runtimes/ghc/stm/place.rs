@@ -151,14 +151,14 @@ fn search(memory: &impl Memory, data: &[Range<u64>]) -> Result<u64, String> {
 /// data lies directly after the rest.
 fn data(process: &Process, exe: &str) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
-    let mut behind = None;
+    let mut previous_end = None;
     for mapping in process.mappings().unwrap_or_default() {
         let own = mapping.name == exe || mapping.name.contains("/libHSrtscope");
-        let goes_on = mapping.is_anonymous() && behind == Some(mapping.range.start);
+        let goes_on = mapping.is_anonymous() && previous_end == Some(mapping.range.start);
         if (own || goes_on) && mapping.writable {
             ranges.push(mapping.range.clone());
         }
-        behind = (own || goes_on).then_some(mapping.range.end);
+        previous_end = (own || goes_on).then_some(mapping.range.end);
     }
     ranges
 }
@@ -220,9 +220,9 @@ mod tests {
         other.1[647] = 1;
         assert!(searched(&other).unwrap_err().contains("damaged"));
         // Similar text next to the block itself does not matter.
-        let mut beside = image(&[2 << 20]);
-        beside.1[640..648].copy_from_slice(MAGIC);
-        assert_eq!(searched(&beside), Ok(0x4000 + (2 << 20)));
+        let mut neighbouring = image(&[2 << 20]);
+        neighbouring.1[640..648].copy_from_slice(MAGIC);
+        assert_eq!(searched(&neighbouring), Ok(0x4000 + (2 << 20)));
     }
 
     #[test]

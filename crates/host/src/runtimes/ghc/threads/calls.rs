@@ -17,15 +17,15 @@ const NEXT: u64 = 64;
 const CALLS_MAX: usize = 1024;
 
 /// The system's threads by the numbers of the calling green threads.
-/// `alone` is the non-threaded runtime's only system thread.
-pub fn callers(memory: &impl Memory, place: &Place, alone: Option<u32>) -> HashMap<u64, u32> {
+/// `only_tid` is the non-threaded runtime's only system thread.
+pub fn callers(memory: &impl Memory, place: &Place, only_tid: Option<u32>) -> HashMap<u64, u32> {
     let mut found = HashMap::new();
     let mut left = CALLS_MAX;
     for capability in list::capabilities(memory, place).unwrap_or_default() {
         let mut call = word(memory, capability, CALLS).unwrap_or(0);
         while call != 0 && left > 0 {
             left -= 1;
-            let tid = alone.or_else(|| tid(memory, call));
+            let tid = only_tid.or_else(|| tid(memory, call));
             found.extend(green(memory, &place.layout, call).zip(tid));
             call = word(memory, call, NEXT).unwrap_or(0);
         }

@@ -43,13 +43,13 @@ impl<M: Memory> Memory for Chunks<'_, M> {
         while !rest.is_empty() {
             let within = (at % PIECE) as usize;
             let count = rest.len().min(PIECE as usize - within);
-            let (now, behind) = rest.split_at_mut(count);
+            let (now, after) = rest.split_at_mut(count);
             if !self.copy(at / PIECE, within, now) {
                 // The piece is not mapped, or not all of it.
                 return self.memory.read(address, buffer);
             }
             at = at.checked_add(count as u64).ok_or(io::ErrorKind::InvalidInput)?;
-            rest = behind;
+            rest = after;
         }
         Ok(())
     }

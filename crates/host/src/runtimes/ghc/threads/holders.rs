@@ -23,7 +23,7 @@ const OBJECTS_MAX: u32 = 20_000;
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 enum Only {
     #[default]
-    Nobody,
+    None,
     One(u64),
     Several,
 }
@@ -31,7 +31,7 @@ enum Only {
 impl Only {
     fn add(&mut self, thread: u64) {
         *self = match *self {
-            Only::Nobody => Only::One(thread),
+            Only::None => Only::One(thread),
             Only::One(known) if known == thread => Only::One(known),
             _ => Only::Several,
         };
@@ -115,7 +115,7 @@ impl Holders {
         let candidates = self.wanted.get(&object)?;
         match (candidates.catching, candidates.referring) {
             (Only::One(thread), _) => Some(thread),
-            (Only::Nobody, Only::One(thread)) if !self.torn => Some(thread),
+            (Only::None, Only::One(thread)) if !self.torn => Some(thread),
             _ => None,
         }
     }

@@ -27,7 +27,7 @@ pub struct Place {
     pub statics: Statics,
     pub layout: Layout,
     /// The runtime is the non-threaded one.
-    pub alone: bool,
+    pub non_threaded: bool,
 }
 
 /// A thread as it was read.
@@ -67,7 +67,7 @@ pub fn capabilities(memory: &impl Memory, place: &Place) -> io::Result<Vec<u64>>
 /// Whether a capability is free: no task owns it. In the non-threaded runtime a task always does; there, whether it
 /// runs no green thread.
 pub fn is_idle(memory: &impl Memory, place: &Place, capability: u64) -> bool {
-    if place.alone {
+    if place.non_threaded {
         let mut runs = [1];
         return memory.read(capability.wrapping_add(layout::IN_HASKELL), &mut runs).is_ok() && runs == [0];
     }

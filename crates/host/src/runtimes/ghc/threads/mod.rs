@@ -63,13 +63,13 @@ pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
 
 /// One sample of `memory` as a program with these variables, including the system threads of its green threads; for
 /// fuzzers. Errors: it cannot be read, or that version is not known.
-pub fn by_bytes(memory: &impl Memory, statics: Statics, version: Version, alone: bool) -> io::Result<Look> {
-    let place = place(statics, Some(version), alone).map_err(io::Error::other)?;
-    calls::callers(memory, &place, alone.then_some(1));
+pub fn by_bytes(memory: &impl Memory, statics: Statics, version: Version, non_threaded: bool) -> io::Result<Look> {
+    let place = place(statics, Some(version), non_threaded).map_err(io::Error::other)?;
+    calls::callers(memory, &place, non_threaded.then_some(1));
     look(memory, &place, &mut Tables::default())
 }
 
-fn place(statics: Statics, version: Option<Version>, alone: bool) -> Result<Place, String> {
+fn place(statics: Statics, version: Option<Version>, non_threaded: bool) -> Result<Place, String> {
     let Some(version) = version else { return Err("nothing tells the version of GHC that built it".to_owned()) };
     let Some(layout) = Layout::of(version) else {
         let (major, minor, _) = version;
@@ -78,7 +78,7 @@ fn place(statics: Statics, version: Option<Version>, alone: bool) -> Result<Plac
     if statics.generations.is_none() || statics.oldest.is_none() {
         return Err("its symbols are gone (do not `strip` it), so where its threads are is not known".to_owned());
     }
-    Ok(Place { statics, layout, alone })
+    Ok(Place { statics, layout, non_threaded })
 }
 
 impl Looks for Watched {
@@ -114,8 +114,8 @@ impl Watched {
         if !threads.iter_mut().any(|thread| calls(&thread)) {
             return;
         }
-        let alone = Some(process.pid()).filter(|_| self.place.alone);
-        let callers = calls::callers(&self.memory, &self.place, alone);
+        let only_tid = Some(process.pid()).filter(|_| self.place.non_threaded);
+        let callers = calls::callers(&self.memory, &self.place, only_tid);
         let lines = process.calls().unwrap_or_default();
         let asleep: HashMap<u32, Asleep> =
             lines.iter().filter_map(|(tid, line)| Some((*tid, Asleep::parse(line)?))).collect();
@@ -166,13 +166,13 @@ fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<
             }
         }
         let threads: Vec<Tso> = reading.old.into_iter().chain(rest.new).collect();
-        return Ok(Look::Threads(told_of(&chunks, place, threads, &rest.running, walks)));
+        return Ok(Look::Threads(describe(&chunks, place, threads, &rest.running, walks)));
     }
     Ok(Look::Missed)
 }
 
 /// What each thread does, and which thread has what it waits for.
-fn told_of(
+fn describe(
     memory: &impl Memory,
     place: &Place,
     mut threads: Vec<Tso>,

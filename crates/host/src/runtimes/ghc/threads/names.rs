@@ -57,7 +57,7 @@ pub fn interpret(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Interpreted {
         .or_else(|| frames.iter().position(|frame| frame.is_some_and(|frame| own(&frame))));
     match (found, by_name) {
         (WaitKind::Lock | WaitKind::Transaction, Some(kind @ (WaitKind::Time | WaitKind::InputOutput))) => {
-            Interpreted { kind, place: asks(frames).or(outside), callee: None }
+            Interpreted { kind, place: requesting_code(frames).or(outside), callee: None }
         }
         (WaitKind::ForeignCall | WaitKind::Lock, Some(WaitKind::NoWork)) => {
             Interpreted { kind: WaitKind::NoWork, place: outside, callee: None }
@@ -88,7 +88,7 @@ fn is_of_a_module(name: &str) -> bool {
 }
 
 /// The code that asked the event manager: it comes after the manager's own frames.
-fn asks(frames: &[Option<Frame<'_>>]) -> Option<usize> {
+fn requesting_code(frames: &[Option<Frame<'_>>]) -> Option<usize> {
     let own = |frame: &Frame<'_>| {
         frame.runtime
             || frame.role != Role::Goes

@@ -51,7 +51,8 @@ fn empty() -> (Image, Place) {
     image.put(END, &[code(CONSTRUCTOR)]);
     image.put(CAPABILITY + layout::RUNNING_TASK, &[0]);
     image.put(CAPABILITY + layout::CURRENT_THREAD, &[0]);
-    let place = Place { statics, layout: Layout { array: false, ..Layout::of((9, 6, 6)).unwrap() }, alone: false };
+    let place =
+        Place { statics, layout: Layout { array: false, ..Layout::of((9, 6, 6)).unwrap() }, non_threaded: false };
     (image, place)
 }
 
@@ -92,7 +93,7 @@ fn waiting(kind: WaitKind) -> Doing {
 }
 
 #[test]
-fn whoever_catches_exceptions_to_fill_a_variable_has_it() {
+fn a_thread_that_catches_exceptions_to_fill_a_variable_has_it() {
     let (mut image, place) = empty();
     let (variable, handler) = (HEAP + 0x2000, HEAP + 0x2100);
     image.put(variable, &[code(MVAR), 0, 0, 0]);
@@ -114,7 +115,7 @@ fn whoever_catches_exceptions_to_fill_a_variable_has_it() {
 }
 
 #[test]
-fn two_who_may_have_a_variable_are_unknown() {
+fn two_candidates_for_a_variable_leave_its_holder_unknown() {
     let (mut image, place) = empty();
     let variable = HEAP + 0x2000;
     image.put(variable, &[code(MVAR), 0, 0, 0]);
@@ -129,7 +130,7 @@ fn two_who_may_have_a_variable_are_unknown() {
 }
 
 #[test]
-fn a_value_leads_to_who_computes_it() {
+fn a_value_leads_to_its_computing_thread() {
     let (mut image, place) = empty();
     let (message, hole) = (HEAP + 0x2000, HEAP + 0x2100);
     image.put(message, &[code(MESSAGE), 0, 0, hole]);
@@ -145,7 +146,7 @@ fn a_value_leads_to_who_computes_it() {
 }
 
 #[test]
-fn a_capability_says_who_runs_and_all_of_them_busy_are_left_alone() {
+fn a_capability_shows_its_running_thread_and_busy_ones_are_not_read() {
     let (mut image, place) = empty();
     hang(&mut image, 1, (0, 0), &[code(STOP)]);
     hang(&mut image, 2, (5, 0), &[code(STOP)]);
@@ -197,7 +198,7 @@ fn frame(name: &str, handler: bool) -> Option<Frame<'_>> {
 }
 
 #[test]
-fn delays_and_input_are_told_from_locks_by_the_event_manager() {
+fn the_event_manager_distinguishes_delays_and_input_from_locks() {
     let block = frame("stg_block_takemvar_info", false);
     for base in ["GHC.Event", "GHC.Internal.Event"] {
         let name = |item: &str| format!("{base}.{item}");

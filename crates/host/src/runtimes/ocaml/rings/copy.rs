@@ -270,7 +270,7 @@ mod tests {
     const WORDS: u64 = 8192;
 
     /// A file with one ring that has 8,000 words of events, truncated after `words` of them.
-    fn cut_behind(words: u64) -> (tempfile::TempDir, Ring, Stream) {
+    fn truncated_after(words: u64) -> (tempfile::TempDir, Ring, Stream) {
         let layout = Layout { rings: 1, words: WORDS, headers: 64, header_bytes: 80, data: 144, names: None };
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ring");
@@ -287,14 +287,14 @@ mod tests {
 
     #[test]
     fn what_was_copied_before_a_read_fails_is_dropped() {
-        let (_folder, mut ring, mut stream) = cut_behind(8_000);
+        let (_folder, mut ring, mut stream) = truncated_after(8_000);
         let head = stream.mark();
         assert_eq!(ring.copy(&mut stream, Time(2)).unwrap(), Round::Copied(8_000));
         assert!(stream.mark() > head);
 
         // The first piece is there, the second is not.
         const { assert!(PACKED_WORDS_MAX < 5_000) };
-        let (_folder, mut ring, mut stream) = cut_behind(5_000);
+        let (_folder, mut ring, mut stream) = truncated_after(5_000);
         let head = stream.mark();
         assert_eq!(ring.copy(&mut stream, Time(2)).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         assert_eq!(stream.mark(), head);

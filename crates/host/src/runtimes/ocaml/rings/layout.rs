@@ -122,7 +122,7 @@ mod tests {
     const REAL: [u64; 8] = [1, 128, 80, 8 << 18, 1 << 18, 64, 10_304, 10_304 + 128 * (8 << 18)];
 
     #[test]
-    fn a_real_file_is_ready_when_it_is_as_long_as_it_says() {
+    fn a_real_file_is_ready_when_it_is_as_long_as_its_header_states() {
         let length = file_length(128, 1 << 18).unwrap();
         assert_eq!(length, 269_494_336);
         let Judged::Ready(layout) = Layout::of(&metadata(REAL), length) else { panic!("not ready") };

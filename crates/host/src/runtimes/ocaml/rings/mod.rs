@@ -7,18 +7,18 @@
 //! are read with `pread` and never mapped: a program that calls exec may truncate
 //! its ring, and reading a mapping of it would kill the recorder.
 
-mod by_hand;
 mod copy;
 mod found;
 mod layout;
+mod manual;
 pub mod parameters;
 mod pen;
 mod place;
 mod reader;
 mod stream;
 
-pub use by_hand::{ByHand, NoRings};
 pub use found::{Mapped, mapped_by};
+pub use manual::{Manual, NoRings};
 pub use place::Place;
 pub(crate) use reader::Reader;
 pub use reader::{Config, Copied};

@@ -52,7 +52,7 @@ impl Pen {
     }
 
     /// Whether so much waits that nothing more should be added.
-    pub fn is_behind(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.worker.lock().waiting > WAITING_MAX
     }
 
@@ -98,13 +98,13 @@ mod tests {
     use std::sync::Mutex;
 
     #[test]
-    fn bytes_are_written_in_order_and_a_full_disk_is_told() {
+    fn bytes_are_written_in_order_and_a_full_disk_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         let file = Arc::new(OpenOptions::new().append(true).create_new(true).open(&path).unwrap());
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let hears = Arc::clone(&told);
-        let pen = Pen::start(move |name, error| hears.lock().unwrap().push((name.to_owned(), error.kind()))).unwrap();
+        let reported = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&reported);
+        let pen = Pen::start(move |name, error| sink.lock().unwrap().push((name.to_owned(), error.kind()))).unwrap();
         for (size, text) in [(0, "one"), (3, "two")] {
             let job = Job { file: Arc::clone(&file), name: "x".into(), size, bytes: text.into() };
             pen.write(job);
@@ -112,9 +112,11 @@ mod tests {
         if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
             pen.write(Job { file: Arc::new(full), name: "full".into(), size: 0, bytes: vec![1] });
         }
-        assert!(!pen.is_behind());
+        assert!(!pen.is_full());
         assert_eq!(pen.finish(), 6);
         assert_eq!(std::fs::read(&path).unwrap(), b"onetwo");
-        assert!(told.lock().unwrap().iter().all(|told| *told == ("full".into(), io::ErrorKind::StorageFull)));
+        assert!(
+            reported.lock().unwrap().iter().all(|reported| *reported == ("full".into(), io::ErrorKind::StorageFull))
+        );
     }
 }

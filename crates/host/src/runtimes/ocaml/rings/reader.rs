@@ -120,8 +120,8 @@ impl Reader {
     /// Starts it; when this returns, the folder is being watched. Errors: no watch, no thread.
     pub fn start(config: Config) -> io::Result<Reader> {
         let shared = Shared::new(News::default())?;
-        let told = Arc::clone(&shared);
-        let pen = Pen::start(move |name, error| told.failed(name, error))?;
+        let failures = Arc::clone(&shared);
+        let pen = Pen::start(move |name, error| failures.failed(name, error))?;
         let mut state = State::new(config, Arc::clone(&shared), pen)?;
         Worker::run(shared, "rings", background::use_batch_priority, move |_| state.run())
     }
@@ -203,7 +203,7 @@ struct State {
     /// Files that were gone before they could be opened.
     missed: BTreeSet<String>,
     /// Whether it has given up its low priority.
-    in_front: bool,
+    raised: bool,
 }
 
 impl State {
@@ -232,7 +232,7 @@ impl State {
             next_slow: now.plus(SLOW_PERIOD_NS),
             wide_looks: WIDE_LOOKS_MAX,
             missed: BTreeSet::new(),
-            in_front: false,
+            raised: false,
         };
         for mapped in mapped {
             let Some(file) = mapped.open() else { continue };
@@ -248,8 +248,8 @@ impl State {
             let now = clock::monotonic();
             let opened = self.take_notices(now);
             self.look_at_coming(now);
-            let behind = self.pen.as_ref().is_some_and(Pen::is_behind);
-            if (opened || now.since(self.last_round) >= self.period_ns) && !behind {
+            let full = self.pen.as_ref().is_some_and(Pen::is_full);
+            if (opened || now.since(self.last_round) >= self.period_ns) && !full {
                 self.round(now);
             }
             if now >= self.next_slow {
@@ -383,7 +383,7 @@ impl State {
             return;
         }
         if own && !self.made(&ring.file, writer.pid) {
-            return self.tell_foreign(writer.pid);
+            return self.report_foreign(writer.pid);
         }
         let room = self.reserve(&ring, writer.pid);
         let file_name = format!("{}.ring", self.streams);
@@ -419,7 +419,7 @@ impl State {
         found.uid() == own_user() || place::user_of(&self.config.host, pid).is_none_or(|user| user == found.uid())
     }
 
-    fn tell_foreign(&self, pid: u32) {
+    fn report_foreign(&self, pid: u32) {
         let note = format!("a file of another user lies where process {pid} would write its rings: it was not copied");
         self.shared.lost(loss("rings", LossKind::SourceMissing, 1, note));
     }
@@ -453,8 +453,8 @@ impl State {
                 Ok(Round::Restarted) | Err(_) => self.begin_anew(live, now, last),
             }
         }
-        if late && !self.in_front {
-            self.in_front = true;
+        if late && !self.raised {
+            self.raised = true;
             background::restore_priority();
         }
         // The period shrinks at once and grows slowly.
@@ -534,13 +534,13 @@ impl State {
             let fate = self.fate(&live, true);
             self.close(live, fate, now);
         }
-        self.tell_missed();
+        self.report_missed();
         if let Some(pen) = self.pen.take() {
             self.shared.set_written(pen.finish());
         }
     }
 
-    fn tell_missed(&self) {
+    fn report_missed(&self) {
         let count = self.missed.len() as u64;
         if count == 0 {
             return;

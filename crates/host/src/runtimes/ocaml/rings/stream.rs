@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_are_as_the_format_says() {
+    fn frames_match_the_format() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.ring");
         let pen = Pen::start(|name, error| panic!("{name}: {error}")).unwrap();

@@ -71,8 +71,8 @@ fn seen(lasted: &Lasted<'_>) -> Vec<Evidence> {
     }
     let keepers = keepers(heap);
     if !keepers.is_empty() {
-        let told: Vec<String> = keepers.iter().take(3).map(|(what, count)| format!("{what} in {count}")).collect();
-        seen.push(lasted.evidence(format!("In the megablocks that are half free and more lie: {}.", told.join(", "))));
+        let kept: Vec<String> = keepers.iter().take(3).map(|(what, count)| format!("{what} in {count}")).collect();
+        seen.push(lasted.evidence(format!("In the megablocks that are half free and more lie: {}.", kept.join(", "))));
     }
     let reserve = heap.part_bytes(Part::CopyReserve);
     seen.push(lasted.evidence(format!(

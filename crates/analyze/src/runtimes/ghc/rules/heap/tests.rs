@@ -58,7 +58,7 @@ fn stripped(seconds: u64) -> Heap {
 }
 
 #[test]
-fn nobody_looked_is_said_and_nothing_is_found() {
+fn no_look_is_reported_and_nothing_is_found() {
     let results = analyse(Vec::new());
     let checked = results.checked.iter().find(|checked| checked.id == "pinned-retention").unwrap();
     assert_eq!(checked.outcome, Outcome::NotAsked);
@@ -78,7 +78,7 @@ fn dead_pinned_bytes_come_first_with_the_free_memory_that_is_kept_for_them() {
 }
 
 #[test]
-fn what_one_look_saw_does_not_count_where_there_are_more() {
+fn what_one_look_found_does_not_count_where_there_are_more() {
     let healthy = |seconds| heap(seconds, &[(Part::Live, 300)]);
     assert_eq!(ids(&[healthy(1), stripped(2), healthy(3)]), Vec::<String>::new());
     assert_eq!(first(&[stripped(1)]).confidence, Confidence::Medium);
@@ -92,7 +92,7 @@ fn what_one_look_saw_does_not_count_where_there_are_more() {
 }
 
 #[test]
-fn free_blocks_between_used_ones_are_told_with_what_keeps_them() {
+fn free_blocks_between_used_ones_are_reported_with_what_keeps_them() {
     let sparse = |seconds| {
         let mark = |marks: &str| rtscope_model::heap::Megablock { address: 0, blocks: marks.into() };
         let blocks = format!("====L{}", ".".repeat(251));
@@ -112,7 +112,7 @@ fn free_blocks_between_used_ones_are_told_with_what_keeps_them() {
 }
 
 #[test]
-fn kept_memory_and_lazily_returned_memory_are_told_apart() {
+fn kept_memory_and_lazily_returned_memory_are_distinguished() {
     let kept = |seconds, returned: u64| {
         let levels = Fragmentation {
             free_megablock_bytes: (200 - returned) * MIB,
@@ -130,7 +130,7 @@ fn kept_memory_and_lazily_returned_memory_are_told_apart() {
 }
 
 #[test]
-fn a_copy_reserve_is_told_where_it_is_much() {
+fn a_copy_reserve_is_reported_where_it_is_much() {
     let copied = |seconds, mib| {
         let generation = Generation { generation: 1, collections: 7, ..Generation::default() };
         let mut heap = heap(seconds, &[(Part::Live, mib), (Part::CopyReserve, mib)]);
@@ -153,7 +153,7 @@ fn growth_outside_the_heap_is_no_matter_of_the_heap() {
 }
 
 #[test]
-fn without_a_look_only_what_grows_to_the_end_is_told() {
+fn without_a_look_only_what_grows_to_the_end_is_reported() {
     use crate::testing::Script;
     use rtscope_model::{Counter, Runtime, Sample};
     let found = |sizes: [u64; 5]| {
@@ -178,7 +178,7 @@ fn without_a_look_only_what_grows_to_the_end_is_told() {
 }
 
 #[test]
-fn slices_of_large_buffers_are_told() {
+fn slices_of_large_buffers_are_reported() {
     let sliced = |seconds, shown_bytes| {
         let large = Large {
             objects: 300,

@@ -1,6 +1,6 @@
 // What screen readers read out, which is also the line at the foot of the page.
 
-export class Says {
+export class Announcer {
   /**
    * @param {HTMLElement} line an aria-live region
    */
@@ -14,7 +14,7 @@ export class Says {
    * Says it once things are still: keys that repeat would be read one after the other.
    * @param {string} text
    */
-  say(text) {
+  announce(text) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => { this.line.textContent = text; }, 120);
   }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The kernel's records of a program's threads. Ends when dropped.
 #[derive(Debug)]
-pub struct ByHand {
+pub struct Manual {
     /// Its part of a manifest; the streams are the rings, in their order.
     pub kernel: Kernel,
     rings: Vec<CpuRing>,
@@ -20,10 +20,10 @@ pub struct ByHand {
     pub threads: Vec<u8>,
 }
 
-impl ByHand {
+impl Manual {
     /// Starts in the richest permitted tier, at most `tier`. Never fails: at worst it is
     /// [`Tier::Polling`], and says what is missing.
-    pub fn start(target: Target, tier: Option<Tier>) -> ByHand {
+    pub fn start(target: Target, tier: Option<Tier>) -> Manual {
         let root = Path::new("/");
         let opened = tiers::open(root, target, tier);
         let mut kernel = describe(&opened);
@@ -37,7 +37,7 @@ impl ByHand {
         }
         // Last, so that no thread can be made between the list and the events.
         let threads = serde_json::to_vec(&threads::list(&Host::at(root))).unwrap_or_default();
-        ByHand { kernel, rings, formats, threads }
+        Manual { kernel, rings, formats, threads }
     }
 
     /// Appends each ring's whole records to the buffer at the same index of `into`.

@@ -223,11 +223,11 @@ mod tests {
     #[test]
     fn names_keep_their_numbers() {
         let (mut names, mut copy) = (Names::default(), Names::default());
-        let (mut known, mut told) = (1, Vec::new());
+        let (mut known, mut added) = (1, Vec::new());
         for text in ["a", "b", "", "c"] {
             let id = names.intern(text);
-            news(&names, &mut known, &mut told);
-            told.drain(..).for_each(|name| _ = copy.intern(&name));
+            news(&names, &mut known, &mut added);
+            added.drain(..).for_each(|name| _ = copy.intern(&name));
             assert_eq!(copy.get(id), text);
         }
         assert_eq!(known, 4);

@@ -15,14 +15,14 @@ import { clean } from "./dom.js";
  */
 export function spot(state, { kind, from, to, count, detail, share }) {
   const known = state.kind(kind), text = state.session.details[detail];
-  const who = text && detail !== 0 ? clean(text) : null, span = state.view.to - state.view.from;
+  const name = text && detail !== 0 ? clean(text) : null, span = state.view.to - state.view.from;
   const length = to - from, lines = [];
   if (count > 1) {
     lines.push(`${count} of them within ${duration(length)}: ${duration(length * share)} together, ${percent(share)} of it`);
-    if (who) lines.push(`the longest: ${who}`);
+    if (name) lines.push(`the longest: ${name}`);
   } else {
     lines.push(count === 0 ? `the rest of one: ${duration(length * share)}` : duration(length * (share > 0 ? share : 1)));
-    if (who) lines.push(known.role === "wants-a-cpu" ? `${who} has it` : who);
+    if (name) lines.push(known.role === "wants-a-cpu" ? `${name} has it` : name);
   }
   lines.push(`at ${momentIn(from, Math.min(span, Math.max(length * 50, 1000)))}`);
   return { title: known.name, lines };

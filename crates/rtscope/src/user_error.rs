@@ -126,17 +126,17 @@ mod tests {
 
     #[test]
     fn one_line_with_what_why_and_next() {
-        let trouble = UserError::new("cannot read \x1b[31mmill.eventlog")
+        let error = UserError::new("cannot read \x1b[31mmill.eventlog")
             .because("it is empty")
             .next("record one with `rtscope record -- PROG`");
         assert_eq!(
-            trouble.to_string(),
+            error.to_string(),
             "rtscope: cannot read \\u{1b}[31mmill.eventlog; it is empty; record one with `rtscope record -- PROG`"
         );
         assert_eq!(UserError::new("no such file").to_string(), "rtscope: no such file");
         let numbered =
             UserError::new("cannot read x").because(io::Error::from_raw_os_error(2)).next("give y (os error z)");
         assert_eq!(numbered.to_string(), "rtscope: cannot read x; No such file or directory; give y (os error z)");
-        assert_eq!((trouble.status, trouble.ends_with(2).status), (1, 2));
+        assert_eq!((error.status, error.ends_with(2).status), (1, 2));
     }
 }

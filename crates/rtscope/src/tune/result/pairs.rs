@@ -10,21 +10,21 @@ pub struct Pair {
     /// Stable name: `cpu-throttled`.
     pub id: String,
     /// In the capture of the default; null: not found there.
-    pub default: Option<Said>,
+    pub default: Option<Claim>,
     /// In the capture of the recommendation; null: gone.
-    pub recommended: Option<Said>,
+    pub recommended: Option<Claim>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Said {
+pub struct Claim {
     pub claim: String,
     /// What it cost, as a share of the recording's time or of the resident memory.
     pub share: f64,
 }
 
 /// Pairs findings by name, several of one name in order; the most expensive come first.
-pub fn beside(default: &[Finding], recommended: &[Finding]) -> Vec<Pair> {
-    let said = |finding: &Finding| Said { claim: finding.claim.to_string(), share: finding.share };
+pub fn pair(default: &[Finding], recommended: &[Finding]) -> Vec<Pair> {
+    let said = |finding: &Finding| Claim { claim: finding.claim.to_string(), share: finding.share };
     let first = |finding: &Finding| Pair { id: finding.id.clone(), default: Some(said(finding)), recommended: None };
     let mut pairs: Vec<Pair> = default.iter().map(first).collect();
     for finding in recommended {
@@ -63,17 +63,17 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn findings_of_one_name_stand_beside_each_other() {
+    fn findings_of_one_name_are_paired() {
         let default = [finding("sync", "a", 0.1), finding("throttled", "b", 0.4), finding("sync", "c", 0.05)];
         let recommended = [finding("sync", "d", 0.02), finding("memory", "e", 0.2)];
-        let found = beside(&default, &recommended);
-        let claim = |said: &Option<Said>| said.as_ref().map_or("-", |said| said.claim.as_str()).to_owned();
+        let found = pair(&default, &recommended);
+        let claim = |said: &Option<Claim>| said.as_ref().map_or("-", |said| said.claim.as_str()).to_owned();
         let shown: Vec<_> =
             found.iter().map(|pair| (pair.id.as_str(), claim(&pair.default), claim(&pair.recommended))).collect();
         let row = |id, one: &str, other: &str| (id, one.to_owned(), other.to_owned());
         let wanted =
             [row("throttled", "b", "-"), row("memory", "-", "e"), row("sync", "a", "d"), row("sync", "c", "-")];
         assert_eq!(shown, wanted);
-        assert_eq!(beside(&[], &[]), []);
+        assert_eq!(pair(&[], &[]), []);
     }
 }

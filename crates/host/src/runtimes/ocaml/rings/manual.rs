@@ -16,7 +16,7 @@ const NAMES_NS: u64 = 500_000_000;
 
 /// The rings of a running process.
 #[derive(Debug)]
-pub struct ByHand {
+pub struct Manual {
     ring: Ring,
     stream: Stream,
     last: Option<Time>,
@@ -36,15 +36,15 @@ pub enum NoRings {
     Foreign(String),
 }
 
-impl ByHand {
+impl Manual {
     /// Opens the rings that process `pid` writes.
-    pub fn of(host: &Host, pid: u32, now: Time) -> Result<ByHand, NoRings> {
+    pub fn of(host: &Host, pid: u32, now: Time) -> Result<Manual, NoRings> {
         let mapped = mapped_by(host, pid).into_iter().next().ok_or(NoRings::Off)?;
         let path = mapped.path.display().to_string();
         let Some(file) = mapped.open() else { return Err(NoRings::NotPermitted(path)) };
         let Some(Judged::Ready(layout)) = ready(&file) else { return Err(NoRings::Foreign(path)) };
         let stream = Stream::in_memory(&layout, pid, now);
-        Ok(ByHand { ring: Ring::new(file, layout), stream, last: None, names: Time(0), due_ns: 0 })
+        Ok(Manual { ring: Ring::new(file, layout), stream, last: None, names: Time(0), due_ns: 0 })
     }
 
     /// Copies what is new. False: the rings now belong to another program. Errors: they can no longer be read.

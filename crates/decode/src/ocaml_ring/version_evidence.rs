@@ -135,19 +135,19 @@ impl Evidence {
         if self.minor_new && older {
             return Some("its collections of young heaps are phase 11, as from 5.3 on".into());
         }
-        if version >= Version::V5_4 && self.silent(all_read) {
+        if version >= Version::V5_4 && self.lacks_wishes(all_read) {
             return Some("its domains do not say when they want a collection, as they do from 5.4 on".into());
         }
         None
     }
 
     /// Domains led collections without ever posting that they wanted them: 5.3.
-    fn silent(&self, all_read: bool) -> bool {
-        let unspoken = self.phase_max.is_none_or(|id| id < tables::EMPTY_MINOR);
+    fn lacks_wishes(&self, all_read: bool) -> bool {
+        let unposted = self.phase_max.is_none_or(|id| id < tables::EMPTY_MINOR);
         let many = self.led >= LED_MANY && self.resized == 0;
         // Missing words could explain a few.
         let few = all_read && self.led > self.resized && !self.gaps;
-        unspoken && self.minor_new && (many || few || all_read && self.led >= 2 * self.resized + LED_MANY)
+        unposted && self.minor_new && (many || few || all_read && self.led >= 2 * self.resized + LED_MANY)
     }
 
     fn fits(&self, all_read: bool) -> Vec<Version> {
@@ -179,7 +179,7 @@ pub(super) fn filter() -> Filter {
 ///
 /// # Errors
 /// [`RingError::OtherVersion`], [`RingError::NoVersion`], [`RingError::Undecided`].
-pub(super) fn tell(mut pass: Pass, given: Option<Version>) -> Result<WrittenBy, RingError> {
+pub(super) fn determine_version(mut pass: Pass, given: Option<Version>) -> Result<WrittenBy, RingError> {
     let mut seen = Evidence { has_names: pass.layout.has_names, ..Evidence::default() };
     let mut slots: Vec<(Slot, Grammar)> = pass.slots().into_iter().map(|slot| (slot, Grammar::fresh())).collect();
     let mut fits = seen.fits(false);

@@ -9,13 +9,13 @@ use std::os::fd::AsFd;
 
 /// A handover, and its results that have not been taken yet.
 #[derive(Debug)]
-pub(super) struct Minded {
+pub(super) struct HandoverState {
     handover: Handover,
     found: Vec<Opened>,
     failed: Option<io::Error>,
 }
 
-impl Minded {
+impl HandoverState {
     fn look(&mut self) {
         let (found, failed) = self.handover.take_opened();
         self.found.extend(found);
@@ -24,19 +24,19 @@ impl Minded {
 }
 
 /// See the module. `news` is set from the opening of a log until it is taken.
-pub(super) type Minder = Worker<Minded>;
+pub(super) type HandoverThread = Worker<HandoverState>;
 
-impl Minder {
+impl HandoverThread {
     /// Starts serving. Errors: no more descriptors or threads.
-    pub fn start(handover: Handover) -> io::Result<Minder> {
+    pub fn start(handover: Handover) -> io::Result<HandoverThread> {
         let watch = handover.descriptor().try_clone_to_owned()?;
-        let shared = Shared::new(Minded { handover, found: Vec::new(), failed: None })?;
-        let work = move |minded: &Shared<Minded>| {
-            while minded.wait(&[watch.as_fd()], None) {
-                let mut now = minded.lock();
+        let shared = Shared::new(HandoverState { handover, found: Vec::new(), failed: None })?;
+        let work = move |state: &Shared<HandoverState>| {
+            while state.wait(&[watch.as_fd()], None) {
+                let mut now = state.lock();
                 now.look();
                 if !now.found.is_empty() || now.failed.is_some() {
-                    minded.news.ring();
+                    state.news.ring();
                 }
             }
         };
@@ -46,11 +46,11 @@ impl Minder {
     /// Logs that were opened since the last call; when this returns, none of them can be opened once more.
     /// Errors: no fresh file could be made.
     pub fn take_opened(&self) -> (Vec<Opened>, Option<io::Error>) {
-        let mut minded = self.lock();
+        let mut state = self.lock();
         self.news.clear();
         // Includes logs opened this very moment.
-        minded.look();
-        (std::mem::take(&mut minded.found), minded.failed.take())
+        state.look();
+        (std::mem::take(&mut state.found), state.failed.take())
     }
 
     pub fn finish(mut self) {
@@ -74,21 +74,21 @@ mod tests {
         let capture = crate::capture::folder::Folder::open(folder.path()).unwrap();
         let handover = Handover::prepare(&capture, &Route::Path).unwrap();
         let path = handover.log_path().to_owned();
-        let minder = Minder::start(handover).unwrap();
+        let thread = HandoverThread::start(handover).unwrap();
         let open = || OpenOptions::new().write(true).truncate(true).open(&path).unwrap();
         let mut found = Vec::new();
         for expected in 1..=20 {
             drop(open());
-            // Only the minder's thread checks meanwhile.
-            while poll(&mut [PollFd::new(&minder.news, PollFlags::IN)], None) != Ok(1) {}
-            let (more, failed) = minder.take_opened();
+            // Only the handover's thread checks meanwhile.
+            while poll(&mut [PollFd::new(&thread.news, PollFlags::IN)], None) != Ok(1) {}
+            let (more, failed) = thread.take_opened();
             assert!(failed.is_none());
             found.extend(more);
             assert_eq!(found.len(), expected);
         }
         let names: std::collections::BTreeSet<_> = found.iter().map(|opened| &opened.name).collect();
         assert!(names.len() == 20 && found.iter().all(|opened| opened.processes == 1), "{found:?}");
-        minder.finish();
+        thread.finish();
         assert!(!std::path::Path::new(&path).exists());
     }
 }

@@ -3,9 +3,9 @@
 /// Longest sentence, characters.
 const LONGEST: usize = 300;
 
-/// The first message in `said`, a program's standard error; `None`: it is empty.
-pub fn sentence(said: &str) -> Option<String> {
-    let mut lines = said.lines().map(str::trim_end);
+/// The first message in `stderr`, a program's standard error; `None`: it is empty.
+pub fn sentence(stderr: &str) -> Option<String> {
+    let mut lines = stderr.lines().map(str::trim_end);
     let first = lines.by_ref().find(|line| !without_name(line).is_empty())?;
     let mut sentence = without_name(first).to_owned();
     // Continuation lines start at the margin and without the program's name.
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn messages_of_the_runtime_are_one_sentence() {
-        for (said, wanted) in [
+        for (stderr, wanted) in [
             (
                 "mill: The non-moving collector cannot be used in conjunction with\nthe compacting collector.\nmill: \nmill: Usage: <prog>",
                 "The non-moving collector cannot be used in conjunction with the compacting collector.",
@@ -48,7 +48,7 @@ mod tests {
             ("\n\nno colon at all\n", "no colon at all"),
             ("a message: with a colon", "a message: with a colon"),
         ] {
-            assert_eq!(sentence(said).as_deref(), Some(wanted));
+            assert_eq!(sentence(stderr).as_deref(), Some(wanted));
         }
         assert_eq!((sentence(""), sentence("p: \n \n")), (None, None));
         assert_eq!(sentence(&"x".repeat(10_000)).map(|text| text.len()), Some(300));
