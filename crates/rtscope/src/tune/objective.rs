@@ -2,7 +2,7 @@
 //! grammar and whether a trial's figures meet it; `measure` defines the figures.
 
 use super::measure::{Figure, Figures, KNOWN, Of, Unit, Use};
-use super::runtimes::GHC_ONLY;
+use super::runtimes::RUNTIME_FIGURES;
 use crate::record::{binary_size, number, seconds};
 use std::str::FromStr;
 
@@ -117,7 +117,7 @@ impl Objective {
 
 fn known(figure: &Figure, figures: &Figures) -> Result<f64, String> {
     figures.get(figure.name).copied().ok_or_else(|| match figure.of {
-        Of::Runtime => format!("trials do not say {}: {GHC_ONLY}", figure.word()),
+        Of::Runtime => format!("trials do not say {}: {RUNTIME_FIGURES}", figure.word()),
         _ => format!("trials do not say {}", figure.word()),
     })
 }

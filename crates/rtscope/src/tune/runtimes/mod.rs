@@ -12,7 +12,7 @@ use rtscope_tune::runtime::Program;
 static ALL: [&OwnFigures; 1] = [&ghc::FIGURES];
 
 /// Which trials have such figures, in words.
-pub const GHC_ONLY: &str = "only GHC's runtime does, linked with -rtsopts=all";
+pub const RUNTIME_FIGURES: &str = "only GHC's runtime does, linked with -rtsopts=all";
 
 /// Printed if no capture of a study has a log of the runtime.
 pub const NO_LOG: &str = "why it helps is not known: the captures have no log of the runtime; up to GHC 9.2 a program \
