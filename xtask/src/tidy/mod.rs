@@ -124,6 +124,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         }
         if path.extension().is_some_and(|ending| ending == "rs") {
             wrong.extend(source(path, &text));
+            wrong.extend(words::comments(path, &text));
         }
         if path.ends_with("Cargo.toml") {
             wrong.extend(arrows(path, &text)?);

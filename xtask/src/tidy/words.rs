@@ -1,4 +1,4 @@
-//! Unwanted words in what users read: the program's messages and documents. Owns the list.
+//! Unwanted words in what people read: the program's messages, documents, comments of the sources. Owns the lists.
 
 use super::modules::Crate;
 use std::collections::BTreeSet;
@@ -13,29 +13,59 @@ const WORDS: [(&str, &str); 6] = [
     ("onlooker", "observer"),
     ("mends", "fixes"),
 ];
+/// Such words of comments alone: in a message a thread may well wait `behind` a lock.
+const COMMENT_WORDS: [(&str, &str); 6] = [
+    ("tell", "show, report, say"),
+    ("tells", "shows, reports, says"),
+    ("behind", "after"),
+    ("beside", "with, next to, also"),
+    ("whoever", "the caller, any process"),
+    ("mended", "fixed"),
+];
+
 /// One sentence for each message in `crates` that contains such a word.
 pub(super) fn messages(crates: &[Crate]) -> BTreeSet<String> {
     let all = crates.iter().flat_map(Crate::words);
     // Text without a space is a key, not a message.
     let messages =
         all.filter(|(file, word)| word.starts_with('"') && word.contains(' ') && !file.starts_with("crates/testkit"));
-    messages.filter_map(|(file, text)| sentence(file, text)).collect()
+    messages.filter_map(|(file, text)| sentence(file, text, &WORDS)).collect()
 }
 
 /// One sentence for each line of a document that contains such a word.
 pub(super) fn document(file: &Path, text: &str) -> BTreeSet<String> {
-    text.lines().filter_map(|line| sentence(file, line)).collect()
+    text.lines().filter_map(|line| sentence(file, line, &WORDS)).collect()
 }
 
-fn sentence(file: &Path, text: &str) -> Option<String> {
-    let (word, better) = unwanted(text)?;
+/// One sentence for each comment of a source that contains such a word, or is a doc of one word.
+pub(super) fn comments(file: &Path, text: &str) -> BTreeSet<String> {
+    let all = [WORDS, COMMENT_WORDS].concat();
+    let mut wrong = BTreeSet::new();
+    let mut before = "";
+    for line in text.lines().map(str::trim_start) {
+        if line.starts_with("//") {
+            wrong.extend(sentence(file, line, &all));
+        }
+        let word =
+            line.strip_prefix("/// ").filter(|_| !before.starts_with("///")).and_then(|doc| doc.strip_suffix('.'));
+        if word.is_some_and(|word| word.chars().all(char::is_alphabetic)) {
+            wrong.insert(format!("{} has a doc of one word: {line}", file.display()));
+        }
+        before = line;
+    }
+    wrong
+}
+
+fn sentence(file: &Path, text: &str, list: &[(&str, &str)]) -> Option<String> {
+    let (word, better) = unwanted(text, list)?;
     let start: String = text.trim().chars().take(60).collect();
     Some(format!("{} says \"{word}\" ({better}): {start}", file.display()))
 }
 
-fn unwanted(text: &str) -> Option<(&'static str, &'static str)> {
-    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '`');
-    words.find_map(|used| WORDS.into_iter().find(|(word, _)| used.eq_ignore_ascii_case(word)))
+fn unwanted<'l>(text: &str, list: &[(&'l str, &'l str)]) -> Option<(&'l str, &'l str)> {
+    // A quoted word is a value.
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '`' && c != '"');
+    words.find_map(|used| list.iter().find(|(word, _)| used.eq_ignore_ascii_case(word)).copied())
 }
 
 #[cfg(test)]
@@ -44,11 +74,13 @@ mod tests {
 
     #[test]
     fn people_are_not_blamed_for_what_machines_do() {
-        assert_eq!(unwanted("Nobody looked at the heap.").map(|(word, _)| word), Some("nobody"));
-        assert_eq!(unwanted("its lane is not told.").map(|(word, _)| word), Some("told"));
+        assert_eq!(unwanted("Nobody looked at the heap.", &WORDS).map(|(word, _)| word), Some("nobody"));
+        assert_eq!(unwanted("its lane is not told.", &WORDS).map(|(word, _)| word), Some("told"));
         for fine in ["`told` by the library", "a thread ran there", "untold"] {
-            assert_eq!(unwanted(fine), None, "{fine}");
+            assert_eq!(unwanted(fine, &WORDS), None, "{fine}");
         }
+        let source = "/// Which.\n/// Who is behind it.\nlet behind = 1; // fine\n";
+        assert_eq!(comments(Path::new("a.rs"), source).len(), 2);
         assert_eq!(document(Path::new("a.md"), "one\nsomebody did\n").len(), 1);
     }
 }
