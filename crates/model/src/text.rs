@@ -78,6 +78,45 @@ fn acts(c: char) -> bool {
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// A text with an initial capital.
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A note as a sentence, with a capital and a full stop.
+pub fn sentence(text: &str) -> String {
+    let mut out = capitalised(text);
+    if !out.ends_with('.') {
+        out.push('.');
+    }
+    out
+}
+
+/// `text` cut to `width` characters, with three dots if something is missing.
+pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
+    if text.chars().count() <= width {
+        return Cow::Borrowed(text);
+    }
+    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
+    Cow::Owned(kept + "...")
+}
+
+/// Like [`shorten`], but for a text from outside, which is also cleaned.
+pub fn short(text: &str, width: usize) -> String {
+    shorten(&clean(text), width).into_owned()
+}
+
+/// `text` cut to its last `width` characters: the end of a path says more than its beginning.
+pub fn shorten_front(text: &str, width: usize) -> Cow<'_, str> {
+    let length = text.chars().count();
+    if length <= width {
+        return Cow::Borrowed(text);
+    }
+    let kept: String = text.chars().skip(length - width.saturating_sub(3).min(length)).collect();
+    Cow::Owned(format!("...{kept}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,5 +155,14 @@ mod tests {
         assert_eq!(name("--output=x"), "output_x");
         assert_eq!(name("...."), "program");
         assert_eq!(name(&"x".repeat(300)).len(), NAME_MAX);
+    }
+
+    #[test]
+    fn shortening_says_so() {
+        assert_eq!(shorten("abcdefgh", 6), "abc...");
+        assert_eq!(shorten("abc", 6), "abc");
+        assert_eq!(shorten_front("abcdefgh", 6), "...fgh");
+        assert_eq!(shorten_front("abc", 6), "abc");
+        assert_eq!(shorten_front("abcdefgh", 2), "...");
     }
 }

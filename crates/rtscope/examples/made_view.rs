@@ -5,17 +5,17 @@
 //!
 //! Its output depends on the situation alone.
 
-use rtscope::kinds::{SpanKind, described};
-use rtscope::view::api::View;
-use rtscope::view::pauses::BookWriter;
-use rtscope::view::server::Server;
-use rtscope::view::session::{Change, Form, Found, Gap, Group, SCHEMA, Session, Track};
 use rtscope_analyze::results::BlamedPause;
 use rtscope_levels::{Point, Reader, Span, Writer};
 use rtscope_model::{
     Cause, CausePiece, Confidence, LaneId, LanePause, Names, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis,
     Symbols, Tid, Time,
 };
+use rtscope_report::kinds::{SpanKind, described};
+use rtscope_view::api::View;
+use rtscope_view::pauses::BookWriter;
+use rtscope_view::server::Server;
+use rtscope_view::session::{Change, Form, Found, Gap, Group, SCHEMA, Session, Track};
 use std::io::{self, Read};
 
 const MS: u64 = 1_000_000;

@@ -1,23 +1,23 @@
 //! The command line: what can be asked for. Owns names, help texts and exit
 //! codes of the program as a whole; refuses to do any of it.
 
-use crate::bench::BenchArgs;
 use crate::explain::ExplainArgs;
 use crate::export::ExportArgs;
 use crate::heap::HeapArgs;
-use crate::input::Recording;
-use crate::load::LoadArgs;
-use crate::log_version::LogVersion;
 use crate::pack::PackArgs;
-use crate::plan::PlanArgs;
 use crate::record::RecordArgs;
 use crate::run::RunArgs;
 use crate::stm::StmArgs;
 use crate::top::TopArgs;
-use crate::tune::TuneArgs;
-use crate::view::ViewArgs;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use clap_complete::Shell;
+use rtscope_lab::bench::BenchArgs;
+use rtscope_lab::load::LoadArgs;
+use rtscope_lab::plan::PlanArgs;
+use rtscope_lab::tune::TuneArgs;
+use rtscope_read::input::Recording;
+use rtscope_read::log_version::LogVersion;
+use rtscope_view::ViewArgs;
 use std::path::PathBuf;
 
 /// See, explain and tune the runtime system under a parallel program of Haskell (GHC) or OCaml 5.

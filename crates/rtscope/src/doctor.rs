@@ -1,10 +1,10 @@
 //! Output of `rtscope doctor`: what this machine permits, what is missing, and the command that gets it. Owns
 //! the form; the checks themselves are the host's.
 
-use crate::draw::screen::Screen;
-use crate::style::{Style, Tone, clean};
-use crate::user_error::{UserError, document};
 pub use rtscope_host::doctor::{Check, State};
+use rtscope_terminal::screen::Screen;
+use rtscope_terminal::style::{Style, Tone, clean};
+use rtscope_terminal::user_error::{UserError, document};
 
 /// The checks as text: `all`, or only those that found something missing or limited.
 pub fn text(checks: &[Check], all: bool, style: &Style) -> String {

@@ -1,11 +1,11 @@
 //! `rtscope explain`: what a finding means, how its cost is computed, and what helps. Owns the lookup; the
 //! pages are those of `docs/findings`.
 
-use crate::draw::markdown;
-use crate::style::{Style, wrap};
-use crate::user_error::{UserError, WRONG};
 use clap::Args;
 use include_dir::{Dir, include_dir};
+use rtscope_terminal::markdown;
+use rtscope_terminal::style::{Style, wrap};
+use rtscope_terminal::user_error::{UserError, WRONG};
 use std::fmt::Write;
 
 static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../docs/findings");

@@ -6,14 +6,15 @@ mod writer;
 
 pub use format::{Format, To};
 
-use crate::input::Recording;
-use crate::log_version::LogVersion;
-use crate::user_error::{UserError, say};
-use crate::{input, pipeline, report};
 use clap::Args;
 use format::table_path;
 use rtscope_encode::parquet::TABLES;
 use rtscope_model::units;
+use rtscope_read::input::Recording;
+use rtscope_read::log_version::LogVersion;
+use rtscope_read::{input, pipeline};
+use rtscope_report as report;
+use rtscope_terminal::user_error::{UserError, say};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};

@@ -6,11 +6,11 @@ mod nest;
 mod svg;
 mod text;
 
-use crate::style::Joined;
-use crate::user_error::UserError;
 use rtscope_host::procfs::{Host, Process};
 use rtscope_host::resources;
 use rtscope_model::resources::Resources;
+use rtscope_terminal::style::Joined;
+use rtscope_terminal::user_error::UserError;
 use std::io::{self, Write};
 use std::path::Path;
 

@@ -1,12 +1,12 @@
 //! The command `pack`: puts a capture into one file, to be kept or sent. Owns names and messages;
 //! `rtscope_decode::capture::pack` defines the form of the file.
 
-use crate::input::Recording;
-use crate::user_error::{UserError, WRONG};
 use clap::Args;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::capture::packing::write;
 use rtscope_model::units;
+use rtscope_read::input::Recording;
+use rtscope_terminal::user_error::{UserError, WRONG};
 use std::fs::{File, OpenOptions};
 use std::io::BufWriter;
 use std::os::unix::fs::OpenOptionsExt;

@@ -2,15 +2,17 @@
 //! place that prints errors and the only one that decides the exit code.
 
 use crate::cli::{Cli, Command, DoctorArgs, MachineArgs, ManArgs, ReportArgs};
-use crate::report::pauses_json;
-use crate::style::{self, Json, Style};
-use crate::user_error::{UserError, WRONG, printed, say, write_to};
-use crate::{
-    bench, compare, doctor, explain, export, heap, input, load, machine, pack, pipeline, plan, record, report, run,
-    stm, top, tune, view,
-};
+use crate::{compare, doctor, explain, export, heap, machine, pack, record, run, stm, top};
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
+use rtscope_lab::{bench, load, plan, tune};
+use rtscope_read::{input, pipeline};
+use rtscope_report as report;
+use rtscope_report::compared::{self, Compared};
+use rtscope_report::pauses_json;
+use rtscope_terminal::style::{self, Json, Style};
+use rtscope_terminal::user_error::{UserError, WRONG, printed, say, write_to};
+use rtscope_view as view;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -102,12 +104,12 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, UserError> {
 
 fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, UserError> {
     let wrong = |error: UserError| error.ends_with(WRONG);
-    let conditions = compare::conditions(&args.fail_if).map_err(wrong)?;
+    let conditions = compared::conditions(&args.fail_if).map_err(wrong)?;
     let for_page = args.html.is_some();
     let before = args.recording.path()?;
     let a = compare::analyse(&before, &options(args, &before)?, for_page)?;
     let b = compare::analyse(after, &options(args, after)?, for_page)?;
-    let compared = compare::Compared::new(a, b, &conditions).map_err(wrong)?;
+    let compared = Compared::new(a, b, &conditions).map_err(wrong)?;
     let text = |style: &Style| report::text::compare::render(&compared, style);
     printed_all(print_as(args.json, |out| writeln!(out, "{}", report::compare::json(&compared)?), text))?;
     if let Some(out) = &args.html {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The crates that a crate may use: there are no cycles.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("model", &[]),
     ("decode", &["model"]),
     ("analyze", &["model"]),
@@ -30,7 +30,16 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("encode", &["model", "decode", "analyze", "table"]),
     ("levels", &["decode"]),
     ("host", &["model", "decode", "heap"]),
-    ("rtscope", &["model", "decode", "analyze", "heap", "tune", "store", "load", "encode", "levels", "host"]),
+    ("terminal", &["model", "host"]),
+    ("draw", &["model"]),
+    ("read", &["model", "decode", "analyze", "encode", "host", "terminal"]),
+    ("report", &["model", "analyze", "terminal", "draw"]),
+    ("view", &["model", "decode", "analyze", "encode", "levels", "terminal", "read", "report"]),
+    ("lab", &["model", "decode", "analyze", "host", "load", "store", "tune", "terminal", "draw", "read", "report"]),
+    (
+        "rtscope",
+        &["model", "decode", "analyze", "encode", "host", "tune", "terminal", "draw", "read", "report", "view", "lab"],
+    ),
     ("testkit", &["model", "decode", "analyze", "store", "tune", "host", "xtask"]),
     ("xtask", &[]),
 ];

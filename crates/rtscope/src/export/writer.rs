@@ -3,7 +3,6 @@
 //! refuses to know formats.
 
 use super::format::{Format, To, facts};
-use crate::observer::Observer;
 use rtscope_analyze::Context;
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::{Doing, LaneDetail};
@@ -11,6 +10,7 @@ use rtscope_analyze::results::BlamedPause;
 use rtscope_encode::{Tables, draws};
 use rtscope_model::manifest::Manifest;
 use rtscope_model::{CausePiece, Class, Classes, Event, Exported, LaneId, Loss, NameId, Names, Pause, Symbols};
+use rtscope_read::observer::Observer;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 

@@ -1,22 +1,16 @@
 //! `rtscope heap PID|CAPTURE`: where the memory of a Haskell program is, or was. Owns the options, the choice of
 //! output and the wording of refusals; `heap` reads the blocks, `host` the process.
 
-pub(crate) mod kept;
-pub(crate) mod layout;
-mod map;
-pub(crate) mod picture;
-pub(crate) mod svg;
-mod text;
-
-use crate::style::{Style, clean};
-use crate::user_error::{UserError, document, write_to};
 use clap::Args;
-use kept::At;
-use rtscope_decode::capture::{Capture, heaps};
+use rtscope_decode::capture::{Capture, heaps as snapshot};
 use rtscope_host::heap::{self, Ask, Failed, Refusal};
 use rtscope_host::procfs::Host;
 use rtscope_model::heap::Heap;
 use rtscope_model::units;
+use rtscope_read::heaps::{self, At};
+use rtscope_report::heap::{map, svg, text};
+use rtscope_terminal::style::{Style, clean};
+use rtscope_terminal::user_error::{UserError, document, write_to};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -38,7 +32,7 @@ pub struct HeapArgs {
     #[arg(value_name = "PID|CAPTURE", required_unless_present = "core")]
     pub of: Option<PathBuf>,
     /// Which snapshot of a capture: last, peak (the largest resident memory), or N of heap/N.json
-    #[arg(long, value_name = "N", value_parser = kept::at, conflicts_with = "core")]
+    #[arg(long, value_name = "N", value_parser = heaps::at, conflicts_with = "core")]
     pub at: Option<At>,
     /// A core file instead of a process
     #[arg(long, value_name = "FILE", conflicts_with_all = ["of", "stop"])]
@@ -55,7 +49,7 @@ pub struct HeapArgs {
     #[arg(long)]
     pub stop: bool,
     /// With --stop: let it go after so long, whatever was read
-    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = crate::record::duration, requires = "stop")]
+    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = rtscope_terminal::values::duration, requires = "stop")]
     pub max_stop: Duration,
     /// Draw its blocks by address, as large as a page; `--map=full`: each block
     #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "fit", conflicts_with = "json")]
@@ -75,7 +69,7 @@ pub struct HeapArgs {
 pub fn run(args: &HeapArgs) -> Result<ExitCode, UserError> {
     let (heap, which) = look(&Host::default(), args)?;
     // Names come from the program, for a process as for a capture.
-    let heap = kept::cleaned(heap);
+    let heap = heaps::cleaned(heap);
     if let Some(file) = &args.svg {
         write_to(file, &svg::svg(&heap), "--svg")?;
     }
@@ -134,17 +128,17 @@ fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), UserErro
     let cannot = |error| UserError::unreadable(of, error);
     let next = "give a process id (`pgrep -a NAME`), a capture or a heap/N.json in one";
     let kind = std::fs::metadata(of).map_err(|error| cannot(error).next(next))?;
-    if crate::input::is_capture(of, &kind) {
+    if rtscope_read::input::is_capture(of, &kind) {
         let capture = Capture::open(of).map_err(|error| UserError::unreadable(of, error))?;
-        return kept::choose(&capture, at.unwrap_or_default()).map(|(heap, which)| (heap, Some(which)));
+        return heaps::choose(&capture, at.unwrap_or_default()).map(|(heap, which)| (heap, Some(which)));
     }
     if at.is_some() {
         return Err(UserError::new("--at says which snapshot of a capture, and a file is one").next("leave it out"));
     }
     let mut bytes = Vec::new();
-    let read = File::open(of).and_then(|file| file.take(heaps::BYTES_MAX + 1).read_to_end(&mut bytes));
+    let read = File::open(of).and_then(|file| file.take(snapshot::BYTES_MAX + 1).read_to_end(&mut bytes));
     read.map_err(cannot)?;
-    let heap = heaps::parse(&of.display().to_string(), &bytes).map_err(|loss| UserError::new(loss.note))?;
+    let heap = snapshot::parse(&of.display().to_string(), &bytes).map_err(|loss| UserError::new(loss.note))?;
     Ok((heap, None))
 }
 

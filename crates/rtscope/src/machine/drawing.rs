@@ -2,9 +2,9 @@
 //! as cells if there are many. Refuses to be wider than the terminal.
 
 use super::nest::{Core, Nest, nests};
-use crate::style::{Style, Tone};
 use rtscope_host::cpu_list;
 use rtscope_model::resources::Resources;
+use rtscope_terminal::style::{Style, Tone};
 
 /// Number of cores up to which each has a box of three lines.
 const BOXES_MAX: usize = 32;

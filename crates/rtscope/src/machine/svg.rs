@@ -3,7 +3,7 @@
 
 use super::headline;
 use super::nest::{Core, Nest, nests};
-use crate::draw::svg::Svg;
+use rtscope_draw::svg::Svg;
 use rtscope_model::resources::Resources;
 
 /// Widest row of boxes; a box that does not fit begins a new row.

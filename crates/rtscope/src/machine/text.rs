@@ -2,11 +2,11 @@
 //! compute: figures are shown as they are.
 
 use super::{drawing, headline, nest};
-use crate::draw::screen::{LABEL, Screen};
-use crate::style::{Style, Tone, clean, short, shorten_front};
 use rtscope_host::cpu_list;
 use rtscope_model::resources::{Cache, Level, OneCache, Resources, Source};
 use rtscope_model::units;
+use rtscope_terminal::screen::{LABEL, Screen};
+use rtscope_terminal::style::{Style, Tone, clean, short, shorten_front};
 
 /// The machine as text in `style`. Ends with a line feed.
 pub fn text(resources: &Resources, style: &Style) -> String {

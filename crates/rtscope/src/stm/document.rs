@@ -1,10 +1,10 @@
 //! The interface of `rtscope stm`: its options, its document, and the host's refusals in words.
 
-use crate::report::stm as words;
-use crate::user_error::UserError;
 use clap::Args;
 use rtscope_analyze::results::stm::Transactions;
 use rtscope_host::stm::Refusal;
+use rtscope_report::stm as words;
+use rtscope_terminal::user_error::UserError;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub struct StmArgs {
     #[arg(value_name = "PID|CAPTURE", required_unless_present = "command", conflicts_with = "command")]
     pub of: Option<PathBuf>,
     /// Look for so long; a program that was started runs on
-    #[arg(long = "for", value_name = "TIME", value_parser = crate::record::duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = rtscope_terminal::values::duration)]
     pub limit: Option<Duration>,
     /// Print one JSON document instead of text
     #[arg(long)]

@@ -4,9 +4,6 @@
 
 use super::document::{Document, SCHEMA, StmArgs, refusal_error};
 use super::text;
-use crate::line::Line;
-use crate::style::Style;
-use crate::user_error::UserError;
 use rtscope_analyze::recording::stm::Stm;
 use rtscope_analyze::results::stm::Transactions;
 use rtscope_host::clock;
@@ -18,6 +15,9 @@ use rtscope_host::spawn::{SpawnError, Start, find_program, hold};
 use rtscope_host::stm::{Changes, Counted, Refusal, find};
 use rtscope_host::target::Process;
 use rtscope_model::{StmSeen, Time};
+use rtscope_terminal::line::Line;
+use rtscope_terminal::style::Style;
+use rtscope_terminal::user_error::UserError;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;

@@ -2,17 +2,16 @@
 //! the options, the document and the exit status; the host finds and reads counts, the fold sums them up.
 
 mod document;
-pub(crate) mod kept;
 mod live;
 mod text;
 
 pub use document::{Document, SCHEMA, StmArgs};
 
-use crate::sources;
-use crate::style::Style;
-use crate::user_error::{self, UserError, printed, write_to};
 use rtscope_decode::capture::Capture;
 use rtscope_host::privileges;
+use rtscope_read::{sources, transactions};
+use rtscope_terminal::style::Style;
+use rtscope_terminal::user_error::{self, UserError, printed, write_to};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,7 +29,7 @@ pub(crate) fn run(args: &StmArgs) -> Result<ExitCode, UserError> {
             None if args.limit.is_some() => {
                 return Err(UserError::new("--for says how long a process is looked at, and a capture is over")
                     .next("leave it out")
-                    .ends_with(crate::user_error::WRONG));
+                    .ends_with(rtscope_terminal::user_error::WRONG));
             }
             None => (of_capture(of)?, 0),
         },
@@ -46,7 +45,7 @@ fn of_capture(of: &Path) -> Result<Document, UserError> {
     })?;
     let capture = Capture::open(of).map_err(|error| UserError::unreadable(of, error))?;
     let context = sources::of_manifest(capture.manifest());
-    let found = kept::load(&capture, None, context.started, &mut Vec::new());
+    let found = transactions::load(&capture, None, context.started, &mut Vec::new());
     let transactions = found.and_then(|stm| stm.values(context.ended)).ok_or_else(|| {
         UserError::new(format!("{} holds no counts of transactions", of.display()))
             .because("nothing that counts them was found in the program (a threaded one of GHC, not stripped, or one with rtscope-stm)")

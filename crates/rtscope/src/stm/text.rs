@@ -1,12 +1,12 @@
 //! A program's transactions for a terminal: the final text, and the display while the program runs.
 
 use super::document::Document;
-use crate::draw::screen::Screen;
-use crate::report::text::stm;
-use crate::report::{stm as words, units};
-use crate::style::{Style, Tone, clean};
 use rtscope_analyze::recording::stm::StmRates;
 use rtscope_analyze::results::stm::Transactions;
+use rtscope_report::text::stm;
+use rtscope_report::{stm as words, units};
+use rtscope_terminal::screen::Screen;
+use rtscope_terminal::style::{Style, Tone, clean};
 
 /// The whole text; while the program runs, with the rates of the last second.
 pub(super) fn text(document: &Document, recent: Option<&Transactions>, style: &Style) -> String {

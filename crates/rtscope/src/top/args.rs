@@ -1,10 +1,11 @@
 //! The options of `rtscope top`. Owns their words; refuses to act on them.
 
-use crate::record::{duration, tier};
-use crate::user_error::{UserError, WRONG};
+use crate::record::tier;
 use clap::Args;
 use rtscope_model::manifest::Tier;
 use rtscope_model::runtimes;
+use rtscope_terminal::user_error::{UserError, WRONG};
+use rtscope_terminal::values::duration;
 use std::path::PathBuf;
 use std::time::Duration;
 

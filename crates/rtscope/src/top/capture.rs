@@ -6,15 +6,15 @@ use super::growing::Recording;
 use super::live::{self, Known, Screen};
 use super::transactions::Transactions;
 use super::view::Shown;
-use crate::input::{self, Input};
-use crate::pipeline::{self, Opened, Options};
-use crate::user_error::UserError;
 use rtscope_analyze::Context;
 use rtscope_decode::capture::Counted;
 use rtscope_host::clock;
 use rtscope_host::procfs::Host;
 use rtscope_model::manifest::{Manifest, Status};
 use rtscope_model::{Classes, Time};
+use rtscope_read::input::{self, Input};
+use rtscope_read::pipeline::{self, Opened, Options};
+use rtscope_terminal::user_error::UserError;
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -4,8 +4,6 @@
 
 use super::source::{Live, Looked, MOST, Source};
 use super::transactions::Transactions;
-use crate::sources;
-use crate::user_error::UserError;
 use rtscope_analyze::Context;
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
@@ -13,6 +11,8 @@ use rtscope_decode::formats::GrowingLog;
 use rtscope_decode::whole_perf_records;
 use rtscope_host::clock;
 use rtscope_model::{ClockMap, LossKind, Pid, Time};
+use rtscope_read::sources;
+use rtscope_terminal::user_error::UserError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,21 +4,18 @@
 use super::args::TopArgs;
 use super::source::{Live, Source};
 use super::view::{self, Shown, View};
-use crate::observer::Observer;
-use crate::pipeline::{Run, Streams};
-use crate::style::Style;
-use crate::user_error::UserError;
 use rtscope_analyze::Context;
 use rtscope_analyze::lanes::timeline::LaneDetail;
 use rtscope_analyze::recording::stm::StmTotals;
-use rtscope_analyze::results::BlamedPause;
 use rtscope_analyze::window::{Figures, Standing, Window};
-use rtscope_encode::Tables;
 use rtscope_host::procfs::Host;
 use rtscope_host::signals::Signals;
 use rtscope_host::terminal::{self, Keyboard};
 use rtscope_host::{background, clock, own_cost};
-use rtscope_model::{Event, Time};
+use rtscope_model::Time;
+use rtscope_read::pipeline::{Run, Streams};
+use rtscope_terminal::style::Style;
+use rtscope_terminal::user_error::UserError;
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -37,16 +34,6 @@ pub(super) struct Known {
     pub run: Run,
     pub window: Window,
     pub view: View,
-}
-
-impl Observer for Window {
-    fn event(&mut self, event: &Event, _tables: Tables<'_>) {
-        Window::event(self, event);
-    }
-
-    fn pause(&mut self, pause: &BlamedPause, _tables: Tables<'_>) {
-        Window::pause(self, pause);
-    }
 }
 
 impl Known {
@@ -103,7 +90,7 @@ impl Screen {
             return Screen::Lines;
         }
         let screen = Screen::Whole(Keyboard::of_stdin());
-        write(crate::style::SCREEN_OPEN);
+        write(rtscope_terminal::style::SCREEN_OPEN);
         screen
     }
 
@@ -122,7 +109,7 @@ impl Screen {
             Screen::Whole(..) => {
                 // The terminal may have been resized.
                 let (style, rows) = (Style::of_screen(), view::rows());
-                write(&crate::style::screen(&view::frame(view, shown, &style), rows))
+                write(&rtscope_terminal::style::screen(&view::frame(view, shown, &style), rows))
             }
             Screen::Lines => write(&(view::line(view, shown) + "\n")),
             Screen::Once => write(&(view::frame(view, shown, &Style::of_stdout()).join("\n") + "\n")),
@@ -137,7 +124,7 @@ impl Screen {
     /// Ends the display: on a terminal, the last screen stays below the earlier output.
     pub(super) fn close(self, view: &View, shown: &Shown) {
         let Screen::Whole(keyboard) = self else { return };
-        write(crate::style::SCREEN_CLOSE);
+        write(rtscope_terminal::style::SCREEN_CLOSE);
         drop(keyboard);
         write(&(view::frame(view, shown, &Style::of_screen()).join("\n") + "\n"));
     }

@@ -13,8 +13,8 @@ mod view;
 pub use args::TopArgs;
 pub use view::{Shown, View, frame, line};
 
-use crate::user_error::UserError;
 use rtscope_host::{clock, privileges};
+use rtscope_terminal::user_error::UserError;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &TopArgs) -> Result<ExitCode, UserError> {

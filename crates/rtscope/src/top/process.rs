@@ -3,7 +3,6 @@
 
 use super::source::{Live, Looked, MOST, Source};
 use super::transactions::Transactions;
-use crate::user_error::UserError;
 use rtscope_analyze::Context;
 use rtscope_analyze::results::Program;
 use rtscope_host::binary::Inspected;
@@ -14,6 +13,7 @@ use rtscope_host::procfs::Host;
 use rtscope_host::{clock, kernel, machine, sampler, stm};
 use rtscope_model::manifest::{Kernel, Tier};
 use rtscope_model::{ClockMap, Pid, Tid, Time};
+use rtscope_terminal::user_error::UserError;
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;

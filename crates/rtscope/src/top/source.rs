@@ -3,8 +3,6 @@
 //! to wait.
 
 use super::transactions::Transactions;
-use crate::pipeline::Streams;
-use crate::sources::describe;
 use rtscope_analyze::Context;
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::SampleStream;
@@ -12,6 +10,8 @@ use rtscope_decode::formats::{GrowingLog, LogFacts};
 use rtscope_decode::sched::SchedStream;
 use rtscope_model::manifest::Kernel;
 use rtscope_model::{Body, Class, Classes, ClockMap, Counter, Event, Loss, LossKind, Names, Runtime, Time, runtime};
+use rtscope_read::pipeline::Streams;
+use rtscope_read::sources::describe;
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;

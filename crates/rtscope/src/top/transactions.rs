@@ -1,9 +1,9 @@
 //! Transaction counts as they come in lines. Owns that a sum includes no lines later than its moment.
 
-use crate::stm::kept::Processes;
 use rtscope_analyze::recording::stm::{Stm, StmTotals};
 use rtscope_decode::capture::{Counted, StmStream};
 use rtscope_model::{StmLine, Time};
+use rtscope_read::transactions::Processes;
 use std::collections::VecDeque;
 
 /// Maximum lines that wait for their moment.

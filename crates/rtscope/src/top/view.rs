@@ -1,14 +1,14 @@
 //! Turns figures into output: the screen, the line of text, the document. Owns layout and wording; a pure function of
 //! its input.
 
-use crate::report::{stm, words};
-use crate::style::{Joined, Style, Tone, clean, shorten, wrap};
 use rtscope_analyze::Context;
 use rtscope_analyze::results::Distribution;
 use rtscope_analyze::window::{Figures, Kept, LaneShares, Throttled};
 use rtscope_model::manifest::Tier;
 use rtscope_model::units::{self, duration, duration_or_dash, percent};
 use rtscope_model::{Loss, LossKind};
+use rtscope_report::{stm, words};
+use rtscope_terminal::style::{Joined, Style, Tone, clean, shorten, wrap};
 use serde::Serialize;
 use serde_json::json;
 
@@ -96,7 +96,7 @@ impl Shown {
 
 /// What `--json` prints for a second.
 pub(super) fn json(view: &View, shown: &Shown) -> serde_json::Result<String> {
-    crate::style::json(&Joined { head: json!({ "schema": "rtscope/top/1" }), body: view, tail: shown })
+    rtscope_terminal::style::json(&Joined { head: json!({ "schema": "rtscope/top/1" }), body: view, tail: shown })
 }
 
 pub(super) fn rows() -> usize {

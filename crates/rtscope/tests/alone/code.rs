@@ -133,7 +133,7 @@ impl Tally {
         let capture = Capture::open(capture).unwrap();
         let mut losses = Vec::new();
         let mut stream =
-            rtscope::code::open(&capture, log.map(|log| log as &dyn rtscope_decode::formats::Log), &mut losses)
+            rtscope_read::code::open(&capture, log.map(|log| log as &dyn rtscope_decode::formats::Log), &mut losses)
                 .expect("code was sampled");
         let symbols: Symbols = stream.symbols().clone();
         let mut tally = Tally { running: HashMap::new(), waits: Vec::new(), losses: 0 };

@@ -1,8 +1,8 @@
 //! Trials on a machine that is never quiet. They run alone: others' CPU time is what neither this process nor
 //! any child that it waited for used, so children of another test would count as the trial's own.
 
-use rtscope::tune::live::{Live, Tried, Way};
 use rtscope_host::trial::{Gate, Job};
+use rtscope_lab::tune::live::{Live, Tried, Way};
 use std::ffi::OsString;
 use std::time::Duration;
 use testkit::ground::scratch;

@@ -1,12 +1,12 @@
 //! What delayed pauses is answered alike wherever it is asked: report and its JSON, each pause's line, page and
 //! view; and what is not known is null, never 0. Owns asking all of them about one recording.
 
-use rtscope::report::html::page;
-use rtscope::report::pauses_json;
-use rtscope::report::{text, words};
-use rtscope::style::Style;
-use rtscope::view::{self, ViewArgs};
-use rtscope::{input, pipeline};
+use rtscope_read::{input, pipeline};
+use rtscope_report::html::page;
+use rtscope_report::pauses_json;
+use rtscope_report::{text, words};
+use rtscope_terminal::style::Style;
+use rtscope_view::ViewArgs;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -60,7 +60,7 @@ pub fn are_one(path: &Path) -> Value {
         version: Default::default(),
         requests: None,
     };
-    let view = view::open(&args, &|_| None).unwrap();
+    let view = rtscope_view::open(&args, &|_| None).unwrap();
     for pause in longest(&pauses) {
         let viewed = view.answer("pause", &format!("id={}", pause["id"]));
         let viewed: Value = serde_json::from_slice(&viewed.body).unwrap();

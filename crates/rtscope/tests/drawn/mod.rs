@@ -1,12 +1,12 @@
 //! Draws a recording into memory, for tests to examine.
 #![allow(dead_code, reason = "each test binary takes what it needs")]
 
-use rtscope::input;
-use rtscope::pipeline::{self, Options};
-use rtscope::view::tracks::{Parts, Tracks};
 use rtscope_analyze::results::{BlamedPause, Results};
 use rtscope_levels::{Item, Reader, Writer, tile_at};
 use rtscope_model::Pause;
+use rtscope_read::input;
+use rtscope_read::pipeline::{self, Options};
+use rtscope_view::tracks::{Parts, Tracks};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

@@ -8,13 +8,13 @@ use testkit::rings;
 
 use ground::{logging_pid, reported, scratch, wait_for};
 use rings::Ground;
-use rtscope::observer::Observer;
-use rtscope::{input, pipeline};
 use rtscope_analyze::window::Standing;
 use rtscope_analyze::{Analysis, Context};
 use rtscope_encode::Tables;
 use rtscope_model::manifest::Manifest;
 use rtscope_model::{Body, Counter, Event, Runtime, Sample, Time};
+use rtscope_read::observer::Observer;
+use rtscope_read::{input, pipeline};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -4,12 +4,12 @@
 use testkit::ground;
 
 use ground::scratch;
-use rtscope::tune::live::{Live, Tried, Way, outcome};
-use rtscope::tune::measure::Figures;
-use rtscope::tune::objective::Objective;
-use rtscope::tune::runtimes::ghc::FIGURES;
 use rtscope_host::signals::Signals;
 use rtscope_host::trial::{Bounds, Gate, Job};
+use rtscope_lab::tune::live::{Live, Tried, Way, outcome};
+use rtscope_lab::tune::measure::Figures;
+use rtscope_lab::tune::objective::Objective;
+use rtscope_lab::tune::runtimes::ghc::FIGURES;
 use rtscope_load::Load;
 use rtscope_load::limit::{Figure, Limit};
 use rtscope_load::profile::{Phase, Profile};

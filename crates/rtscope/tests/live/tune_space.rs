@@ -5,9 +5,9 @@
 use testkit::ground;
 
 use ground::{at_home, scratch};
-use rtscope::style::Style;
-use rtscope::tune::space::{Gathered, gather, json, text};
 use rtscope_host::probe::{Seen, Start, probe};
+use rtscope_lab::tune::space::{Gathered, gather, json, text};
+use rtscope_terminal::style::Style;
 use rtscope_tune::options::{By, refusal};
 use rtscope_tune::plan::Goal;
 use std::ffi::{OsStr, OsString};

@@ -7,7 +7,7 @@ use testkit::ground;
 
 use common::{Drawn, drawn, sums};
 use ground::{ground, record, scratch, stderr};
-use rtscope::kinds::SpanKind;
+use rtscope_report::kinds::SpanKind;
 use std::path::Path;
 use std::process::Command;
 use xtask::missing;

@@ -1,7 +1,7 @@
 //! The account of every log of the corpus adds up, and every pause has one answer to what delayed it.
 
 use crate::answers;
-use rtscope::{input, pipeline};
+use rtscope_read::{input, pipeline};
 use xtask::corpus;
 
 #[test]

@@ -2,9 +2,10 @@
 //! the page is left there for the browser test.
 
 use base64::Engine;
-use rtscope::bench::stm::configurations::{self, Cores, Way};
-use rtscope::bench::stm::results::{Baselines, Found, Measured, Point, Runs, SCHEMA, Timed};
-use rtscope::report::html;
+use rtscope_lab::bench::stm::configurations::{self, Cores, Way};
+use rtscope_lab::bench::stm::html as page;
+use rtscope_lab::bench::stm::results::{Baselines, Found, Measured, Point, Runs, SCHEMA, Timed};
+use rtscope_report::html;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
@@ -61,12 +62,12 @@ fn pages_folder() -> PathBuf {
 #[test]
 fn pages_are_written_for_the_browser_test() {
     std::fs::create_dir_all(pages_folder()).expect("the folder for pages");
-    std::fs::write(pages_folder().join("stm_bench.html"), html::stm_bench(&found(2, 8))).expect("writing a page");
+    std::fs::write(pages_folder().join("stm_bench.html"), page::stm_bench(&found(2, 8))).expect("writing a page");
 }
 
 #[test]
 fn the_page_shows_all_of_it_and_loads_nothing() {
-    let page = html::stm_bench(&found(2, 8));
+    let page = page::stm_bench(&found(2, 8));
     for id in ["verdict", "benchmark-1", "benchmark-2"] {
         assert!(page.contains(&format!("<section id=\"{id}\">")), "{id}");
     }
@@ -93,7 +94,7 @@ fn the_page_shows_all_of_it_and_loads_nothing() {
 
 #[test]
 fn no_string_becomes_markup() {
-    let page = html::stm_bench(&found(1, 3));
+    let page = page::stm_bench(&found(1, 3));
     assert_eq!(page.matches("<script").count(), 1, "only the data");
     assert!(!page.contains("<img"));
     let shown = page.split("<script").next().unwrap();
@@ -112,8 +113,8 @@ fn a_large_experiment_and_none_are_pages_too() {
         point.times = (0..1000).map(|block| Timed { block, ns: 1e8 }).collect();
     }
     large.benchmarks = vec![large.benchmarks; 5].concat();
-    let page = html::stm_bench(&large);
+    let page = page::stm_bench(&large);
     assert!(page.len() < html::SIZE_MAX && page.contains("id=\"benchmark-10\""), "{}", page.len());
-    let nothing = html::stm_bench(&found(0, 0));
+    let nothing = page::stm_bench(&found(0, 0));
     assert!(!nothing.contains("NaN") && !nothing.contains("inf\""));
 }

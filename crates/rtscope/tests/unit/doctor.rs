@@ -3,7 +3,7 @@
 use testkit::blessed;
 
 use rtscope::doctor::{Check, State, exit_code, json, text};
-use rtscope::style::Style;
+use rtscope_terminal::style::Style;
 
 fn rows() -> Vec<Check> {
     vec![

@@ -2,11 +2,11 @@
 //! the same; and what the command itself promises.
 
 use rtscope::export::{self, Format, To};
-use rtscope::input::{self, Input};
-use rtscope::pipeline::{self, Options};
-use rtscope::report;
 use rtscope_analyze::results::BlamedPause;
 use rtscope_model::{Names, Symbols};
+use rtscope_read::input::{self, Input};
+use rtscope_read::pipeline::{self, Options};
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,11 +20,11 @@ fn options(path: &Path) -> Options {
 fn report(input: &Input, path: &Path) -> (Value, Vec<String>) {
     let mut lines = Vec::new();
     let on_pause = &mut |pause: &BlamedPause, names: &Names, symbols: &Symbols| {
-        report::pauses_json::write(&mut lines, pause, names, symbols).unwrap();
+        rtscope_report::pauses_json::write(&mut lines, pause, names, symbols).unwrap();
     };
     let (results, _) = pipeline::analyse(input, &options(path), on_pause).unwrap();
     let mut json = Vec::new();
-    report::json::write(&results, &mut json).unwrap();
+    rtscope_report::json::write(&results, &mut json).unwrap();
     let mut json: Value = serde_json::from_slice(&json).unwrap();
     json.as_object_mut().unwrap().remove("source").unwrap();
     let lines = String::from_utf8(lines).unwrap();

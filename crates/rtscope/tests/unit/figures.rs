@@ -1,10 +1,10 @@
 //! The figures below the first screen, of every recorded log: each is computed a second time here, in the
 //! simplest way, from the raw events or from the pauses.
 
-use rtscope::input;
-use rtscope::pipeline::{Options, analyse};
 use rtscope_analyze::results::{BlamedPause, Results, SparkCounts};
 use rtscope_model::PauseQuality;
+use rtscope_read::input;
+use rtscope_read::pipeline::{Options, analyse};
 use std::collections::BTreeMap;
 use std::path::Path;
 use xtask::corpus;

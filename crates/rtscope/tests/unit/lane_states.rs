@@ -3,9 +3,9 @@
 
 use crate::view_tracks::common::drawn;
 use rtscope::export::{self, Format, To};
-use rtscope::input;
-use rtscope::pipeline::Options;
 use rtscope_model::LaneState::{self, *};
+use rtscope_read::input;
+use rtscope_read::pipeline::Options;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use xtask::corpus;

@@ -4,8 +4,9 @@
 use testkit::results::classes;
 
 use base64::Engine;
-use rtscope::report::html;
+use rtscope_lab::load::{html as page, svg};
 use rtscope_load::document::Document;
+use rtscope_report::html;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
@@ -71,12 +72,12 @@ fn pages_folder() -> PathBuf {
 #[test]
 fn pages_are_written_for_the_browser_test() {
     std::fs::create_dir_all(pages_folder()).expect("the folder for pages");
-    std::fs::write(pages_folder().join("load.html"), html::load(&load(40))).expect("writing a page");
+    std::fs::write(pages_folder().join("load.html"), page::load(&load(40))).expect("writing a page");
 }
 
 #[test]
 fn the_page_shows_all_of_it_and_loads_nothing() {
-    let page = html::load(&load(40));
+    let page = page::load(&load(40));
     for id in ["verdict", "figures", "over-time", "curve"] {
         assert!(page.contains(&format!("<section id=\"{id}\">")), "{id}");
     }
@@ -96,7 +97,7 @@ fn the_page_shows_all_of_it_and_loads_nothing() {
 
 #[test]
 fn no_string_of_the_load_becomes_markup() {
-    let page = html::load(&load(3));
+    let page = page::load(&load(3));
     assert_eq!(page.matches("<script").count(), 1, "only the data");
     assert!(!page.contains("<img"));
     let shown = page.split("<script").next().unwrap();
@@ -109,16 +110,16 @@ fn no_string_of_the_load_becomes_markup() {
 #[test]
 fn a_day_and_nothing_are_drawn_too() {
     let day = load(86_400);
-    assert!(html::load(&day).len() < html::SIZE_MAX && html::load_svg(&day).len() < 200_000);
-    for drawn in [html::load(&nothing()), html::load_svg(&nothing()), html::load(&day), html::load_svg(&load(2))] {
+    assert!(page::load(&day).len() < html::SIZE_MAX && svg::document(&day).len() < 200_000);
+    for drawn in [page::load(&nothing()), svg::document(&nothing()), page::load(&day), svg::document(&load(2))] {
         assert!(!drawn.contains("NaN") && !drawn.contains("inf\""), "{drawn}");
     }
-    assert!(!html::load(&nothing()).contains("id=\"curve\""));
+    assert!(!page::load(&nothing()).contains("id=\"curve\""));
 }
 
 #[test]
 fn the_drawing_is_a_file_of_its_own() {
-    let drawing = html::load_svg(&load(40));
+    let drawing = svg::document(&load(40));
     assert!(drawing.starts_with("<svg xmlns=") && drawing.ends_with("</svg>"));
     assert!(drawing.contains("requests per second") && drawing.contains("warm-up over"));
     assert!(["m-live", "m-rss", "mark", "stop"].iter().all(|class| classes::used(&drawing).contains(class)));

@@ -5,7 +5,7 @@ use testkit::blessed;
 use testkit::tree;
 
 use rtscope::machine::{inspect, json, svg, text};
-use rtscope::style::Style;
+use rtscope_terminal::style::Style;
 use std::process::{Command, Output};
 use tree::{Tree, V2, list};
 

@@ -1,7 +1,7 @@
 //! Every format of a plan is valid for its reader: Kubernetes' own types, the compose specification's, a shell.
 //! Owns no assertion about which flags are planned.
 
-use rtscope::plan::{Planned, docker, env, json, k8s, systemd};
+use rtscope_lab::plan::{Planned, docker, env, json, k8s, systemd};
 use rtscope_model::resources::Resources;
 use rtscope_tune::plan::{Goal, plan};
 use rtscope_tune::runtime::{Given, Linked, Program};

@@ -4,9 +4,6 @@
 use testkit::results as common;
 
 use common::{MS, SECOND, START};
-use rtscope::compare::{Analysed, Compared, ConditionOutcome, conditions};
-use rtscope::report::{compare as words, html, text};
-use rtscope::style::Style;
 use rtscope_analyze::compare::Verdict;
 use rtscope_analyze::compare::findings::Change;
 use rtscope_analyze::compare::sample::Samples;
@@ -15,6 +12,9 @@ use rtscope_analyze::results::{BlamedPause, Outcome, Results};
 use rtscope_model::{
     Cause, CausePiece, Confidence, LaneId, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis, Time,
 };
+use rtscope_report::compared::{Analysed, Compared, ConditionOutcome, conditions};
+use rtscope_report::{compare as words, html, text};
+use rtscope_terminal::style::Style;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

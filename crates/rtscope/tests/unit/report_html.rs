@@ -4,11 +4,11 @@
 use testkit::results as common;
 
 use base64::Engine;
-use rtscope::report::html;
 use rtscope_analyze::results::LanesOverTime;
 use rtscope_analyze::results::requests::WHATS;
 use rtscope_analyze::results::{Column, Mmu, NurseryUse};
 use rtscope_model::{LaneId, Time};
+use rtscope_report::html;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
@@ -281,10 +281,10 @@ fn absurd_figures_are_shown_all_the_same() {
         let page = html::page(&fixture.results, &fixture.names, &[]);
         assert!(unbalanced(&page).is_empty() && page.len() < html::SIZE_MAX);
         assert!(!page.contains("NaN") && !page.contains("=\"inf"), "a drawing with a coordinate that is no number");
-        let shown = rtscope::report::text::render(&fixture.results, &rtscope::style::Style::plain(80));
+        let shown = rtscope_report::text::render(&fixture.results, &rtscope_terminal::style::Style::plain(80));
         // 60 lines, an account, and that of the slowest pauses.
         assert!(shown.lines().count() < 88, "{shown}");
-        let first = rtscope::report::text::first_screen(&fixture.results, &rtscope::style::Style::plain(80));
+        let first = rtscope_report::text::first_screen(&fixture.results, &rtscope_terminal::style::Style::plain(80));
         assert!(first.lines().count() < 60, "{first}");
     }
 }

@@ -3,8 +3,8 @@
 
 use testkit::results as common;
 
-use rtscope::report::{html, json};
 use rtscope_model::units;
+use rtscope_report::{html, json};
 use serde_json::Value;
 
 /// A table: its column heads and its rows, as text.

@@ -2,7 +2,7 @@
 
 use testkit::results as common;
 
-use rtscope::report::{json, pauses_json};
+use rtscope_report::{json, pauses_json};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,11 +1,11 @@
 //! The page of recordings that are hard to show: without pauses, of one lane and of 512, of 50 ms and of three
 //! days. Each says what is missing and shows the rest, and none gets large.
 
-use rtscope::input;
-use rtscope::pipeline::{Options, analyse_for_page};
-use rtscope::report::html;
 use rtscope_analyze::results::Results;
 use rtscope_decode::ghc_eventlog::builder::LogBuilder;
+use rtscope_read::input;
+use rtscope_read::pipeline::{Options, analyse_for_page};
+use rtscope_report::html;
 
 const MS: u64 = 1_000_000;
 const DAY: u64 = 86_400_000 * MS;

@@ -4,9 +4,9 @@
 use testkit::blessed;
 use testkit::results as common;
 
-use rtscope::report::{exit_code, text, words};
-use rtscope::style::Style;
 use rtscope_model::{Loss, LossKind, Time};
+use rtscope_report::{exit_code, text, words};
+use rtscope_terminal::style::Style;
 
 /// Lines that fit on one screen, with the prompt.
 const SCREEN_LINES: usize = 40;

@@ -3,13 +3,13 @@
 
 use testkit::blessed;
 
-use rtscope::style::{Style, screen};
 use rtscope::top::{Shown, View, frame, line};
 use rtscope_analyze::recording::stm::StmRates;
 use rtscope_analyze::results::{Distribution, Pauses};
 use rtscope_analyze::window::{Figures, Kept, LaneShares, Levels, Throttled, Worst};
 use rtscope_model::manifest::Tier;
 use rtscope_model::{Cause, Loss, LossKind, Time};
+use rtscope_terminal::style::{Style, screen};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;

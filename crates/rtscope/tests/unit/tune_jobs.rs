@@ -1,7 +1,7 @@
 //! A study that is spread over machines: what is written for a cluster is valid there, and starts the program
 //! with the words that were given.
 
-use rtscope::tune::job::{Given, Job, kubernetes, slurm};
+use rtscope_lab::tune::job::{Given, Job, kubernetes, slurm};
 use std::path::Path;
 use std::process::Command;
 use testkit::{executable, manifests};

@@ -1,7 +1,7 @@
 //! The page server over real sockets: which requests are answered, whatever is sent and however slowly.
 
-use rtscope::view::server::Server;
-use rtscope::view::{ViewArgs, assets, open};
+use rtscope_view::server::Server;
+use rtscope_view::{ViewArgs, assets, open};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -276,7 +276,7 @@ fn idle_connections_are_closed() {
 fn a_port_that_is_in_use_is_reported() {
     let error = Server::bind(served().address.port()).err().expect("it is in use");
     assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
-    let error = rtscope::view::run(&args("ghc-9.6/parallel.eventlog", served().address.port())).expect_err("in use");
+    let error = rtscope_view::run(&args("ghc-9.6/parallel.eventlog", served().address.port())).expect_err("in use");
     assert!(error.to_string().contains("--port"), "{error}");
 }
 

@@ -4,13 +4,13 @@
 pub mod common;
 
 use common::{drawn, sums};
-use rtscope::kinds::SpanKind;
-use rtscope::view::session::Form;
 use rtscope_analyze::results::BlamedPause;
 use rtscope_analyze::{Analysis, Context, Tail};
 use rtscope_decode::ghc_eventlog::Eventlog;
 use rtscope_levels::Counts;
 use rtscope_model::{Classes, ClockMap, Names, Pause, PauseKind};
+use rtscope_report::kinds::SpanKind;
+use rtscope_view::session::Form;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,0 +1,163 @@
+//! A load's result for people, and the line shown while it runs. Owns the words; the figures are the document's.
+
+use rtscope_load::document::{Document, Doubt, Ended, Second};
+use rtscope_load::spread::Figures;
+use rtscope_model::units::{count, counted, duration, duration_or_dash, percent, rate};
+use rtscope_terminal::style::{Style, Tone, clean, wrap};
+use std::fmt::Write as _;
+
+/// Requests from which a 99th percentile means much: its rank is then known to within a fifth.
+const ENOUGH: u64 = 10_000;
+
+/// What happened in a second, short enough for a terminal; the warm-up shows no figures.
+pub fn live(second: &Second, warm_up_ns: u64) -> String {
+    let at = duration(second.from_ns + second.lasts_ns);
+    if second.from_ns + second.lasts_ns <= warm_up_ns {
+        return format!("{at}: warming up");
+    }
+    let ended = second.fine + second.failed;
+    let [p50, p99] = [second.p50_ns, second.p99_ns].map(duration_or_dash);
+    let errors = counted(second.failed, "error", "errors");
+    let mut line = format!("{at}: {}/s, p50 {p50}, p99 {p99}, {errors}", count(ended));
+    if second.waiting > 0 {
+        let _ = write!(line, ", {} waiting for a connection", count(second.waiting));
+    }
+    if ended == 0 && second.oldest_ns > 0 {
+        let _ = write!(line, ", no answer for {}", duration(second.oldest_ns));
+    }
+    line
+}
+
+pub fn text(load: &Document, style: &Style) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{}", style.paint(Tone::Strong, &headline(load)));
+    let _ = writeln!(out, "{}\n", clean(&format!("{} {} over {}", load.method, load.url, load.protocol)));
+    let columns = ["p50", "p90", "p99", "p99.9", "max"];
+    let header: String = columns.iter().map(|name| format!("{name:>10}")).collect();
+    let _ = writeln!(out, "{}", style.paint(Tone::Faint, &format!("{:<28}{header}", "from when it was due")));
+    for (name, figures) in rows(load) {
+        if name == LATE {
+            let _ = writeln!(out, "{}", style.paint(Tone::Faint, "of which"));
+        }
+        row(&mut out, name, figures);
+    }
+    out.push('\n');
+    notes(load).iter().for_each(|sentence| item(&mut out, '-', Tone::Plain, sentence, style));
+    load.doubts.iter().for_each(|doubt| item(&mut out, '!', Tone::Bad, &doubted(*doubt, load), style));
+    out
+}
+
+/// Appends a sentence with a mark in front.
+fn item(out: &mut String, mark: char, tone: Tone, sentence: &str, style: &Style) {
+    let mut lines = wrap(sentence, style.width.saturating_sub(2)).into_iter();
+    let first = format!("{mark} {}", lines.next().unwrap_or_default());
+    let _ = writeln!(out, "{}", style.paint(tone, &first));
+    lines.for_each(|line| out.push_str(&format!("  {}\n", style.paint(tone, &line))));
+}
+
+/// The result in one line.
+pub fn headline(load: &Document) -> String {
+    let requests = &load.requests;
+    let failed = match requests.failed {
+        0 => "none failed".to_owned(),
+        failed => format!("{} failed ({})", count(failed), percent(load.error_share())),
+    };
+    let per_second = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), rate);
+    format!(
+        "{} in {}, {} due and {} answered each second, {failed}",
+        counted(requests.due, "request", "requests"),
+        duration(load.took_ns.saturating_sub(load.warm_up_ns)),
+        per_second(load.rate.due),
+        per_second(load.rate.fine),
+    )
+}
+
+/// The first of the three parts of a latency.
+const LATE: &str = "rtscope was late";
+
+/// Latencies and what they are of: whole ones, then their parts.
+pub fn rows(load: &Document) -> Vec<(&'static str, &Figures)> {
+    let latency = &load.latency;
+    let mut rows = vec![("all", &latency.all)];
+    if load.requests.failed > 0 {
+        rows.extend([("answered", &latency.fine), ("failed", &latency.failed)]);
+    }
+    rows.extend([
+        (LATE, &latency.late),
+        ("waited for a connection", &latency.queued),
+        ("was with the server", &latency.service),
+    ]);
+    rows
+}
+
+fn row(out: &mut String, name: &str, figures: &Figures) {
+    let values = [figures.p50_ns, figures.p90_ns, figures.p99_ns, figures.p999_ns, figures.max_ns];
+    let cells: String = values.iter().map(|value| format!("{:>10}", duration_or_dash(*value))).collect();
+    let _ = writeln!(out, "  {name:<26}{cells}");
+}
+
+/// Further notes on the result.
+pub fn notes(load: &Document) -> Vec<String> {
+    let mut notes = Vec::new();
+    let all = &load.latency.all;
+    if let Some([low, high]) = all.p99_interval_ns {
+        let few = if all.count < ENOUGH { "; 10,000 requests or more would narrow it" } else { "" };
+        notes.push(format!("p99 lies between {} and {} (95 %){few}", duration(low), duration(high)));
+    } else if all.count > 0 {
+        notes.push(format!("{} are too few to say how sure p99 is", counted(all.count, "request", "requests")));
+    }
+    if load.errors.count() > 0 {
+        notes.push(format!("failed: {}", failures(load).join(", ")));
+    }
+    notes.push(format!("{} opened, {} at most", counted(load.opened, "connection", "connections"), load.connections));
+    if load.requests.warm_up > 0 {
+        let failed = load.requests.warm_up_failed;
+        let failed = if failed > 0 { format!(", {} failed", count(failed)) } else { String::new() };
+        notes.push(format!("warm-up, not counted: {}{failed}", counted(load.requests.warm_up, "request", "requests")));
+    }
+    if let Some(kept) = load.kept.filter(|kept| kept.left_out > 0) {
+        notes.push(format!("kept: {} requests; {} had no room", count(kept.requests), count(kept.left_out)));
+    }
+    notes
+}
+
+fn failures(load: &Document) -> Vec<String> {
+    let errors = &load.errors;
+    let kinds = [
+        (errors.timeout, "not answered in time"),
+        (errors.connect, "without a connection"),
+        (errors.closed, "closed before the answer's end"),
+        (errors.protocol, "with what is no answer of this protocol"),
+    ];
+    let kinds = kinds.into_iter().filter(|(failed, _)| *failed > 0);
+    let kinds = kinds.map(|(failed, how)| format!("{} {how}", count(failed)));
+    kinds.chain(errors.status.iter().map(|(status, failed)| format!("{} with {status}", count(*failed)))).collect()
+}
+
+pub fn doubted(doubt: Doubt, load: &Document) -> String {
+    match (doubt, load.ended) {
+        (Doubt::GivenUp, Ended::Interrupted) => format!(
+            "interrupted; {} had not ended and are not counted",
+            counted(load.requests.unfinished, "request", "requests")
+        ),
+        (Doubt::GivenUp, _) => format!(
+            "given up: {} ({} had not ended and are not counted)",
+            load.limit.as_deref().unwrap_or("a limit"),
+            counted(load.requests.unfinished, "request", "requests")
+        ),
+        (Doubt::NoAnswer, _) => "no request was answered".to_owned(),
+        (Doubt::Errors, _) => {
+            let h2 = load.protocol == "h2c" && load.errors.protocol > 0;
+            let hint = if h2 { "; does the server speak HTTP/2 without TLS?" } else { "" };
+            format!(
+                "{} of the requests failed, so latency is not that of a server that works{hint}",
+                percent(load.error_share())
+            )
+        }
+        (Doubt::Late, _) => format!(
+            "rtscope itself was late by {} for one request in a hundred: it had too little CPU; \
+             try more --threads, or another machine",
+            duration_or_dash(load.latency.late.p99_ns)
+        ),
+    }
+}

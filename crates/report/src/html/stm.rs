@@ -1,0 +1,73 @@
+//! Transactions (STM) on the page: outcomes of attempts over time, by lane and by name.
+
+use super::frame::{drawn, paragraphs};
+use super::table::shared;
+use crate::{stm as words, units};
+use rtscope_analyze::results::Results;
+use rtscope_analyze::results::stm::{StmSlice, Transactions};
+use rtscope_draw::escape::escape;
+use rtscope_draw::svg::{Anchor, Svg, WIDTH, levels, round_step, text_width, time_axis};
+use rtscope_model::Time;
+
+const LEFT: f64 = 78.0;
+const PLOT: [f64; 4] = [LEFT, 26.0, WIDTH - LEFT - 20.0, 150.0];
+
+/// The section; `None` if the program began no transaction.
+pub(super) fn section(results: &Results) -> Option<String> {
+    let found = results.transactions.as_ref().filter(|found| words::any(found))?;
+    let mut out = format!("<p>{}</p>", escape(&words::figures(found)));
+    out += &paragraphs(words::details(found).into_iter().chain([words::left_out(found)]).flatten());
+    out.extend(drawn(draw(results, found)));
+    out.extend(shared(words::lanes(found)).filter(|_| found.outcomes));
+    out.extend(shared(words::names(found, |name| escape(name).into_owned())));
+    Some(out)
+}
+
+/// A part of the attempts: its number in a slice, its class and its name.
+type Part = (fn(&StmSlice) -> u64, &'static str, &'static str);
+
+/// The stacked parts, from the bottom up.
+const OUTCOMES: [Part; 3] = [
+    (|slice| slice.commits, "collect", "took effect"),
+    (|slice| slice.lost, "stop", "run again"),
+    (|slice| slice.waits, "unsplit", "waited"),
+];
+/// The only part if outcomes were not counted.
+const ATTEMPTS: [Part; 1] = [(|slice| slice.attempts, "unsplit", "attempts")];
+
+/// Attempts per second in each slice, by outcome.
+fn draw(results: &Results, found: &Transactions) -> Option<String> {
+    let parts = if found.outcomes { &OUTCOMES[..] } else { &ATTEMPTS };
+    let per_second = |slice: &StmSlice, count: u64| count as f64 * 1e9 / slice.to.since(slice.from).max(1) as f64;
+    let high = |slice: &StmSlice| parts.iter().map(|(of, ..)| per_second(slice, of(slice))).sum::<f64>();
+    let max = found.over_time.iter().map(high).fold(0.0, f64::max);
+    if max <= 0.0 {
+        return None;
+    }
+    let [left, top, width, height] = PLOT;
+    let span = results.span_ns.max(1);
+    let mut svg = Svg::new(top + height + 40.0, "transactions over time");
+    svg.text(left, 12.0, Anchor::Start, "strong", "attempts a second");
+    legend(&mut svg, parts);
+    let label = |rate| if rate == 0.0 { "0".to_owned() } else { units::rate(rate) };
+    levels(&mut svg, PLOT, [round_step(max, 4.0), max], label);
+    let x = |at: Time| left + width * (at.since(results.started) as f64 / span as f64).min(1.0);
+    for slice in &found.over_time {
+        let part = |(of, class, name): &Part| {
+            let rate = per_second(slice, of(slice));
+            let title = format!("{} {name} ({} a second)", units::count(of(slice)), units::rate(rate));
+            (height * rate / max, *class, title)
+        };
+        svg.stack([x(slice.from), x(slice.to)], top + height, parts.iter().map(part));
+    }
+    time_axis(&mut svg, PLOT, span);
+    Some(svg.finish())
+}
+
+fn legend(svg: &mut Svg, parts: &[Part]) {
+    let mut at = LEFT + 150.0;
+    for (_, class, name) in parts.iter().filter(|_| parts.len() > 1) {
+        svg.key(at, 12.0, class, name);
+        at += text_width(name) + 45.0;
+    }
+}

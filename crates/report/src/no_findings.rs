@@ -1,0 +1,56 @@
+//! The verdict on a recording without a finding: what "nothing found" is based on. Whatever takes much of the time
+//! and no rule explains is a finding itself.
+
+use super::words::has_runtime;
+use indexmap::IndexMap;
+use rtscope_analyze::results::{Outcome, Results};
+use rtscope_model::units::{self, percent_of};
+use rtscope_terminal::style::{clean, sentence};
+use std::fmt::Write as _;
+
+/// The verdict on a recording without a finding: whether every rule looked and nothing was lost, the verdict in a few
+/// words, and what it is based on.
+pub fn without_findings(results: &Results) -> (bool, &'static str, String) {
+    let (clear, verdict, text) = without_findings_in_short(results);
+    (clear, verdict, if has_runtime(results) { format!("{text}{}", checked(results)) } else { text })
+}
+
+/// Like [`without_findings`], but without the rules that were checked.
+pub fn without_findings_in_short(results: &Results) -> (bool, &'static str, String) {
+    if !has_runtime(results) {
+        let notes = results.program.iter().flat_map(|program| &program.notes);
+        let why = notes.map(|note| format!(" {}", sentence(&clean(note)))).collect::<String>();
+        return (false, "Pauses unknown.", format!("No log of a runtime was recorded.{why}"));
+    }
+    let pauses = units::counted(results.pauses.count, "pause", "pauses");
+    let memory = results.memory.rss_bytes.is_some() || results.memory.heap_bytes.is_some();
+    let seen = [
+        (results.pauses.time_to_stop_ns.count > 0, ", what held them up"),
+        (results.kernel.used, ", what the kernel did to those threads"),
+        (memory, ", memory"),
+    ];
+    let seen: String = seen.into_iter().filter(|(was, _)| *was).map(|(_, what)| what).collect();
+    let share = percent_of(results.pauses.total_ns, results.span_ns);
+    let text = format!("Looked at {pauses} ({share} of the run){seen}.");
+    let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook);
+    let clear = super::seen::exit_code(results) == 0 && !blind;
+    (clear, if clear { "Nothing found." } else { "Nothing found in what was seen." }, text)
+}
+
+/// Which rules were clear, and which could not look and why.
+fn checked(results: &Results) -> String {
+    let with = |outcome: Outcome| results.checked.iter().filter(move |rule| rule.outcome == outcome);
+    let mut text = String::new();
+    let clear: Vec<_> = with(Outcome::Clear).map(|rule| rule.id).collect();
+    if !clear.is_empty() {
+        let _ = write!(text, " Clear: {}.", clear.join(", "));
+    }
+    let mut blind: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for rule in results.checked.iter().filter(|rule| rule.outcome.blind()) {
+        blind.entry(rule.why.as_deref().unwrap_or("what it needs was not recorded.")).or_default().push(rule.id);
+    }
+    for (why, ids) in blind {
+        let _ = write!(text, " Could not look for {}: {why}", ids.join(", "));
+    }
+    text
+}

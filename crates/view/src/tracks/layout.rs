@@ -1,0 +1,196 @@
+//! The groups and names of tracks. Owns the order, from the top: pauses, memory, the program's own values, each lane
+//! with the threads that served it, other threads, the machine.
+
+use super::details::Table;
+use super::sheet::{Key, Line};
+use super::{Tracks, draw_thread};
+use crate::session::{Form, Group, MEMORY, PAUSES, Parts, Track, WAITED_FOR};
+use rtscope_analyze::results::Results;
+use rtscope_levels::Writer;
+use rtscope_model::{LaneId, Names, RuntimeInfo, Tid};
+use rtscope_report::kinds::SpanKind;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+impl<W: Write + Send + 'static> Tracks<W> {
+    /// Ends all tracks. Returns the writer, which the caller has to finish, and what the tracks add to the session.
+    /// `results` and `names` are what the analysis found.
+    ///
+    /// # Errors
+    /// The first write error.
+    pub fn finish(mut self, results: &Results, names: &Names) -> io::Result<(Writer<W>, Parts)> {
+        let end = results.started.plus(results.span_ns);
+        let (sheet, details) = (&mut self.sheet, &mut self.details);
+        if let Some(threads) = &mut self.threads {
+            threads.finish(end, &mut |tid, line| draw_thread(sheet, details, names, tid, &line));
+        }
+        // The name was looked up when the span began.
+        self.own.finish(end, &mut |lane, line| {
+            let detail = details.name(Table::User, line.state, || "");
+            sheet.span(Key::OwnSpans(lane), line.from, line.to, SpanKind::Own.id(), detail);
+        });
+        self.concurrent.finish(end, &mut |line| sheet.span(Key::Concurrent, line.from, line.to, line.state, 0));
+        grouped(self, results)
+    }
+}
+
+/// Sorts tracks into groups.
+fn grouped<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -> io::Result<(Writer<W>, Parts)> {
+    let missing = missing(&tracks);
+    let of = |(key, _)| lane_of(&tracks, results, key);
+    let lanes_of: BTreeMap<Tid, LaneId> = tracks.sheet.tracks().filter_map(of).collect();
+    let mut shelf = Shelf::default();
+    for (key, id) in tracks.sheet.tracks() {
+        shelf.put(&tracks, key, id, &lanes_of);
+    }
+    let mut groups = shelf.groups(results, &tracks);
+    let kinds = tracks.sheet.kinds().map(rtscope_report::kinds::described).collect();
+    let Tracks { sheet, details, .. } = tracks;
+    let writer = sheet.pen.finish()?;
+    groups.iter_mut().flat_map(|group| &mut group.tracks).for_each(|track| track.top = writer.top());
+    Ok((writer, Parts { kinds, groups, details: details.strings(), missing }))
+}
+
+/// The lane that a thread served most in pauses; else the only lane that lists the thread.
+fn lane_of<W>(tracks: &Tracks<W>, results: &Results, key: Key) -> Option<(Tid, LaneId)> {
+    let Key::Thread(tid) = key else { return None };
+    let most = |lanes: &BTreeMap<LaneId, u64>| lanes.iter().max_by_key(|(_, count)| **count).map(|(lane, _)| *lane);
+    if let Some(lane) = tracks.served.get(&tid).and_then(most) {
+        return Some((tid, lane));
+    }
+    let mut has = results
+        .lanes
+        .iter()
+        .filter(|lane| lane.tids.contains(&tid.0) || lane.threads.iter().any(|thread| thread.tid == tid.0));
+    match (has.next(), has.next()) {
+        (Some(lane), None) => Some((tid, LaneId(lane.id))),
+        _ => None,
+    }
+}
+
+fn missing<W: Write + Send + 'static>(tracks: &Tracks<W>) -> Vec<String> {
+    let mut missing = Vec::new();
+    if tracks.runtime.posts.runs && tracks.lanes && !tracks.runs {
+        missing.push(
+            "the log has no runs of threads: that a lane has nothing to do cannot be distinguished from the program's work (record with \
+             --detail full)"
+                .into(),
+        );
+    }
+    let RuntimeInfo { name, lane: (lane, _), posts, .. } = tracks.runtime;
+    if tracks.runtime.is_known() && !posts.idle {
+        missing.push(format!("{name} does not say when a {lane} waits in the system: that looks like the program"));
+    }
+    if tracks.not_shown {
+        missing.push("the log's clock could not be joined to the kernel's: threads and samples are not shown".into());
+    }
+    if tracks.sheet.too_many || tracks.threads.as_ref().is_some_and(|threads| threads.too_many()) {
+        missing.push("there are more threads or lanes than are shown".into());
+    }
+    missing
+}
+
+/// Tracks of one lane, by what they show.
+#[derive(Default)]
+struct OfLane {
+    own: Vec<Track>,
+    /// Tracks of threads, with how often each served a lane.
+    threads: Vec<(u64, Track)>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    above: Vec<Track>,
+    memory: Vec<Track>,
+    own_values: Vec<Track>,
+    lanes: BTreeMap<LaneId, OfLane>,
+    others: Vec<Track>,
+    machine: Vec<Track>,
+}
+
+impl Shelf {
+    fn lane(&mut self, lane: LaneId) -> &mut OfLane {
+        self.lanes.entry(lane).or_default()
+    }
+
+    fn put<W>(&mut self, tracks: &Tracks<W>, key: Key, id: u32, lanes_of: &BTreeMap<Tid, LaneId>) {
+        let track =
+            |name: String, form, unit: Option<&str>| Track { id, name, form, unit: unit.map(Into::into), top: 0 };
+        let spans = |name: &str| track(name.into(), Form::Spans, None);
+        match key {
+            Key::Pauses => self.above.push(spans("pauses")),
+            Key::Causes => self.above.push(spans(WAITED_FOR)),
+            Key::Concurrent => self.above.push(spans("concurrent collector")),
+            Key::Line(line) => {
+                let (name, unit) = line_name(tracks, line);
+                let machine = matches!(line, Line::GroupMemory(_) | Line::Throttled(_) | Line::Stolen(_));
+                let place = if machine { &mut self.machine } else { &mut self.memory };
+                place.push(track(name, Form::Values, Some(unit)));
+            }
+            Key::Lane(lane) => self.lane(lane).own.push(spans("what it does")),
+            Key::OwnSpans(lane) => self.lane(lane).own.push(spans("the program's own spans")),
+            Key::Marks(lane) => self.lane(lane).own.push(track("marks".into(), Form::Marks, None)),
+            Key::Thread(tid) => {
+                let name = tracks.names.get(&tid).map_or("", |(_, name)| name.as_str());
+                let track = spans(format!("thread {tid} {name}").trim_end());
+                match lanes_of.get(&tid) {
+                    Some(lane) => {
+                        let often = tracks.served.get(&tid).map_or(0, |lanes| lanes.values().sum());
+                        self.lane(*lane).threads.push((often, track));
+                    }
+                    None => self.others.push(track),
+                }
+            }
+            Key::OwnValue(name) => {
+                let called = tracks.own_values.get(&name).cloned().unwrap_or_default();
+                self.own_values.push(track(called, Form::Values, None));
+            }
+        }
+    }
+
+    fn groups<W>(self, results: &Results, tracks: &Tracks<W>) -> Vec<Group> {
+        let group = |name: String, tracks: Vec<Track>| Group { name, sub: None, tracks };
+        let noun = tracks.runtime.lane.0;
+        let known =
+            |lane: LaneId| results.lanes.iter().find(|known| known.id == lane.0).map(|known| known.name.clone());
+        let lanes = self.lanes.into_iter().map(|(lane, mut of)| {
+            let name = match lane.is_some() {
+                true => known(lane).unwrap_or_else(|| format!("{noun} {lane}")),
+                false => "the program".into(),
+            };
+            // The thread that served it most is next to it.
+            of.threads.sort_by_key(|(often, _)| std::cmp::Reverse(*often));
+            group(name, of.own.into_iter().chain(of.threads.into_iter().map(|(_, track)| track)).collect())
+        });
+        let mut groups = vec![
+            group(PAUSES.into(), self.above),
+            group(MEMORY.into(), self.memory),
+            group("Own values".into(), self.own_values),
+        ];
+        groups.extend(lanes);
+        let others = if groups.len() > 3 { "Other threads" } else { "Threads" };
+        // Its first row shows the group's name, so the track's own name is shown next to that.
+        let sub = self.others.first().map(|track| track.name.trim_start_matches("thread ").to_owned());
+        groups.push(Group { sub, ..group(others.into(), self.others) });
+        groups.push(group("Machine".into(), self.machine));
+        groups.retain(|group| !group.tracks.is_empty());
+        groups
+    }
+}
+
+fn line_name<W>(tracks: &Tracks<W>, line: Line) -> (String, &'static str) {
+    let of_group = |group: rtscope_model::GroupId| {
+        tracks.groups.get(usize::from(group.0)).map_or_else(|| group.to_string(), |group| group.path.clone())
+    };
+    match line {
+        Line::Resident => ("resident".into(), "bytes"),
+        Line::Heap => ("heap held".into(), "bytes"),
+        Line::Blocks => ("blocks".into(), "bytes"),
+        Line::Live => ("live".into(), "bytes"),
+        Line::Large => ("large blocks".into(), "bytes"),
+        Line::Copied => ("copied by collections".into(), "bytes"),
+        Line::GroupMemory(group) => (format!("charged to {}", of_group(group)), "bytes"),
+        Line::Throttled(group) => (format!("throttled so far, {}", of_group(group)), "ns"),
+        Line::Stolen(cpu) => (format!("taken by the host so far, CPU {cpu}"), "ns"),
+    }
+}
