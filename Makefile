@@ -4,10 +4,10 @@
 demo:
 	@echo "demo: looking for what it takes"
 	@scripts/setup demo
-	@echo "demo: building rtscope (release: some minutes the first time)"
-	@cargo build --quiet --release -p rtscope
-	@echo "demo: building what compiles and runs the workload"
-	@cargo run --quiet --release --package xtask -- demo
+	@echo "demo: building rtscope and what runs the workload (two to three minutes the first time)"
+	@cargo build $$(test -t 2 || echo --quiet) --profile demo --no-default-features -p rtscope -p xtask
+	@echo "demo: compiling a workload, recording it for some seconds, explaining it"
+	@$${CARGO_TARGET_DIR:-target}/demo/xtask --rtscope $${CARGO_TARGET_DIR:-target}/demo/rtscope demo
 
 test:
 	@scripts/test

@@ -17,7 +17,18 @@ pub use planned::Planned;
 
 use rtscope_host::procfs::Host;
 use rtscope_terminal::style::Style;
-use rtscope_terminal::user_error::UserError;
+use rtscope_terminal::user_error::{UserError, print_results, say};
+use std::process::ExitCode;
+
+/// Makes a plan and prints it.
+pub fn run(args: &PlanArgs) -> Result<ExitCode, UserError> {
+    let planned = make(args)?;
+    print_results(&written(&planned, args, &Style::of_stdout()))?;
+    if let Some(note) = note(&planned, args) {
+        say(&note);
+    }
+    Ok(ExitCode::from(exit_code(&planned)))
+}
 
 /// Makes the plan that `args` ask for.
 pub fn make(args: &PlanArgs) -> Result<Planned, UserError> {

@@ -6,15 +6,10 @@ use crate::export::ExportArgs;
 use crate::heap::HeapArgs;
 use crate::pack::PackArgs;
 use crate::record::RecordArgs;
-use crate::run::RunArgs;
 use crate::stm::StmArgs;
 use crate::top::TopArgs;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use clap_complete::Shell;
-use rtscope_lab::bench::BenchArgs;
-use rtscope_lab::load::LoadArgs;
-use rtscope_lab::plan::PlanArgs;
-use rtscope_lab::tune::TuneArgs;
 use rtscope_read::input::Recording;
 use rtscope_read::log_version::LogVersion;
 use rtscope_view::ViewArgs;
@@ -66,16 +61,9 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Say what this process may use: CPUs, cores, caches, quotas, memory, each with its file
     Machine(MachineArgs),
-    /// Say which flags a program should have on this machine, each with its reason
-    Plan(PlanArgs),
-    /// Start a program with the flags and CPUs of its plan
-    Run(RunArgs),
-    /// Find the flags that make a program faster, by trials
-    Tune(TuneArgs),
-    /// Send requests to a server on a schedule, and say how late its answers come
-    Load(LoadArgs),
-    /// Do an experiment with programs of yours
-    Bench(BenchArgs),
+    #[cfg(feature = "lab")]
+    #[command(flatten)]
+    Lab(rtscope_lab::Command),
     /// Print completions for a shell, to be loaded by it
     Completions(CompletionsArgs),
     /// Write man pages

@@ -13,6 +13,5 @@ pub mod machine;
 mod pack;
 pub mod program;
 mod record;
-mod run;
 mod stm;
 pub mod top;

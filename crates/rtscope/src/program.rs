@@ -2,10 +2,9 @@
 //! place that prints errors and the only one that decides the exit code.
 
 use crate::cli::{Cli, Command, DoctorArgs, MachineArgs, ManArgs, ReportArgs};
-use crate::{compare, doctor, explain, export, heap, machine, pack, record, run, stm, top};
+use crate::{compare, doctor, explain, export, heap, machine, pack, record, stm, top};
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
-use rtscope_lab::{bench, load, plan, tune};
 use rtscope_read::{input, pipeline};
 use rtscope_report as report;
 use rtscope_report::compared::{self, Compared};
@@ -38,11 +37,8 @@ pub fn main() -> ExitCode {
         Command::Top(args) => top::run(&args),
         Command::Doctor(args) => run_doctor(&args),
         Command::Machine(args) => run_machine(&args),
-        Command::Plan(args) => run_plan(&args),
-        Command::Run(args) => return run::run(&args),
-        Command::Tune(args) => tune::run(&args),
-        Command::Load(args) => load::run(&args),
-        Command::Bench(args) => bench::run(&args),
+        #[cfg(feature = "lab")]
+        Command::Lab(command) => command.run(),
         Command::Completions(args) => print_completions(args.shell),
         Command::Man(args) => write_man_pages(&args),
     };
@@ -148,15 +144,6 @@ fn run_machine(args: &MachineArgs) -> Result<ExitCode, UserError> {
         write_to(path, &machine::svg(&found), "--svg")?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn run_plan(args: &plan::PlanArgs) -> Result<ExitCode, UserError> {
-    let planned = plan::make(args)?;
-    print(&plan::written(&planned, args, &Style::of_stdout()))?;
-    if let Some(note) = plan::note(&planned, args) {
-        say(&note);
-    }
-    Ok(ExitCode::from(plan::exit_code(&planned)))
 }
 
 fn print_completions(shell: Shell) -> Result<ExitCode, UserError> {

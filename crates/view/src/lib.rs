@@ -47,7 +47,7 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode, UserError> {
         // The reader of the address may be gone; the page is served all the same.
         let _ = writeln!(out, "{url}").and_then(|()| out.flush());
         drop(out);
-        say("shown on this machine only, to whoever has this address; Ctrl-C ends it");
+        say("shown on this machine only, to you and root, under this address; Ctrl-C ends it");
         page = (!args.no_open && io::stdout().is_terminal()).then(|| open_browser(&url)).flatten();
     };
     server.run(view, async { drop(tokio::signal::ctrl_c().await) }, announce).map_err(cannot)?;

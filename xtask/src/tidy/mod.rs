@@ -36,10 +36,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("report", &["model", "analyze", "terminal", "draw"]),
     ("view", &["model", "decode", "analyze", "encode", "levels", "terminal", "read", "report"]),
     ("lab", &["model", "decode", "analyze", "host", "load", "store", "tune", "terminal", "draw", "read", "report"]),
-    (
-        "rtscope",
-        &["model", "decode", "analyze", "encode", "host", "tune", "terminal", "draw", "read", "report", "view", "lab"],
-    ),
+    ("rtscope", &["model", "decode", "analyze", "encode", "host", "terminal", "draw", "read", "report", "view", "lab"]),
     ("testkit", &["model", "decode", "analyze", "store", "tune", "host", "xtask"]),
     ("xtask", &[]),
 ];

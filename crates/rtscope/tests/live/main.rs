@@ -20,6 +20,7 @@ mod ocaml_programs;
 mod plan;
 mod purposes;
 mod quiz;
+mod readme;
 mod record;
 mod remedies;
 mod requests;

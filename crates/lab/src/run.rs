@@ -1,12 +1,12 @@
 //! `rtscope run`: becomes the program under its plan. Owns the messages, the exit status of its own failures,
 //! and that the program starts even if no plan can be made.
 
+use crate::plan::program::{self, as_text};
+use crate::plan::{Planned, env, goals};
 use clap::Args;
 use rtscope_host::procfs::Host;
 use rtscope_host::spawn::{SpawnError, find_program};
 use rtscope_host::{cpu_list, launch};
-use rtscope_lab::plan::program::{self, as_text};
-use rtscope_lab::plan::{Planned, env, goals};
 use rtscope_model::text::quoted;
 use rtscope_terminal::style::clean;
 use rtscope_terminal::user_error::{printed, say};
