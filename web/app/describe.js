@@ -100,3 +100,13 @@ export function heldUp(session, pause) {
   const lane = held.lane === null ? `a ${session.lane} that is not known` : `${session.lane} ${held.lane}`;
   return { lane, why: cause(session, held), ns: held.ns };
 }
+
+/**
+ * A label as far as it has room: the whole, or its head before a colon or a comma, never a piece of a word.
+ * @param {string} text
+ * @param {number} fits characters
+ */
+export function fitting(text, fits) {
+  const [head] = text.split(/[:,;(]/, 1);
+  return [text, head.trim()].find((label) => label.length <= fits) ?? "";
+}

@@ -1,6 +1,7 @@
 // What lies over the rows: names on spans that are wide enough, gaps, the selection, the line at
 // the pointer and the span that keys are at.
 
+import { fitting } from "./describe.js";
 import { SERIES } from "./theme.js";
 import { duration } from "./units.js";
 import { clean } from "./dom.js";
@@ -50,7 +51,7 @@ export function names(context, scene, rows, look) {
         const x = Math.max(scene.x(begin), 0), space = Math.min(scene.x(end), scene.width) - x - 8;
         if (space < 18) continue;
         const /** @type {number} */ kind = data.halves[index * 16 + 10], /** @type {number} */ slot = look.palette.slots[kind];
-        const text = shortened(nameOf(scene.state, kind, data.words[index * 8 + 6]), Math.floor(space / wide));
+        const text = fitting(nameOf(scene.state, kind, data.words[index * 8 + 6]), Math.floor(space / wide));
         if (!text) continue;
         if (look.palette.patterns[slot] !== 0) {
           // On stripes a name cannot be read.
@@ -63,15 +64,6 @@ export function names(context, scene, rows, look) {
       }
     }
   }
-}
-
-/**
- * @param {string} text
- * @param {number} fits characters
- */
-function shortened(text, fits) {
-  if (text.length <= fits) return text;
-  return fits < 4 ? "" : `${text.slice(0, fits - 1)}…`;
 }
 
 /**

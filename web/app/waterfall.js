@@ -60,10 +60,8 @@ export function draw(session, pause, width) {
       const text = describe.cause(session, piece), role = describe.causeRole(session, piece.cause), from = Math.max(piece.from_ns, begin);
       drawing.append(bar(from, piece.to_ns, top + BAR + 1, STRIP, role, `${text}: ${duration(piece.to_ns - piece.from_ns)}`));
       const space = x(piece.to_ns) - x(from) - 6;
-      if (space > 40) {
-        const fits = Math.floor(space / 5);
-        drawing.append(svg("text", { x: x(from) + 3, y: top + BAR + STRIP - 1, class: `inside on-${role}` }, text.length > fits ? `${text.slice(0, fits - 1)}…` : text));
-      }
+      const label = describe.fitting(text, Math.floor(space / 5));
+      if (label) drawing.append(svg("text", { x: x(from) + 3, y: top + BAR + STRIP - 1, class: `inside on-${role}` }, label));
     }
   });
   return drawing;

@@ -119,3 +119,11 @@ test("frames are counted while something moves", () => {
   const read = frames.read();
   assert.deepEqual([read.frames, read.between.middle, read.drawing.p95], [3, 16, 4]);
 });
+
+test("a label is whole words or nothing", () => {
+  const throttled = "throttled: the CPU quota was used up";
+  assert.equal(describe.fitting(throttled, 40), throttled);
+  assert.equal(describe.fitting(throttled, 12), "throttled");
+  assert.equal(describe.fitting("preempted by make (pid 7), and others", 20), "preempted by make");
+  assert.equal(describe.fitting(throttled, 8), "");
+});

@@ -320,9 +320,9 @@ pub fn limits(comparison: &Comparison) -> Vec<String> {
         return Vec::new();
     }
     let mut limits = vec![format!(
-        "one run of each: a difference counts where quarters of B lie a tenth or more beyond quarters of A, so clearly \
-         that chance would do it in one of twenty comparisons of {judged} figures. What changes from one start to the next \
-         and not within a run can still look like one; record again to be sure"
+        "with one run of each, only large and steady differences count: quarters of B lie a tenth or more beyond quarters \
+         of A, which chance would do in one of 20 comparisons of {judged} figures. What changes from one start to the next \
+         can still look like a difference; record each again to be sure"
     )];
     // If a run varies by more than its length, no change of the sum can show at all.
     let smallest = |path: &str| comparison.figure(path).and_then(|figure| figure.smallest);

@@ -37,8 +37,8 @@ pub struct ExportArgs {
     /// The format
     #[arg(long, value_name = "FORMAT")]
     pub to: Format,
-    /// Where to (default: FILE's name with the format's ending, here; `-`: standard output);
-    /// for parquet a folder, new or empty
+    /// Where to; `-` is standard output. Replaces a file; for parquet a folder, new or empty (default: FILE's name
+    /// with the format's ending, here, where that does not exist)
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
     /// Which log, where a capture holds several: the number in eventlog/N.eventlog or rings/N.ring
@@ -59,6 +59,9 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, UserError> {
         _ => {
             let path = args.output.clone().unwrap_or_else(|| default_output(&file, args.to));
             refuse_itself(&file, &path)?;
+            if args.output.is_none() {
+                refuse_existing(&path)?;
+            }
             let to = if args.to.is_folder() { to_folder } else { to_file };
             (path.display().to_string(), to(&input, &options, args.to, &path)?)
         }
@@ -168,6 +171,15 @@ pub fn write(
         let (results, _) = watched?;
         Ok(written.map(|()| Exit { events, pauses, code: report::exit_code(&results) }))
     })
+}
+
+/// A file is replaced only where its name was given.
+fn refuse_existing(path: &Path) -> Result<(), UserError> {
+    if path.is_file() {
+        let next = format!("`-o {}` replaces it", path.display());
+        return Err(UserError::new(format!("{} exists already", path.display())).next(next));
+    }
+    Ok(())
 }
 
 /// FILE's name with the format's ending, in the current folder.

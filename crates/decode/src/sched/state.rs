@@ -20,7 +20,7 @@ struct Thread {
 
 /// A switch of which neither side was recorded. Seen on kernels that do not trace some of their threads; the next
 /// record shows another thread on the CPU.
-const UNSEEN: &str = "The kernel left out a switch between two threads. Causes on this CPU are unknown meanwhile.";
+const UNSEEN: &str = "A switch between two threads is missing: causes on this CPU are unknown until the next one.";
 
 /// The threads seen so far.
 #[derive(Clone, Debug)]

@@ -43,7 +43,7 @@ pub fn page(results: &Results, names: &Names, plots: &[Plot]) -> String {
     optional(&mut body, "rates", "Allocation and promotion over time", rates(results));
     optional(&mut body, "transactions", "Transactions", stm::section(results));
     wanted(&mut body, &mut absent, "worst", "The longest pauses", worst(results, names));
-    optional(&mut body, "code", "Where the code was", table::code(results));
+    optional(&mut body, "code", "Hottest code", table::code(results));
     optional(&mut body, "allocation", "Allocation", allocation(results));
     optional(&mut body, "user", "What the program said of itself", table::user(results));
     optional(&mut body, "concurrent", "The concurrent collector", concurrent(results));
@@ -140,10 +140,24 @@ const KERNEL: [ThreadState; 5] =
     [ThreadState::Running, ThreadState::Runnable, ThreadState::Sleeping, ThreadState::Blocked, ThreadState::Unknown];
 
 fn worst(results: &Results, names: &Names) -> Option<String> {
-    let worst = (1..).zip(results.drawing.worst.iter().take(svg_waterfall::WORST_MAX));
-    let pauses: String = worst
-        .map(|(rank, worst)| pause(results, names, (rank, worst), svg_waterfall::length_ns(worst), "h3"))
-        .collect();
+    // Pauses of one generation that one cause held up look alike.
+    let mut alike: IndexMap<_, Vec<(usize, &WorstPause)>> = IndexMap::new();
+    for (rank, worst) in (1..).zip(results.drawing.worst.iter().take(svg_waterfall::WORST_MAX)) {
+        let cause = worst.blamed.held_up_by().map(|held| held.cause);
+        alike.entry((cause, worst.blamed.pause.generation)).or_default().push((rank, worst));
+    }
+    let drawn =
+        |ranked: &(usize, &WorstPause)| pause(results, names, *ranked, svg_waterfall::length_ns(ranked.1), "h3");
+    let group = |group: Vec<(usize, &WorstPause)>| {
+        let (first, rest) = group.split_first()?;
+        let Some(((_, longest), (_, shortest))) = rest.first().zip(rest.last()) else { return Some(drawn(first)) };
+        let [from, to] = [shortest, longest].map(|worst| units::duration(svg_waterfall::length_ns(worst)));
+        let lengths = if rest.len() == 1 { to } else { format!("{from} to {to}") };
+        let others: String = rest.iter().map(drawn).collect();
+        let summary = format!("<summary>{} more like this: {lengths}</summary>", rest.len());
+        Some(format!("{}<details class=\"alike\">{summary}{others}</details>", drawn(first)))
+    };
+    let pauses: String = alike.into_values().filter_map(group).collect();
     (!pauses.is_empty()).then(|| legend() + &pauses)
 }
 

@@ -241,6 +241,12 @@ fn phases(svg: &mut Svg, scale: &Scale, pause: &Pause, bottom: f64) {
     }
 }
 
+/// A label as far as it has room: the whole, or its head before a colon or a comma, never a piece of a word.
+fn fitting(words: &str, room: usize) -> Option<&str> {
+    let head = words.split([':', ',', ';', '(']).next().unwrap_or_default().trim_end();
+    [words, head].into_iter().find(|label| !label.is_empty() && label.chars().count() <= room)
+}
+
 fn label(svg: &mut Svg, results: &Results, pause: &Pause, part: &LanePause, top: f64) {
     let name = lane_name(results, part.lane);
     svg.text(LEFT - 8.0, top + 12.0, Anchor::End, "tick", &short(&name, 20));
@@ -291,8 +297,8 @@ fn causes(svg: &mut Svg, scale: &Scale, pieces: &[Why], top: f64) {
         let frame = scale.frame(why.from, why.to, top, STRIP_HEIGHT);
         svg.rect(frame, &format!("fill-{role}"), &format!("{words}: {}", units::duration(why.to.since(why.from))));
         let room = ((frame[2] - 8.0) / 6.6).max(0.0) as usize;
-        if room >= 8 {
-            small(svg, frame, &format!("small on-{role}"), &short(&words, room));
+        if let Some(label) = fitting(&words, room) {
+            small(svg, frame, &format!("small on-{role}"), label);
         }
     }
 }
@@ -367,6 +373,15 @@ mod tests {
         assert!(drawn.iter().all(|one| one.others && one.label().ends_with(", and others")));
         let few = thinned(vec![why(0), why(1), why(9)], 10_000);
         assert_eq!(few.iter().map(|one| one.others).collect::<Vec<_>>(), [false, false, false]);
+    }
+
+    #[test]
+    fn labels_are_whole_words_or_nothing() {
+        let throttled = "throttled: the CPU quota was used up";
+        assert_eq!(fitting(throttled, 40), Some(throttled));
+        assert_eq!(fitting(throttled, 12), Some("throttled"));
+        assert_eq!(fitting("preempted by make (pid 7), and others", 20), Some("preempted by make"));
+        assert_eq!((fitting(throttled, 8), fitting("", 8)), (None, None));
     }
 
     const VIEWER: [&str; 2] =

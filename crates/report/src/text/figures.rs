@@ -143,7 +143,7 @@ fn code(screen: &mut Screen, results: &Results) {
     };
     let rows: Vec<_> = code::places(sampled).iter().map(row).collect();
     if !rows.is_empty() {
-        screen.table("Where the code was", &["CPU time", "of it", "waited for"], &rows);
+        screen.table("Hottest code", &["CPU time", "share", "while others waited"], &rows);
     }
 }
 

@@ -108,7 +108,7 @@ fn root_a_full_disk_ends_the_recording_not_the_program() {
     fs::create_dir(&disk).unwrap();
     // In a mount namespace of its own, so that the disk goes whatever happens.
     let script = r#"
-        mount -t tmpfs -o size=1500k tmpfs "$1" || exit 99
+        mount -t tmpfs -o size=900k tmpfs "$1" || exit 99
         "$2" record --flush-every 100ms -o "$1/c" -- "$3" seconds 3 +RTS -N2 -qg
         status=$?
         cp -r "$1/c" "$1/../kept"

@@ -109,6 +109,11 @@ fn the_command_names_its_output_and_says_what_it_wrote() {
     let piped = rtscope(folder.path()).args(["export", "--to", "fxt", "run.x", "-o", "-"]).output().unwrap();
     assert_eq!(piped.stdout, std::fs::read(folder.path().join("run.fxt")).unwrap());
     assert_eq!((done.status.code(), done.stdout), (piped.status.code(), Vec::new()));
+    let again = rtscope(folder.path()).args(["export", "--to", "fxt", "run.x"]).output().unwrap();
+    let said = String::from_utf8(again.stderr).unwrap();
+    assert_eq!(said, "rtscope: run.fxt exists already; `-o run.fxt` replaces it\n");
+    let replaced = rtscope(folder.path()).args(["export", "--to", "fxt", "run.x", "-o", "run.fxt"]).output().unwrap();
+    assert_eq!((again.status.code(), replaced.status.code()), (Some(1), piped.status.code()));
 }
 
 #[test]

@@ -189,8 +189,8 @@ fn line_name<W>(tracks: &Tracks<W>, line: Line) -> (String, &'static str) {
         Line::Live => ("live".into(), "bytes"),
         Line::Large => ("large blocks".into(), "bytes"),
         Line::Copied => ("copied by collections".into(), "bytes"),
-        Line::GroupMemory(group) => (format!("charged to {}", of_group(group)), "bytes"),
-        Line::Throttled(group) => (format!("throttled so far, {}", of_group(group)), "ns"),
-        Line::Stolen(cpu) => (format!("taken by the host so far, CPU {cpu}"), "ns"),
+        Line::GroupMemory(group) => (format!("memory of {}", of_group(group)), "bytes"),
+        Line::Throttled(group) => (format!("throttled, {}", of_group(group)), "ns"),
+        Line::Stolen(cpu) => (format!("taken by the host, CPU {cpu}"), "ns"),
     }
 }
