@@ -3,7 +3,7 @@
 
 use rtscope_heap::Statics;
 use rtscope_host::by_bytes;
-use rtscope_host::by_bytes::waiting::{Look, Role, Thread};
+use rtscope_host::by_bytes::waiting::{Role, Thread, ThreadsLook};
 use rtscope_host::memory::Memory;
 use std::io;
 
@@ -34,7 +34,7 @@ pub fn check(bytes: &[u8]) {
         return;
     }
     if bytes[0] & 1 == 0 {
-        if let Ok(Look::Threads(threads)) = green_of(bytes) {
+        if let Ok(ThreadsLook::Threads(threads)) = green_of(bytes) {
             assert!(!threads.is_empty() && threads.len() <= THREADS_MAX);
             threads.iter().for_each(framed);
         }
@@ -57,7 +57,7 @@ fn framed(thread: &Thread) {
 ///
 /// # Errors
 /// The look failed.
-pub fn green_of(bytes: &[u8]) -> io::Result<Look> {
+pub fn green_of(bytes: &[u8]) -> io::Result<ThreadsLook> {
     let (head, image) = bytes.split_at(HEAD);
     let address = |at: usize| Some(BASE + 8 * u64::from(head[at]));
     let statics = Statics {

@@ -6,7 +6,7 @@ mod nest;
 mod svg;
 mod text;
 
-use rtscope_host::procfs::{Host, Process};
+use rtscope_host::procfs::{Host, ProcName};
 use rtscope_host::resources;
 use rtscope_model::resources::Resources;
 use rtscope_terminal::style::Joined;
@@ -32,7 +32,7 @@ pub fn inspect(root: &Path, pid: Option<u32>) -> Result<Resources, UserError> {
             .because("it has neither proc nor sys in it")
             .next("give --root the folder that has them"));
     }
-    if let Some(pid) = pid.filter(|pid| !host.is_dir(format!("/proc/{}", Process::Pid(*pid)))) {
+    if let Some(pid) = pid.filter(|pid| !host.is_dir(format!("/proc/{}", ProcName::Pid(*pid)))) {
         let below = if host.is_live() { String::new() } else { format!(" below {shown}") };
         return Err(UserError::new(format!("there is no process {pid}{below}"))
             .because(format!("/proc/{pid} is not there"))

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use rtscope_decode::capture::pack::ENDING;
 use rtscope_host::kernel;
 use rtscope_host::options::Detail;
-use rtscope_host::recording::{self, Bounds, Options, Target, When};
+use rtscope_host::recording::{self, Bounds, RecordOptions, RecordTarget, When};
 use rtscope_model::manifest::Tier;
 use rtscope_model::units;
 use rtscope_terminal::user_error::{UserError, say};
@@ -167,9 +167,9 @@ pub(crate) fn tier(name: &str) -> Result<Tier, String> {
     at.and_then(|at| tiers.get(at).copied()).ok_or_else(|| format!("known: {}", names.join(", ")))
 }
 
-fn options(args: RecordArgs) -> Options {
-    Options {
-        target: args.pid.map_or(Target::Command(args.command), Target::Attach),
+fn options(args: RecordArgs) -> RecordOptions {
+    RecordOptions {
+        target: args.pid.map_or(RecordTarget::Command(args.command), RecordTarget::Attach),
         output: args.output,
         force: args.force,
         detail: match args.detail {

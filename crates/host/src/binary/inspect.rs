@@ -8,7 +8,7 @@ use super::programs;
 use crate::runtimes::known;
 use crate::sandbox::{self, ONE_FILE};
 use crate::symbols::names::base;
-use crate::target::{Process, Refused, What, open_own, open_target};
+use crate::target::{Process, ProcessFile, Refused, open_own, open_target};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Object, ObjectSection, ObjectSymbol};
 use rtscope_model::manifest::Binary;
@@ -83,8 +83,8 @@ pub fn inspect_process(process: &Process) -> Inspected {
 
 /// Like [`inspect_process`], for a caller that knows where `exe` leads.
 pub(crate) fn inspect_process_of(process: &Process, executable: Option<PathBuf>) -> Inspected {
-    let runtime = |path: &Path| open_target(process, What::Named(path.to_owned())).ok();
-    let file = open_target(process, What::Executable);
+    let runtime = |path: &Path| open_target(process, ProcessFile::Named(path.to_owned())).ok();
+    let file = open_target(process, ProcessFile::Executable);
     let mut found = inspect_opened(file, &process.path("exe"), runtime);
     if let Some(path) = executable {
         found.binary.path = path.display().to_string();

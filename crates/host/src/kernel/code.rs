@@ -9,10 +9,10 @@
 
 use super::callers::{Callers, SharedFiles};
 use super::drain::Reading;
-use super::perf::{self, What};
-use super::streams::{Kind, Streams};
+use super::perf::{self, PerfEvent};
+use super::streams::{StreamKind, Streams};
 use super::tiers::{self, CpuRing};
-use super::{Target, mapped, tracefs, words};
+use super::{KernelTarget, mapped, tracefs, words};
 use crate::capture::folder::Folder;
 use rtscope_model::manifest::{Code, CodeEvent, CodeSource, Tier};
 use std::ffi::CStr;
@@ -42,13 +42,18 @@ pub struct CodeRecorder {
     pub streams: Streams,
 }
 
-const STREAMS: Kind = Kind { folder: "code", source: "code", thread: "rtscope-code" };
+const STREAMS: StreamKind = StreamKind { folder: "code", source: "code", thread: "rtscope-code" };
 
 impl CodeRecorder {
     /// Starts sampling into the capture's `code/`, with as much of the kernel as is permitted, one sample every
     /// `period_ns` of a thread's CPU time. The error is a sentence with the command that fixes it. `files` are the
     /// program's files that are held open.
-    pub fn start(folder: &Folder, target: Target, period_ns: u64, files: SharedFiles) -> Result<CodeRecorder, String> {
+    pub fn start(
+        folder: &Folder,
+        target: KernelTarget,
+        period_ns: u64,
+        files: SharedFiles,
+    ) -> Result<CodeRecorder, String> {
         let root = Path::new("/");
         let opened = open(root, target, period_ns).map_err(|error| refused(&error))?;
         let code = opened.describe(period_ns);
@@ -77,13 +82,13 @@ fn begin(
     root: &Path,
     opened: Opened,
     folder: &Folder,
-    target: Target,
+    target: KernelTarget,
     mut callers: Option<Callers>,
 ) -> io::Result<Streams> {
     let before = crate::system::clock::monotonic();
     let cpu = opened.rings.first().map(|ring| ring.cpu);
     let records = match (target, cpu) {
-        (Target::Attached(pid), Some(cpu)) => mapped::records(root, pid, before, cpu),
+        (KernelTarget::Attached(pid), Some(cpu)) => mapped::records(root, pid, before, cpu),
         _ => Vec::new(),
     };
     if let Some(callers) = &mut callers {
@@ -107,13 +112,13 @@ impl Opened {
     /// Whether samples come with a copy of the stack.
     fn has_stacks(&self) -> bool {
         let whats = self.rings.iter().flat_map(|ring| &ring.whats);
-        whats.into_iter().any(|what| matches!(what, What::Clock { stack_bytes: 1.., .. }))
+        whats.into_iter().any(|what| matches!(what, PerfEvent::Clock { stack_bytes: 1.., .. }))
     }
 
     fn describe(&self, period_ns: u64) -> Code {
         let ids = |what: CodeSource| {
             let events = self.rings.iter().flat_map(|ring| ring.events.iter().zip(&ring.whats));
-            let of_it = events.filter(|(_, of)| matches!(of, What::Asleep { .. }) == (what == CodeSource::Waits));
+            let of_it = events.filter(|(_, of)| matches!(of, PerfEvent::Asleep { .. }) == (what == CodeSource::Waits));
             // An event that has already ended has no records either.
             CodeEvent { ids: of_it.filter_map(|(event, _)| event.id().ok()).collect(), what }
         };
@@ -132,7 +137,7 @@ impl Opened {
 }
 
 /// Like [`open_with`], with copies of the stack if available.
-fn open(root: &Path, target: Target, period_ns: u64) -> io::Result<Opened> {
+fn open(root: &Path, target: KernelTarget, period_ns: u64) -> io::Result<Opened> {
     if perf::DUMPED_REGISTERS.is_empty() {
         let mut opened = open_with(root, target, period_ns, false)?;
         opened.missing.push("Callers are not found on this architecture.".to_owned());
@@ -147,16 +152,16 @@ fn open(root: &Path, target: Target, period_ns: u64) -> io::Result<Opened> {
 }
 
 /// Opens timer and waits, else the timer with the kernel's code, else the timer alone.
-fn open_with(root: &Path, target: Target, period_ns: u64, stacks: bool) -> io::Result<Opened> {
+fn open_with(root: &Path, target: KernelTarget, period_ns: u64, stacks: bool) -> io::Result<Opened> {
     let cpus = tiers::online_cpus(root)?;
     let mut missing = Vec::new();
     let waits = tracefs::describe(root, &["sched_switch"]);
     let waits = waits.map(|found| found.first().map(|point| point.id));
     let timer =
-        |kernel, stack_bytes| What::Clock { period_ns, kernel, stack_bytes: if stacks { stack_bytes } else { 0 } };
+        |kernel, stack_bytes| PerfEvent::Clock { period_ns, kernel, stack_bytes: if stacks { stack_bytes } else { 0 } };
     match waits {
         Ok(Some(tracepoint)) => {
-            let [deep, light] = [false, true].map(|interruptible| What::Asleep { tracepoint, interruptible });
+            let [deep, light] = [false, true].map(|interruptible| PerfEvent::Asleep { tracepoint, interruptible });
             match open_rings(root, &cpus, target, &[timer(true, STACK_BYTES_WIDE), deep, light]) {
                 Ok(opened) => return Ok(Opened { kernel: true, ..opened }),
                 Err(error) => missing.push(no_waits(&error)),
@@ -180,7 +185,7 @@ fn open_with(root: &Path, target: Target, period_ns: u64, stacks: bool) -> io::R
     Ok(Opened { missing, ..opened })
 }
 
-fn open_rings(root: &Path, cpus: &[u16], target: Target, whats: &[What]) -> io::Result<Opened> {
+fn open_rings(root: &Path, cpus: &[u16], target: KernelTarget, whats: &[PerfEvent]) -> io::Result<Opened> {
     let registers = perf::INSTRUCTION_POINTER.map_or(0, |_| perf::SAMPLE_REGS_USER);
     let sample_type = perf::SAMPLE_IDENTIFIER
         | perf::SAMPLE_IP
@@ -195,7 +200,7 @@ fn open_rings(root: &Path, cpus: &[u16], target: Target, whats: &[What]) -> io::
     };
     let (rings, missing) = tiers::open_threads(root, cpus, target, whats, sample_type, size)?;
     for (event, what) in rings.iter().flat_map(|ring| ring.events.iter().zip(&ring.whats)) {
-        if let What::Asleep { interruptible, .. } = what {
+        if let PerfEvent::Asleep { interruptible, .. } = what {
             event.filter(if *interruptible { INTERRUPTIBLE } else { UNINTERRUPTIBLE })?;
         }
     }
@@ -205,7 +210,7 @@ fn open_rings(root: &Path, cpus: &[u16], target: Target, whats: &[What]) -> io::
 /// Tries sampling on one CPU without recording: whether the kernel's code would
 /// be visible too, and what else would be missing.
 pub fn probe(root: &Path) -> io::Result<(bool, Vec<String>)> {
-    let own = Target::Spawned(rtscope_model::Pid(std::process::id()));
+    let own = KernelTarget::Spawned(rtscope_model::Pid(std::process::id()));
     open(root, own, 10_000_000).map(|opened| (opened.kernel, opened.missing))
 }
 

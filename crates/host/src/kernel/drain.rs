@@ -5,7 +5,7 @@
 use super::callers::Callers;
 use super::concern::Concern;
 use super::forks::{self, Forks, Task};
-use super::perf::{Event, What};
+use super::perf::{Event, PerfEvent};
 use super::records::{SAMPLE, header, long, split};
 use super::tiers::CpuRing;
 use crate::capture::folder::Folder;
@@ -38,7 +38,7 @@ const RECORD_LOST_SAMPLES: u32 = 13;
 
 /// What the thread has done so far, except the bytes written; readable at any time.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub struct DrainCounts {
     pub records: u64,
     /// Records that the kernel dropped.
     pub lost: u64,
@@ -56,9 +56,9 @@ pub struct Counts {
 
 /// One CPU: its ring and its stream.
 #[derive(Debug)]
-pub struct Lane {
+pub struct CpuLane {
     pub ring: CpuRing,
-    stream: Stream,
+    stream: StreamFile,
     /// Whether the kernel can still wake us for it.
     wakes: bool,
     /// Sample ids of interruptible sleeps.
@@ -67,25 +67,25 @@ pub struct Lane {
     dumped: Vec<u64>,
 }
 
-impl Lane {
+impl CpuLane {
     /// Creates the stream `name` (`sched/cpu0.perf.zst`) as a file in `folder`, the capture's folder
     /// of that name. All lanes of a recording share one `packer`.
-    pub fn create(ring: CpuRing, folder: &Folder, name: &str, packer: Arc<Mutex<Packer>>) -> io::Result<Lane> {
+    pub fn create(ring: CpuRing, folder: &Folder, name: &str, packer: Arc<Mutex<Packer>>) -> io::Result<CpuLane> {
         let file = folder.create_to_append(name.rsplit('/').next().unwrap_or(name))?;
-        let stream = Stream { name: name.to_owned(), file, whole: 0, packer };
-        let mut lane = Lane { ring, stream, wakes: true, sleeps: Vec::new(), dumped: Vec::new() };
+        let stream = StreamFile { name: name.to_owned(), file, whole: 0, packer };
+        let mut lane = CpuLane { ring, stream, wakes: true, sleeps: Vec::new(), dumped: Vec::new() };
         lane.sleeps = lane.interruptible().filter_map(|event| event.id().ok()).collect();
-        let dumped = |what: &What| matches!(what, What::Clock { stack_bytes: 1.., .. });
+        let dumped = |what: &PerfEvent| matches!(what, PerfEvent::Clock { stack_bytes: 1.., .. });
         lane.dumped = lane.events(dumped).filter_map(|event| event.id().ok()).collect();
         Ok(lane)
     }
 
-    fn events(&self, is: impl Fn(&What) -> bool) -> impl Iterator<Item = &Event> {
+    fn events(&self, is: impl Fn(&PerfEvent) -> bool) -> impl Iterator<Item = &Event> {
         self.ring.events.iter().zip(&self.ring.whats).filter(move |(_, what)| is(what)).map(|(event, _)| event)
     }
 
     fn interruptible(&self) -> impl Iterator<Item = &Event> {
-        self.events(|what| matches!(what, What::Asleep { interruptible: true, .. }))
+        self.events(|what| matches!(what, PerfEvent::Asleep { interruptible: true, .. }))
     }
 
     /// Appends records that were not in the ring.
@@ -99,7 +99,7 @@ impl Lane {
 }
 
 #[derive(Debug)]
-struct Stream {
+struct StreamFile {
     name: String,
     file: File,
     /// Size up to the last whole frame.
@@ -107,7 +107,7 @@ struct Stream {
     packer: Arc<Mutex<Packer>>,
 }
 
-impl Stream {
+impl StreamFile {
     /// Appends whole records in frames, or nothing; returns the bytes written.
     fn append(&mut self, records: &[u8]) -> io::Result<u64> {
         let mut packer = self.packer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,9 +132,9 @@ pub enum Reading {
 
 #[derive(Debug)]
 pub struct Drain {
-    lanes: Vec<Lane>,
+    lanes: Vec<CpuLane>,
     /// Wakes the drain when the rings are to be read now.
-    shared: Arc<Shared<Counts>>,
+    shared: Arc<Shared<DrainCounts>>,
     /// The source that losses are attributed to.
     source: &'static str,
     buffer: Vec<u8>,
@@ -152,8 +152,13 @@ pub struct Drain {
 impl Drain {
     /// Drains `lanes` in a thread of the given name until the worker ends. `source` names losses that the kernel
     /// reports without a time.
-    pub fn start(lanes: Vec<Lane>, reading: Reading, source: &'static str, thread: &str) -> io::Result<Worker<Counts>> {
-        let shared = Shared::new(Counts::default())?;
+    pub fn start(
+        lanes: Vec<CpuLane>,
+        reading: Reading,
+        source: &'static str,
+        thread: &str,
+    ) -> io::Result<Worker<DrainCounts>> {
+        let shared = Shared::new(DrainCounts::default())?;
         let sleeps = Some((0, clock::monotonic()));
         let drain = Drain {
             lanes,
@@ -295,7 +300,7 @@ impl Drain {
             return;
         }
         self.sleeps = None;
-        for event in self.lanes.iter().flat_map(Lane::interruptible) {
+        for event in self.lanes.iter().flat_map(CpuLane::interruptible) {
             // Fails only for an event that has ended: nothing to stop then.
             let _ = event.disable();
         }
@@ -340,7 +345,7 @@ fn write_failed(source: &str, error: &io::Error) -> Loss {
 }
 
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
-struct Tally {
+struct RecordTally {
     records: u64,
     lost: u64,
     sleeps: u64,
@@ -354,8 +359,8 @@ fn too_many(sleeps: u64, elapsed_ns: u64, cpus: usize) -> bool {
 
 /// Counts the records in `bytes`, the losses that they report, and samples whose
 /// first word is one of `sleeps`; appends processes that began or ended.
-fn tally(mut bytes: &[u8], sleeps: &[u64], tasks: &mut Vec<Task>) -> Tally {
-    let mut tally = Tally::default();
+fn tally(mut bytes: &[u8], sleeps: &[u64], tasks: &mut Vec<Task>) -> RecordTally {
+    let mut tally = RecordTally::default();
     while let Some((record, rest)) = split(bytes) {
         let kind = header(record).map_or(0, |(kind, _)| kind);
         tally.records += 1;
@@ -386,8 +391,8 @@ mod tests {
     #[test]
     fn records_and_losses_are_counted() {
         let bytes = [record(9, &[1, 2, 3]), record(RECORD_LOST, &[77, 5]), record(RECORD_LOST_SAMPLES, &[2])].concat();
-        assert_eq!(tally(&bytes, &[], &mut Vec::new()), Tally { records: 3, lost: 7, sleeps: 0 });
-        assert_eq!(tally(&bytes, &[1], &mut Vec::new()), Tally { records: 3, lost: 7, sleeps: 1 });
+        assert_eq!(tally(&bytes, &[], &mut Vec::new()), RecordTally { records: 3, lost: 7, sleeps: 0 });
+        assert_eq!(tally(&bytes, &[1], &mut Vec::new()), RecordTally { records: 3, lost: 7, sleeps: 1 });
         assert_eq!(tally(&bytes, &[77], &mut Vec::new()).sleeps, 0);
     }
 
@@ -400,10 +405,10 @@ mod tests {
 
     #[test]
     fn a_size_of_zero_or_past_the_end_stops_the_count() {
-        assert_eq!(tally(&[0; 64], &[], &mut Vec::new()), Tally::default());
+        assert_eq!(tally(&[0; 64], &[], &mut Vec::new()), RecordTally::default());
         let mut bytes = record(9, &[1]);
         bytes.truncate(12);
-        assert_eq!(tally(&bytes, &[], &mut Vec::new()), Tally::default());
+        assert_eq!(tally(&bytes, &[], &mut Vec::new()), RecordTally::default());
     }
 
     #[test]
@@ -413,7 +418,7 @@ mod tests {
             return;
         };
         let packer = Arc::new(Mutex::new(Packer::new(1).unwrap()));
-        let mut stream = Stream { name: "sched/cpu0.perf.zst".into(), file, whole: 0, packer };
+        let mut stream = StreamFile { name: "sched/cpu0.perf.zst".into(), file, whole: 0, packer };
         let error = stream.append(&record(9, &[1])).unwrap_err();
         let loss = write_failed(&stream.name, &error);
         assert_eq!((loss.kind, stream.whole), (LossKind::DiskFull, 0));

@@ -2,7 +2,7 @@
 //! rings are emptied, and takes their bytes. Uses the tiers of a recording; refuses to wait.
 
 use super::tiers::{self, CpuRing};
-use super::{Target, describe, threads};
+use super::{KernelTarget, describe, threads};
 use crate::system::procfs::Host;
 use rtscope_model::manifest::{Kernel, Tier};
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub struct Manual {
 impl Manual {
     /// Starts in the richest permitted tier, at most `tier`. Never fails: at worst it is
     /// [`Tier::Polling`], and says what is missing.
-    pub fn start(target: Target, tier: Option<Tier>) -> Manual {
+    pub fn start(target: KernelTarget, tier: Option<Tier>) -> Manual {
         let root = Path::new("/");
         let opened = tiers::open(root, target, tier);
         let mut kernel = describe(&opened);

@@ -33,9 +33,9 @@ use rtscope_decode::sched::ThreadName;
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};
 use std::io;
 use std::path::Path;
-use streams::{Kind, Streams};
+use streams::{StreamKind, Streams};
 use tiers::Opened;
-pub use tiers::{Options, Target};
+pub use tiers::{KernelOptions, KernelTarget};
 pub use words::name as tier_name;
 
 /// A recording of the kernel's scheduling. Ends when dropped.
@@ -46,12 +46,12 @@ pub struct KernelRecorder {
     pub streams: Streams,
 }
 
-const STREAMS: Kind = Kind { folder: "sched", source: "kernel", thread: "rtscope-kernel" };
+const STREAMS: StreamKind = StreamKind { folder: "sched", source: "kernel", thread: "rtscope-kernel" };
 
 impl KernelRecorder {
     /// Starts recording into the capture's `sched/`. Never fails: it falls back tier by
     /// tier, at last to [`Tier::Polling`], and says what is missing and how to get it.
-    pub fn start(folder: &Folder, options: Options) -> KernelRecorder {
+    pub fn start(folder: &Folder, options: KernelOptions) -> KernelRecorder {
         let root = Path::new("/");
         let opened = tiers::open(root, options.target, options.force_tier);
         let mut recorder = KernelRecorder { kernel: describe(&opened), streams: Streams::default() };

@@ -93,7 +93,7 @@ const _: () = assert!(size_of::<Attr>() == 112);
 
 /// What one event reports.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum What {
+pub enum PerfEvent {
     /// Each hit of the tracepoint with this id, with its raw fields.
     Tracepoint(u64),
     /// The tracepoint together with forks, exits, names and context switches of
@@ -122,9 +122,9 @@ pub enum What {
     },
 }
 
-impl What {
+impl PerfEvent {
     fn sees_kernel(self) -> bool {
-        matches!(self, What::Clock { kernel: true, .. } | What::Asleep { .. })
+        matches!(self, PerfEvent::Clock { kernel: true, .. } | PerfEvent::Asleep { .. })
     }
 }
 
@@ -147,7 +147,7 @@ impl Event {
     /// Opens a disabled event with records stamped in `CLOCK_MONOTONIC`.
     /// `sample_type` must be the same for all events of a ring. A reader that
     /// sleeps on the ring is woken at `watermark` bytes.
-    pub fn open(what: What, scope: Scope, sample_type: u64, watermark: u32) -> io::Result<Event> {
+    pub fn open(what: PerfEvent, scope: Scope, sample_type: u64, watermark: u32) -> io::Result<Event> {
         let attr = attr(what, scope, sample_type, watermark);
         match open(&Attr { read_format: FORMAT_LOST, ..attr }, scope) {
             // Kernels before 6.0 do not know the count of lost records.
@@ -215,7 +215,7 @@ impl AsFd for Event {
     }
 }
 
-fn attr(what: What, scope: Scope, sample_type: u64, watermark: u32) -> Attr {
+fn attr(what: PerfEvent, scope: Scope, sample_type: u64, watermark: u32) -> Attr {
     let mut attr = Attr {
         kind: TYPE_TRACEPOINT,
         size: size_of::<Attr>() as u32,
@@ -227,16 +227,18 @@ fn attr(what: What, scope: Scope, sample_type: u64, watermark: u32) -> Attr {
     };
     let tasks = TASK | COMM | COMM_EXEC;
     match what {
-        What::Tracepoint(id) | What::Asleep { tracepoint: id, .. } => (attr.config, attr.sample_period) = (id, 1),
-        What::TracepointAndTasks(id) => {
+        PerfEvent::Tracepoint(id) | PerfEvent::Asleep { tracepoint: id, .. } => {
+            (attr.config, attr.sample_period) = (id, 1)
+        }
+        PerfEvent::TracepointAndTasks(id) => {
             (attr.config, attr.sample_period) = (id, 1);
             attr.flags |= tasks | CONTEXT_SWITCH;
         }
-        What::Switches => {
+        PerfEvent::Switches => {
             (attr.kind, attr.config) = (TYPE_SOFTWARE, COUNT_SW_DUMMY);
             attr.flags |= tasks | CONTEXT_SWITCH;
         }
-        What::Clock { period_ns, stack_bytes, .. } => {
+        PerfEvent::Clock { period_ns, stack_bytes, .. } => {
             (attr.kind, attr.config, attr.sample_period) = (TYPE_SOFTWARE, COUNT_SW_CPU_CLOCK, period_ns);
             attr.flags |= tasks | MMAP | MMAP2;
             attr.sample_stack_user = stack_bytes;

@@ -2,7 +2,7 @@
 //! thread that fills them, and its counters. The recorders differ in what they
 //! open and in what they report about it.
 
-use super::drain::{Counts, Drain, Lane, Reading};
+use super::drain::{CpuLane, Drain, DrainCounts, Reading};
 use super::tiers::CpuRing;
 use crate::capture::folder::Folder;
 use crate::system::worker::Worker;
@@ -22,14 +22,14 @@ const CATCH_UP: Duration = Duration::from_millis(500);
 
 /// Which recorder's streams these are.
 #[derive(Copy, Clone, Debug)]
-pub struct Kind {
+pub struct StreamKind {
     pub folder: &'static str,
     /// The source that losses are attributed to.
     pub source: &'static str,
     pub thread: &'static str,
 }
 
-impl Kind {
+impl StreamKind {
     /// Path of a CPU's stream, as in the manifest.
     pub fn path(self, cpu: u16) -> String {
         format!("{}/cpu{cpu}.perf{IN_FRAMES}", self.folder)
@@ -39,7 +39,7 @@ impl Kind {
 /// Streams that are being written; by default none. Ends when dropped.
 #[derive(Debug, Default)]
 pub struct Streams {
-    drain: Option<Worker<Counts>>,
+    drain: Option<Worker<DrainCounts>>,
     stopped: bool,
 }
 
@@ -48,21 +48,21 @@ impl Streams {
     /// the events, lets `begin` write what comes first, and starts the
     /// thread. `reading` is what is done with records.
     pub fn start(
-        kind: Kind,
+        kind: StreamKind,
         rings: Vec<CpuRing>,
         folder: &Folder,
         reading: Reading,
-        begin: impl FnOnce(&mut [Lane]) -> io::Result<()>,
+        begin: impl FnOnce(&mut [CpuLane]) -> io::Result<()>,
     ) -> io::Result<Streams> {
         let packer = Arc::new(Mutex::new(Packer::new(LEVEL)?));
         let create = |ring: CpuRing| {
             let path = kind.path(ring.cpu);
-            Lane::create(ring, folder, &path, Arc::clone(&packer))
+            CpuLane::create(ring, folder, &path, Arc::clone(&packer))
         };
         let mut lanes = rings.into_iter().map(create).collect::<io::Result<Vec<_>>>()?;
         let mut streams = Streams::default();
         if !lanes.is_empty() {
-            lanes.iter().try_for_each(Lane::enable)?;
+            lanes.iter().try_for_each(CpuLane::enable)?;
             begin(&mut lanes)?;
             streams.drain = Some(Drain::start(lanes, reading, kind.source, kind.thread)?);
         }

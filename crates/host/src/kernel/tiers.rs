@@ -2,7 +2,7 @@
 //! Owns what each opens and the sentences about what each lacks; refuses to read
 //! what the rings then hold.
 
-use super::perf::{self, Event, Scope, What};
+use super::perf::{self, Event, PerfEvent, Scope};
 use super::ring::Ring;
 use super::tracefs::{self, Description};
 use super::words;
@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// Whose threads are recorded if the tier cannot record all threads.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Target {
+pub enum KernelTarget {
     /// A child that exists but has not called exec yet.
     Spawned(Pid),
     /// A process that is already running.
@@ -27,9 +27,9 @@ pub enum Target {
 
 /// How to record.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct KernelOptions {
     /// The program.
-    pub target: Target,
+    pub target: KernelTarget,
     /// The richest tier to try; `None`: all.
     pub force_tier: Option<Tier>,
     /// Replaces names in `threads.json`. Names in the streams stay: they are
@@ -67,7 +67,7 @@ pub struct CpuRing {
     /// The event that the ring was mapped for, and those redirected to it.
     pub events: Vec<Event>,
     /// What each of `events` reports.
-    pub whats: Vec<What>,
+    pub whats: Vec<PerfEvent>,
 }
 
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ pub struct Opened {
 }
 
 /// Opens the richest permitted tier, not above `most`.
-pub fn open(root: &Path, target: Target, most: Option<Tier>) -> Opened {
+pub fn open(root: &Path, target: KernelTarget, most: Option<Tier>) -> Opened {
     let mut missing = Vec::new();
     let cpus = match online_cpus(root) {
         Ok(cpus) => cpus,
@@ -106,7 +106,13 @@ pub fn open(root: &Path, target: Target, most: Option<Tier>) -> Opened {
 }
 
 /// Opens `tier` with rings of `ring_bytes`, or of the tier's own size. The error says why not.
-fn open_tier(root: &Path, tier: Tier, cpus: &[u16], target: Target, ring_bytes: Option<usize>) -> io::Result<Opened> {
+fn open_tier(
+    root: &Path,
+    tier: Tier,
+    cpus: &[u16],
+    target: KernelTarget,
+    ring_bytes: Option<usize>,
+) -> io::Result<Opened> {
     if tier != Tier::OwnSwitches && in_a_pid_namespace(root) {
         // Processes outside the namespace have no pid in it: perf stamps them with 0, which
         // is the idle task. An unnamed thread on a CPU is better than one called idle.
@@ -125,7 +131,7 @@ fn open_tier(root: &Path, tier: Tier, cpus: &[u16], target: Target, ring_bytes: 
 
 /// Tries `tier` on one CPU without recording anything; the error says what is missing.
 pub fn probe(root: &Path, tier: Tier) -> io::Result<()> {
-    let (own, cpus) = (Target::Spawned(Pid(std::process::id())), online_cpus(root)?);
+    let (own, cpus) = (KernelTarget::Spawned(Pid(std::process::id())), online_cpus(root)?);
     open_tier(root, tier, cpus.get(..1).unwrap_or_default(), own, Some(RING_BYTES_MIN)).map(drop)
 }
 
@@ -141,14 +147,14 @@ fn open_tracepoints(root: &Path, cpus: &[u16], ring_bytes: Option<usize>) -> io:
         .filter(|name| !tracepoints.iter().any(|found| found.name == **name))
         .map(|name| format!("This kernel has no tracepoint {name}."))
         .collect();
-    let whats: Vec<What> = tracepoints
+    let whats: Vec<PerfEvent> = tracepoints
         .iter()
         .map(|point| match point.name.as_str() {
-            "sched_switch" => What::TracepointAndTasks(point.id),
-            _ => What::Tracepoint(point.id),
+            "sched_switch" => PerfEvent::TracepointAndTasks(point.id),
+            _ => PerfEvent::Tracepoint(point.id),
         })
         .collect();
-    if !whats.iter().any(|what| matches!(what, What::TracepointAndTasks(_))) {
+    if !whats.iter().any(|what| matches!(what, PerfEvent::TracepointAndTasks(_))) {
         return Err(io::Error::new(io::ErrorKind::NotFound, "this kernel has no tracepoint sched_switch"));
     }
     let sample_type = SAMPLE_TYPE | perf::SAMPLE_RAW;
@@ -158,21 +164,21 @@ fn open_tracepoints(root: &Path, cpus: &[u16], ring_bytes: Option<usize>) -> io:
 
 /// Tier 2: every switch of the machine, no wake-ups.
 fn open_cpu_wide(cpus: &[u16], ring_bytes: Option<usize>) -> io::Result<Opened> {
-    let rings = open_wide(cpus, &[What::Switches], SAMPLE_TYPE, ring_bytes)?;
+    let rings = open_wide(cpus, &[PerfEvent::Switches], SAMPLE_TYPE, ring_bytes)?;
     Ok(Opened { tier: Tier::CpuWideSwitches, rings, sample_type: SAMPLE_TYPE, ..Opened::default() })
 }
 
 /// A ring per CPU with these events of every thread.
-fn open_wide(cpus: &[u16], whats: &[What], sample_type: u64, bytes: Option<usize>) -> io::Result<Vec<CpuRing>> {
+fn open_wide(cpus: &[u16], whats: &[PerfEvent], sample_type: u64, bytes: Option<usize>) -> io::Result<Vec<CpuRing>> {
     let size = bytes.unwrap_or_else(|| RING_BYTES_WIDE.min(share(cpus.len())));
     let open = |cpu: &u16| open_ring(*cpu, whats, &[Scope::Cpu(*cpu)], sample_type, size).transpose();
     cpus.iter().filter_map(open).collect()
 }
 
 /// Tier 3: the switches of the program's own threads.
-fn open_own(root: &Path, cpus: &[u16], target: Target, ring_bytes: Option<usize>) -> io::Result<Opened> {
+fn open_own(root: &Path, cpus: &[u16], target: KernelTarget, ring_bytes: Option<usize>) -> io::Result<Opened> {
     let size = ring_bytes.unwrap_or(RING_BYTES_OWN);
-    let (rings, missing) = open_threads(root, cpus, target, &[What::Switches], SAMPLE_TYPE, size)?;
+    let (rings, missing) = open_threads(root, cpus, target, &[PerfEvent::Switches], SAMPLE_TYPE, size)?;
     Ok(Opened { tier: Tier::OwnSwitches, rings, sample_type: SAMPLE_TYPE, missing, ..Opened::default() })
 }
 
@@ -180,14 +186,14 @@ fn open_own(root: &Path, cpus: &[u16], target: Target, ring_bytes: Option<usize>
 pub fn open_threads(
     root: &Path,
     cpus: &[u16],
-    target: Target,
-    whats: &[What],
+    target: KernelTarget,
+    whats: &[PerfEvent],
     sample_type: u64,
     size: usize,
 ) -> io::Result<(Vec<CpuRing>, Vec<String>)> {
     let mut watched = match target {
-        Target::Spawned(pid) => vec![pid.0],
-        Target::Attached(pid) => tids_of(root, pid)?,
+        KernelTarget::Spawned(pid) => vec![pid.0],
+        KernelTarget::Attached(pid) => tids_of(root, pid)?,
     };
     // Not down to the last descriptor: the recorder needs some for itself.
     if watched.len() > 1 && (watched.len() * cpus.len() * whats.len()) as u64 > open_files::room() {
@@ -199,7 +205,7 @@ pub fn open_threads(
         rings.extend(open_ring(*cpu, whats, &scopes, sample_type, size)?);
     }
     let mut missing = Vec::new();
-    if let Target::Attached(pid) = target {
+    if let KernelTarget::Attached(pid) = target {
         if let Err(error) = watch_new_threads(root, pid, (whats, sample_type), &mut watched, &mut rings) {
             let why = words::errno(&error);
             let remedy = words::remedy(Tier::OwnSwitches, &error);
@@ -216,7 +222,7 @@ pub fn open_threads(
 fn watch_new_threads(
     root: &Path,
     pid: Pid,
-    (whats, sample_type): (&[What], u64),
+    (whats, sample_type): (&[PerfEvent], u64),
     watched: &mut Vec<u32>,
     rings: &mut [CpuRing],
 ) -> io::Result<()> {
@@ -240,7 +246,13 @@ fn watch_new_threads(
 
 /// Opens all events of one CPU into one ring. `None`: the CPU went offline, or
 /// no thread of the scopes is alive any more.
-fn open_ring(cpu: u16, whats: &[What], scopes: &[Scope], sample_type: u64, size: usize) -> io::Result<Option<CpuRing>> {
+fn open_ring(
+    cpu: u16,
+    whats: &[PerfEvent],
+    scopes: &[Scope],
+    sample_type: u64,
+    size: usize,
+) -> io::Result<Option<CpuRing>> {
     let size = size.next_power_of_two().clamp(rustix::param::page_size(), 1 << 30);
     let mut opened: Option<CpuRing> = None;
     for scope in scopes {
@@ -264,7 +276,7 @@ fn open_ring(cpu: u16, whats: &[What], scopes: &[Scope], sample_type: u64, size:
     Ok(opened)
 }
 
-fn add_event(ring: &mut CpuRing, what: What, scope: Scope, sample_type: u64) -> io::Result<()> {
+fn add_event(ring: &mut CpuRing, what: PerfEvent, scope: Scope, sample_type: u64) -> io::Result<()> {
     let event = match Event::open(what, scope, sample_type, 0) {
         Err(error) if is_gone(&error) => return Ok(()),
         other => other?,

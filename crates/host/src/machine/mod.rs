@@ -8,7 +8,7 @@ pub(crate) mod reading;
 pub mod resources;
 pub mod taken;
 
-use crate::system::procfs::{self, Host, Process};
+use crate::system::procfs::{self, Host, ProcName};
 use rtscope_model::manifest::Machine;
 
 /// The machine as process `pid` sees it.
@@ -19,7 +19,7 @@ pub fn snapshot(host: &Host, pid: u32) -> Machine {
     let model = ["model name", "Processor", "cpu model"].iter().find_map(|key| {
         cpus.lines().find_map(|line| line.strip_prefix(key)?.split_once(':').map(|(_, name)| name.trim().to_owned()))
     });
-    let (allowed, online) = resources::cpus(host, Process::Pid(pid));
+    let (allowed, online) = resources::cpus(host, ProcName::Pid(pid));
     let memory = host.text("/proc/meminfo").and_then(|text| procfs::number(&text, "MemTotal"));
     Machine {
         kernel: word(system.release()),

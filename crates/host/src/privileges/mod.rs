@@ -30,17 +30,17 @@ pub struct NoOpener(#[source] pub io::Error);
 /// Why privileges were kept.
 #[derive(Debug, thiserror::Error)]
 #[error("privileges are kept: they could not be given up ({0})")]
-pub struct Kept(#[source] pub io::Error);
+pub struct PrivilegesKept(#[source] pub io::Error);
 
 /// Drops this process's privileges after everything that needs them is open: from now on only the opener has what
 /// process `pid` and its family may still require.
 ///
 /// # Errors
 /// The process has ended; or see [`give_up`].
-pub fn leave_to_opener(host: &Host, pid: u32) -> Result<(), Kept> {
+pub fn leave_to_opener(host: &Host, pid: u32) -> Result<(), PrivilegesKept> {
     if host.opener().is_none() {
         return Ok(());
     }
     let follow = || Process::open(host, pid)?.follow();
-    follow().and_then(|()| give_up(CapabilitySet::empty())).map_err(Kept)
+    follow().and_then(|()| give_up(CapabilitySet::empty())).map_err(PrivilegesKept)
 }

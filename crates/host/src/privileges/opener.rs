@@ -23,7 +23,7 @@ pub(crate) type Identity = (u32, u64);
 
 /// A file that a process refers to.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum What {
+pub enum ProcessFile {
     /// The file of the program that it runs.
     Executable,
     /// A file that it has mapped, as a line of `maps` shows.
@@ -75,7 +75,7 @@ impl From<Refused> for io::Error {
 
 /// The outcome of stopping a process.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Held {
+pub struct StopOutcome {
     /// From the first thread that was asked to stop to the last that was resumed.
     pub stopped: Duration,
     /// Whether it was resumed because its time was over, not on request.
@@ -99,13 +99,13 @@ pub(crate) enum Ask {
     /// Its counters of read and write calls: the kernel's lines, which are checked in that way too.
     IoCounts,
     /// Opens a file that it refers to.
-    Target(What),
+    Target(ProcessFile),
     /// Opens a folder by its name in the root of the process.
     Folder(PathBuf),
     Signal(i32),
     /// Stops all of its threads, for at most this long.
     Stop(Duration),
-    /// Resumes it; the answer is [`Held`].
+    /// Resumes it; the answer is [`StopOutcome`].
     LetGo,
     /// Opens a file by a name in the recorder's own root, as core files list them.
     Own(PathBuf),
@@ -131,13 +131,13 @@ pub(super) type Answer = Result<Value, Refused>;
 /// The client's end of the connection.
 #[derive(Debug)]
 pub struct Opener {
-    line: Mutex<Line>,
+    line: Mutex<OpenerLine>,
     /// The opener's process, if it is a child of this process.
     pid: Option<libc::pid_t>,
 }
 
 #[derive(Debug)]
-struct Line {
+struct OpenerLine {
     socket: Socket,
     /// Requests so far.
     number: u64,
@@ -184,7 +184,7 @@ pub(crate) fn inside() -> Option<&'static Opener> {
 
 impl Opener {
     pub(super) fn new(socket: Socket, pid: Option<libc::pid_t>) -> Opener {
-        Opener { line: Mutex::new(Line { socket, number: 0, stuck: false }), pid }
+        Opener { line: Mutex::new(OpenerLine { socket, number: 0, stuck: false }), pid }
     }
 
     fn ask(

@@ -37,7 +37,7 @@ pub struct Start {
 
 /// The result of a probe.
 #[derive(Clone, Eq, PartialEq, Debug)]
-pub enum Seen {
+pub enum Probed {
     /// It runs, or it has ended successfully.
     Runs,
     /// It ended, with an error or by a signal, before it had a second thread.
@@ -53,7 +53,7 @@ pub enum Seen {
 ///
 /// # Errors
 /// It cannot be started, or not on these CPUs.
-pub fn probe(start: &Start) -> Result<Seen, SpawnError> {
+pub fn probe(start: &Start) -> Result<Probed, SpawnError> {
     // A thread of its own: the program inherits its mask and dies with it.
     std::thread::scope(|scope| {
         let done = std::thread::Builder::new().name("probe".into()).spawn_scoped(scope, || watch(start))?;
@@ -61,7 +61,7 @@ pub fn probe(start: &Start) -> Result<Seen, SpawnError> {
     })
 }
 
-fn watch(start: &Start) -> Result<Seen, SpawnError> {
+fn watch(start: &Start) -> Result<Probed, SpawnError> {
     if let Some(cpus) = &start.cpus {
         launch::confine(cpus)?;
     }
@@ -70,10 +70,10 @@ fn watch(start: &Start) -> Result<Seen, SpawnError> {
     loop {
         if let Some(how) = running.ended()? {
             let stderr = running.words();
-            return Ok(how.map_or(Seen::Runs, |how| Seen::Ended { how, stderr }));
+            return Ok(how.map_or(Probed::Runs, |how| Probed::Ended { how, stderr }));
         }
         if running.threads() > 1 || began.elapsed() >= start.patience {
-            return Ok(Seen::Runs);
+            return Ok(Probed::Runs);
         }
         std::thread::sleep(POLL);
     }
@@ -158,20 +158,20 @@ mod tests {
     fn last_words_and_the_end_are_seen() {
         let script = "echo out; echo \"x: no $GHCRTS\" >&2; exit 3";
         let start = Start { set: vec![("GHCRTS".into(), "-A1k".into())], ..of(&["sh", "-c", script]) };
-        let wanted = Seen::Ended { how: "exit status 3".into(), stderr: "x: no -A1k\n".into() };
+        let wanted = Probed::Ended { how: "exit status 3".into(), stderr: "x: no -A1k\n".into() };
         assert_eq!(probe(&start).unwrap(), wanted);
-        let Seen::Ended { how, stderr } = probe(&of(&["sh", "-c", "kill -6 $$"])).unwrap() else { panic!("it runs") };
+        let Probed::Ended { how, stderr } = probe(&of(&["sh", "-c", "kill -6 $$"])).unwrap() else { panic!("it runs") };
         assert_eq!((how.as_str(), stderr.as_str()), ("signal 6", ""));
-        assert_eq!(probe(&of(&["true"])).unwrap(), Seen::Runs, "a short program that ended well");
+        assert_eq!(probe(&of(&["true"])).unwrap(), Probed::Runs, "a short program that ended well");
     }
 
     #[test]
     fn words_beyond_the_limit_and_a_pipe_that_stays_open_do_not_matter() {
         let script = "yes x | head -c 60000 >&2; exit 1";
-        let Seen::Ended { stderr, .. } = probe(&of(&["sh", "-c", script])).unwrap() else { panic!("it runs") };
+        let Probed::Ended { stderr, .. } = probe(&of(&["sh", "-c", script])).unwrap() else { panic!("it runs") };
         assert_eq!(stderr.len(), WORDS_MAX);
         // The sleeper holds standard error open until it is killed with its group.
-        let Seen::Ended { stderr, .. } = probe(&of(&["sh", "-c", "sleep 600 & echo $! >&2; exit 1"])).unwrap() else {
+        let Probed::Ended { stderr, .. } = probe(&of(&["sh", "-c", "sleep 600 & echo $! >&2; exit 1"])).unwrap() else {
             panic!("it runs")
         };
         gone(stderr.trim());
@@ -183,7 +183,7 @@ mod tests {
         let note = folder.path().join("pid");
         let script = format!("sleep 600 & echo $! > {}; wait", note.display());
         let start = Start { patience: Duration::from_millis(500), ..of(&["sh", "-c", &script]) };
-        assert_eq!(probe(&start).unwrap(), Seen::Runs);
+        assert_eq!(probe(&start).unwrap(), Probed::Runs);
         gone(std::fs::read_to_string(note).unwrap().trim());
     }
 
@@ -207,7 +207,7 @@ mod tests {
         let argv = vec![own, "--exact".into(), "programs::probe::tests::sleeps".into(), "--include-ignored".into()];
         let start = Start { argv, set: vec![("RTSCOPE_SLEEPS".into(), "1".into())], ..of(&[]) };
         let began = Instant::now();
-        assert_eq!(probe(&start).unwrap(), Seen::Runs);
+        assert_eq!(probe(&start).unwrap(), Probed::Runs);
         assert!(began.elapsed() < start.patience, "the second thread was not seen");
     }
 

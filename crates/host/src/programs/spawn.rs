@@ -50,7 +50,7 @@ pub struct Start {
 
 /// A forked child that waits before exec.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldChild {
     /// Its process id.
     pub pid: u32,
     program: String,
@@ -58,9 +58,9 @@ pub struct Held {
     spawner: JoinHandle<io::Result<Child>>,
 }
 
-/// Forks; the child waits until [`Held::release`], or continues at once if the
+/// Forks; the child waits until [`HeldChild::release`], or continues at once if the
 /// recorder dies.
-pub fn hold(start: Start) -> Result<Held, SpawnError> {
+pub fn hold(start: Start) -> Result<HeldChild, SpawnError> {
     let (program, arguments) = start.argv.split_first().ok_or_else(no_command)?;
     let (mut pid_read, mut pid_write) = io::pipe()?;
     let (mut go_read, go_write) = io::pipe()?;
@@ -104,7 +104,7 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
     let program = program.to_string_lossy().into_owned();
     let mut pid = [0; 4];
     match pid_read.read_exact(&mut pid) {
-        Ok(()) => Ok(Held { pid: u32::from_ne_bytes(pid), program, go: go_write.into(), spawner }),
+        Ok(()) => Ok(HeldChild { pid: u32::from_ne_bytes(pid), program, go: go_write.into(), spawner }),
         Err(error) => match joined(spawner) {
             Err(error) => Err(exec_error(program, &error)),
             Ok(_) => Err(SpawnError::Own(error)),
@@ -181,7 +181,7 @@ impl Image {
     }
 }
 
-impl Held {
+impl HeldChild {
     /// Lets the child exec. Errors: exec failed (the child is gone then).
     pub fn release(self) -> Result<Child, SpawnError> {
         rustix::io::write(&self.go, b"g").map_err(io::Error::from)?;

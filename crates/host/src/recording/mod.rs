@@ -32,7 +32,7 @@ pub use start::record;
 
 /// What to record.
 #[derive(Clone, Eq, PartialEq, Debug)]
-pub enum Target {
+pub enum RecordTarget {
     /// Start this command.
     Command(Vec<OsString>),
     /// A process that is already running.
@@ -41,9 +41,9 @@ pub enum Target {
 
 /// How to record.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RecordOptions {
     /// The program to start or attach to.
-    pub target: Target,
+    pub target: RecordTarget,
     /// Capture folder; `None`: `PROGRAM.rtscope` in the working directory, or `PROGRAM.1.rtscope` if that exists.
     pub output: Option<PathBuf>,
     /// Accept a folder that others may write to, if it is empty and this user's.
@@ -79,7 +79,7 @@ pub struct Options {
 
 /// The result of a recording.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Outcome {
+pub struct RecordOutcome {
     /// The capture folder.
     pub capture: PathBuf,
     /// How the program ended; `None` if it still runs.
@@ -88,7 +88,7 @@ pub struct Outcome {
     pub bytes: u64,
 }
 
-impl Outcome {
+impl RecordOutcome {
     /// The status that `record` exits with: the program's own, 128 + signal.
     pub fn status(&self) -> u8 {
         let Some(exit) = self.exit else { return 0 };

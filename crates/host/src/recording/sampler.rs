@@ -7,7 +7,7 @@
 
 use crate::capture::folder::Folder;
 use crate::capture::store::is_disk_full;
-use crate::machine::cgroup::Level;
+use crate::machine::cgroup::GroupLevel;
 use crate::runtimes::stm::{self, Watcher};
 use crate::system::clock;
 use crate::system::procfs::{self, Host, Stat};
@@ -48,12 +48,12 @@ pub struct Config {
     /// The program.
     pub pid: u32,
     /// Groups that cover it, in the manifest's order.
-    pub levels: Vec<Level>,
+    pub levels: Vec<GroupLevel>,
     /// Period of RSS and throttle counters, nanoseconds.
     pub period_ns: u64,
     /// How counts of transactions are stored (a caller that takes the lines by hand needs no folder); `None`:
     /// they are not sampled.
-    pub transactions: Option<stm::Kept>,
+    pub transactions: Option<stm::StmOutput>,
 }
 
 /// Requests to the sampler, and its answers.
@@ -61,7 +61,7 @@ pub struct Config {
 pub(crate) struct Mailbox {
     targets: Vec<u32>,
     fresh_targets: bool,
-    more_levels: Vec<(GroupId, Level)>,
+    more_levels: Vec<(GroupId, GroupLevel)>,
     gaps: Vec<(Time, Time)>,
 }
 
@@ -73,7 +73,7 @@ impl Sampler {
     pub fn start(capture: &Folder, config: Config) -> io::Result<Sampler> {
         let shared = Shared::new(Mailbox { targets: vec![config.pid], ..Mailbox::default() })?;
         let output = capture.create(SAMPLES)?;
-        let mut state = State::new(config, Some(Output { file: output, shared: Arc::clone(&shared) }));
+        let mut state = SamplerState::new(config, Some(Output { file: output, shared: Arc::clone(&shared) }));
         Worker::run(shared, "sampler", use_batch_priority, move |_| state.run())
     }
 
@@ -86,7 +86,7 @@ impl Sampler {
     }
 
     /// Adds a group that was found later (the program moved itself into it).
-    pub fn add_level(&self, group: GroupId, level: Level) {
+    pub fn add_level(&self, group: GroupId, level: GroupLevel) {
         self.lock().more_levels.push((group, level));
     }
 
@@ -103,13 +103,13 @@ impl Sampler {
 /// lines. Threads and background figures are sampled at most as often as otherwise.
 #[derive(Debug)]
 pub struct Manual {
-    state: State,
+    state: SamplerState,
 }
 
 impl Manual {
     /// One that has not sampled yet.
     pub fn new(config: Config) -> Manual {
-        Manual { state: State::new(config, None) }
+        Manual { state: SamplerState::new(config, None) }
     }
 
     /// Samples what is due.
@@ -144,20 +144,20 @@ impl Reread {
 }
 
 #[derive(Debug)]
-struct Thread {
+struct SampledThread {
     schedstat: Option<Reread>,
     last: [u64; 3],
     seen: bool,
 }
 
 #[derive(Debug, Default)]
-struct Process {
+struct SampledProcess {
     statm: Option<Reread>,
     /// The process, for its counts of calls; `None`: it has ended.
     held: Option<target::Process>,
     /// Calls that read, their bytes, calls that write, their bytes.
     last_calls: [u64; 4],
-    threads: HashMap<u32, Thread>,
+    threads: HashMap<u32, SampledThread>,
 }
 
 /// The file for a running sampler's lines, and the state that it shares with the recorder.
@@ -168,7 +168,7 @@ struct Output {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SamplerState {
     config: Config,
     /// The destination of lines; without it the owner takes them.
     output: Option<Output>,
@@ -176,7 +176,7 @@ struct State {
     buffer: Vec<u8>,
     page_bytes: u64,
     tick_ns: u64,
-    processes: HashMap<u32, Process>,
+    processes: HashMap<u32, SampledProcess>,
     /// First those of groups without a quota (it may be set later), read rarely; then with one, read at every wake-up.
     quota_files: [Vec<(GroupId, Reread)>; 2],
     /// Likewise for memory limits; those with one are read at the slow period.
@@ -198,14 +198,14 @@ struct State {
     next_threads: Time,
 }
 
-impl State {
-    fn new(config: Config, output: Option<Output>) -> State {
+impl SamplerState {
+    fn new(config: Config, output: Option<Output>) -> SamplerState {
         let pressure = [(0, "cpu"), (1, "memory"), (2, "io")];
         let pressure_files = pressure
             .into_iter()
             .filter_map(|(id, name)| Some((id, Reread::open(config.host.path(format!("/proc/pressure/{name}")))?)))
             .collect();
-        let mut state = State {
+        let mut state = SamplerState {
             output,
             lines: Vec::with_capacity(1 << 14),
             buffer: vec![0; 1 << 16],
@@ -217,7 +217,7 @@ impl State {
             last_rss: u64::MAX,
             started: clock::monotonic(),
             config,
-            ..State::default()
+            ..SamplerState::default()
         };
         for (index, level) in state.config.levels.clone().into_iter().enumerate() {
             state.open_level(GroupId(index as u16), level);
@@ -225,7 +225,7 @@ impl State {
         state
     }
 
-    fn open_level(&mut self, group: GroupId, level: Level) {
+    fn open_level(&mut self, group: GroupId, level: GroupLevel) {
         let file = |path: Option<PathBuf>| path.and_then(Reread::open).map(|file| (group, file));
         self.quota_files[usize::from(level.group.quota_cpus.is_some())].extend(file(level.cpu_stat));
         self.memory_files[usize::from(level.group.memory_limit_bytes.is_some())].extend(file(level.memory));
@@ -435,7 +435,7 @@ impl State {
                 process.threads.entry(tid).or_insert_with(|| {
                     let path = || self.config.host.process(*pid, &format!("task/{tid}/schedstat"));
                     let schedstat = if keep_open { Reread::open(path()) } else { None };
-                    Thread { schedstat, last: [0; 3], seen: false }
+                    SampledThread { schedstat, last: [0; 3], seen: false }
                 });
             }
         }
@@ -452,7 +452,7 @@ impl State {
     }
 
     /// Most threads sleep: only one whose scheduler figures changed is examined further.
-    fn sample_thread(&mut self, now: Time, pid: u32, tid: u32, thread: &mut Thread) {
+    fn sample_thread(&mut self, now: Time, pid: u32, tid: u32, thread: &mut SampledThread) {
         let path = |name: &str| self.config.host.process(pid, &format!("task/{tid}/{name}"));
         let text = thread.schedstat.as_ref().and_then(|file| file.read(&mut self.buffer));
         let mut figures = [0; 3];

@@ -101,7 +101,7 @@ impl Snapshots {
 }
 
 #[derive(Debug)]
-struct Watched {
+struct HeapWatch {
     /// When the clock asks for its next snapshot.
     next: Option<Time>,
     /// How many levels of each limit its memory exceeds.
@@ -110,7 +110,7 @@ struct Watched {
     tries: u32,
 }
 
-impl Watched {
+impl HeapWatch {
     fn due(&self, now: Time) -> bool {
         self.tries > 0 || self.next.is_some_and(|next| next <= now)
     }
@@ -138,7 +138,7 @@ struct Taker {
     read: ReadHeap,
     shared: Arc<Shared<Mailbox>>,
     page_bytes: u64,
-    processes: BTreeMap<u32, Watched>,
+    processes: BTreeMap<u32, HeapWatch>,
     /// No snapshot begins before this.
     rests_until: Time,
     /// Processes that are not tried again.
@@ -203,7 +203,7 @@ impl Taker {
         let next = self.when.every.map(|every| now.plus(clock::ns_of(every)));
         let limits = self.when.rss_over.len();
         for pid in targets.into_iter().take(PROCESSES_MAX).filter(|pid| !self.refused.contains(pid)) {
-            self.processes.entry(pid).or_insert_with(|| Watched { next, over: vec![0; limits], tries: 0 });
+            self.processes.entry(pid).or_insert_with(|| HeapWatch { next, over: vec![0; limits], tries: 0 });
         }
     }
 

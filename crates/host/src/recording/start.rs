@@ -3,7 +3,7 @@
 
 use super::room::{Full, Room};
 use super::session::Session;
-use super::{Options, Outcome, RecordError, Target};
+use super::{RecordError, RecordOptions, RecordOutcome, RecordTarget};
 use crate::binary::{self, Inspected};
 use crate::capture::store::{Store, StoreError};
 use crate::kernel;
@@ -26,24 +26,24 @@ const ENVIRONMENT: [&str; 5] = ["LANG", "LC_ALL", "TZ", "MALLOC_ARENA_MAX", "LD_
 /// Records; returns when the program has ended, or, for an attached process,
 /// when the limit is over, it has ended, or a signal has arrived. `notify` gets
 /// sentences for the user as they become known.
-pub fn record(options: Options, notify: &mut dyn FnMut(&str)) -> Result<Outcome, RecordError> {
+pub fn record(options: RecordOptions, notify: &mut dyn FnMut(&str)) -> Result<RecordOutcome, RecordError> {
     let own = |what| move |error| RecordError::Own(what, error);
     open_files::raise();
     let host = privileges::host().map_err(|none| own("the process that opens files")(none.0))?;
     let signals = Signals::install().map_err(own("signal handlers"))?;
     match options.target.clone() {
-        Target::Command(argv) => record_command(host, options, &argv, &signals, notify),
-        Target::Attach(pid) => record_process(host, options, pid, &signals, notify),
+        RecordTarget::Command(argv) => record_command(host, options, &argv, &signals, notify),
+        RecordTarget::Attach(pid) => record_process(host, options, pid, &signals, notify),
     }
 }
 
 fn record_command(
     host: Host,
-    options: Options,
+    options: RecordOptions,
     argv: &[OsString],
     signals: &Signals,
     notify: &mut dyn FnMut(&str),
-) -> Result<Outcome, RecordError> {
+) -> Result<RecordOutcome, RecordError> {
     // Decisions are based on text; arguments that are not text reach the program unchanged.
     let words: Vec<String> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let name = words.first().map_or("program", String::as_str);
@@ -67,7 +67,7 @@ fn record_command(
     session.manifest.environment = environment(|name| std::env::var(name).ok());
     session.manifest.added = launch.added;
     session.take_sources(sources, launch.notes, launch.hints);
-    session.start_sources(kernel::Target::Spawned(Pid(pid)));
+    session.start_sources(kernel::KernelTarget::Spawned(Pid(pid)));
     session.give_up_privileges();
     let child = match held.release() {
         Ok(child) => child,
@@ -81,11 +81,11 @@ fn record_command(
 
 fn record_process(
     host: Host,
-    options: Options,
+    options: RecordOptions,
     pid: u32,
     signals: &Signals,
     notify: &mut dyn FnMut(&str),
-) -> Result<Outcome, RecordError> {
+) -> Result<RecordOutcome, RecordError> {
     let process = Process::open(&host, pid).map_err(|_| RecordError::NoProcess(pid))?;
     let command = host.command(pid).unwrap_or_default();
     let name = command.first().map_or("program", String::as_str);
@@ -98,13 +98,13 @@ fn record_process(
         variables.split('\0').find_map(|entry| entry.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
     });
     session.find_attached_logs(&process);
-    session.start_sources(kernel::Target::Attached(Pid(pid)));
+    session.start_sources(kernel::KernelTarget::Attached(Pid(pid)));
     session.held = Some(process);
     session.give_up_privileges();
     Ok(session.follow(None, signals))
 }
 
-fn room(options: &Options, store: &Store) -> Result<(Room, Option<String>), RecordError> {
+fn room(options: &RecordOptions, store: &Store) -> Result<(Room, Option<String>), RecordError> {
     Room::of(store.folder(), options.bounds).map_err(|Full(why)| {
         store.remove();
         RecordError::NoRoom(why)
@@ -116,7 +116,7 @@ const NUMBERS: std::ops::Range<u32> = 1..100_000;
 
 /// Makes the capture folder: where `-o` says, else the first of `PROGRAM.rtscope`, `PROGRAM.1.rtscope`,
 /// `PROGRAM.2.rtscope`... in the working directory that does not exist yet.
-fn store(options: &Options, program: &str) -> Result<Store, StoreError> {
+fn store(options: &RecordOptions, program: &str) -> Result<Store, StoreError> {
     if let Some(path) = &options.output {
         return Store::create(path, options.force);
     }
@@ -152,7 +152,7 @@ fn inspect_command(argv: &[OsString], words: &[String]) -> Inspected {
 
 /// Decides how the program is made to log, and where.
 fn prepare_logs(
-    options: &Options,
+    options: &RecordOptions,
     argv: &[String],
     inspected: &Inspected,
     path: Option<&Path>,

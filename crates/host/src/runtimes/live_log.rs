@@ -3,7 +3,7 @@
 //! to decode: bytes go to a [`GrowingLog`].
 
 use crate::binary::{Inspected, RuntimeSymbols};
-use crate::live::Process;
+use crate::live::ObservedProcess;
 use crate::memory::LiveProcess;
 use crate::procfs::Host;
 use crate::runtimes::ocaml::rings::{self, NoRings};
@@ -54,7 +54,7 @@ pub trait Tap {
 ///
 /// # Errors
 /// There is no readable log, and what would help: a sentence.
-pub fn find(host: &Host, process: &Process, inspected: &Inspected, now: Time) -> Result<LiveLog, String> {
+pub fn find(host: &Host, process: &ObservedProcess, inspected: &Inspected, now: Time) -> Result<LiveLog, String> {
     let pid = process.held.pid();
     if process.program.is_none() {
         let of_the_kernel = host.command(pid).is_some_and(|command| command.is_empty());
@@ -77,7 +77,7 @@ pub fn find(host: &Host, process: &Process, inspected: &Inspected, now: Time) ->
     eventlog(process, file, &path.display().to_string(), located)
 }
 
-fn no_log(host: &Host, process: &Process, inspected: &Inspected, located: Option<RuntimeSymbols>) -> String {
+fn no_log(host: &Host, process: &ObservedProcess, inspected: &Inspected, located: Option<RuntimeSymbols>) -> String {
     let runtime = inspected.runtime();
     let memory = || LiveProcess::from(process.held.clone());
     match located {
@@ -99,14 +99,20 @@ fn no_log(host: &Host, process: &Process, inspected: &Inspected, located: Option
 /// A sentence that the process has no known runtime, and which of its children have one.
 fn not_a_runtime(host: &Host, pid: u32) -> String {
     const WHAT: &str = "No pauses: by its file it is not a program of GHC or OCaml 5";
-    let is_one = |child: &u32| Process::open(host, *child).is_some_and(|child| child.inspect().runtime().is_known());
+    let is_one =
+        |child: &u32| ObservedProcess::open(host, *child).is_some_and(|child| child.inspect().runtime().is_known());
     match host.descendants(pid).into_iter().find(is_one) {
         Some(child) => format!("{WHAT}; process {child}, which it started, is one: rtscope top {child}."),
         None => format!("{WHAT}; what the kernel and /proc say is shown."),
     }
 }
 
-fn eventlog(process: &Process, file: File, path: &str, located: Option<RuntimeSymbols>) -> Result<LiveLog, String> {
+fn eventlog(
+    process: &ObservedProcess,
+    file: File,
+    path: &str,
+    located: Option<RuntimeSymbols>,
+) -> Result<LiveLog, String> {
     let located = located.filter(|located| located.has_buffers()).ok_or(
         "No pauses: its binary has no symbols, so what it has logged and not written yet cannot be found; use a build \
          that was not stripped.",

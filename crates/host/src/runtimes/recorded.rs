@@ -4,7 +4,7 @@
 
 use super::files::RuntimeFiles;
 use super::route::Route;
-use super::waiting::{self, Frame, Looks};
+use super::waiting::{self, Looks, NamedFrame};
 use crate::binary::Inspected;
 use crate::capture::folder::Folder;
 use crate::system::procfs::Host;
@@ -94,7 +94,7 @@ pub trait HostRuntime: RuntimeFiles {
     fn threads(&self, process: &Process) -> Result<Box<dyn Looks>, NoHeap>;
 
     /// What names of places say about a thread that waits for `found` according to its runtime.
-    fn interpret(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Interpreted;
+    fn interpret(&self, found: WaitKind, frames: &[Option<NamedFrame<'_>>]) -> waiting::Interpreted;
 }
 
 /// How to start the program so that its runtime logs.

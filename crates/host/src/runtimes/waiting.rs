@@ -56,7 +56,7 @@ impl Code {
 
 /// The result of one sample.
 #[derive(Clone, Eq, PartialEq, Debug)]
-pub enum Look {
+pub enum ThreadsLook {
     /// All threads.
     Threads(Vec<Thread>),
     /// All lanes have work: no thread was sampled.
@@ -71,7 +71,7 @@ pub trait Looks: fmt::Debug + Send {
     ///
     /// # Errors
     /// The process has ended, or its memory may not be read (any more).
-    fn look(&mut self) -> io::Result<Look>;
+    fn look(&mut self) -> io::Result<ThreadsLook>;
 
     /// A sample of its old objects, with code addresses; `None`: it cannot be read, or this runtime has none.
     fn old(&mut self) -> Option<OldObjects<u64>> {
@@ -86,7 +86,7 @@ pub trait Looks: fmt::Debug + Send {
 
 /// A place on a thread's stack, as far as its name is known.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct Frame<'n> {
+pub struct NamedFrame<'n> {
     /// Name of the function or module.
     pub name: &'n str,
     /// Set for code without a name of its own that is local to this function; `name` is then the module's.
@@ -97,7 +97,7 @@ pub struct Frame<'n> {
     pub role: Role,
 }
 
-impl Frame<'_> {
+impl NamedFrame<'_> {
     /// The function itself, or the one that the code is local to.
     pub fn function(&self) -> &str {
         self.local_to.unwrap_or(self.name)
@@ -116,6 +116,6 @@ pub struct Interpreted {
 }
 
 /// The first return frame outside the runtime.
-pub(crate) fn first_outside(frames: &[Option<Frame<'_>>]) -> Option<usize> {
+pub(crate) fn first_outside(frames: &[Option<NamedFrame<'_>>]) -> Option<usize> {
     frames.iter().position(|frame| frame.is_some_and(|frame| !frame.runtime && frame.role == Role::Goes))
 }

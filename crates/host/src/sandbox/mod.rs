@@ -121,7 +121,7 @@ fn start<T: Serialize + DeserializeOwned>(
 ) -> Result<Done<T>, Died> {
     let (answer, mut pen) = io::pipe().map_err(Died::NotStarted)?;
     let socket = served.as_ref().map_or(-1, |(_, its, _)| its.as_raw_fd());
-    let plan = Plan::new(limits, keep, (pen.as_raw_fd(), socket)).map_err(Died::NotStarted)?;
+    let plan = ChildPlan::new(limits, keep, (pen.as_raw_fd(), socket)).map_err(Died::NotStarted)?;
     // SAFETY: the child runs `work` and ends by _exit below, in this very call; it shares no
     // memory with the recorder, and takes no lock that another thread may have held, but the
     // allocator's, which glibc makes usable in the child.
@@ -169,7 +169,7 @@ fn answer_with<T: Serialize>(work: impl FnOnce() -> T, pen: &mut io::PipeWriter)
 }
 
 /// What the child does before the work, prepared while it may still allocate memory.
-struct Plan {
+struct ChildPlan {
     filters: filter::Filters,
     /// Descriptors to keep, ascending.
     keep: Vec<RawFd>,
@@ -180,15 +180,15 @@ struct Plan {
     parent: u32,
 }
 
-impl Plan {
-    fn new(limits: &Limits, keep: &[RawFd], (pen, socket): (RawFd, RawFd)) -> io::Result<Plan> {
+impl ChildPlan {
+    fn new(limits: &Limits, keep: &[RawFd], (pen, socket): (RawFd, RawFd)) -> io::Result<ChildPlan> {
         let mut keep: Vec<RawFd> = keep.iter().copied().chain([pen]).collect();
         keep.sort_unstable();
         keep.dedup();
         let filters = filter::Filters::new(pen, socket)?;
         let data_bytes = own_data_bytes()?.saturating_add(limits.memory_bytes);
         let parent = std::process::id();
-        Ok(Plan { filters, keep, socket, data_bytes, cpu_seconds: limits.cpu_seconds, parent })
+        Ok(ChildPlan { filters, keep, socket, data_bytes, cpu_seconds: limits.cpu_seconds, parent })
     }
 
     /// Drops all privileges. Errors: the exit status.

@@ -19,7 +19,7 @@ const FUNCTIONS_MAX: usize = 1 << 21;
 
 /// Names in one file for some of its places.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Found {
+pub struct FoundNames {
     /// Names of the places that have one, by offset in the file, disjoint.
     pub names: Vec<Named>,
     /// The linker's mark of this build, hexadecimal.
@@ -43,15 +43,15 @@ pub type Asked = (u64, u64);
 
 /// Looks up `asked`, sorted by offset, in the file called `name`. The error says
 /// why nothing in it can have a name.
-pub fn look_up(file: File, name: &str, asked: &[Asked]) -> Result<Found, String> {
+pub fn look_up(file: File, name: &str, asked: &[Asked]) -> Result<FoundNames, String> {
     look_up_in(&Bounded::new(file), name, asked)
 }
 
-pub fn look_up_image(image: &[u8], name: &str, asked: &[Asked]) -> Result<Found, String> {
+pub fn look_up_image(image: &[u8], name: &str, asked: &[Asked]) -> Result<FoundNames, String> {
     look_up_in(&Bounded::new(Cursor::new(image)), name, asked)
 }
 
-fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) -> Result<Found, String> {
+fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) -> Result<FoundNames, String> {
     let elf = ElfFile64::<Endianness, R>::parse(data).map_err(|_| "is no 64-bit ELF file".to_owned())?;
     let functions = Functions::read(&elf)?;
     let loads = Loads::of(&elf);
@@ -63,7 +63,7 @@ fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) ->
     };
     let build_id = elf.build_id().ok().flatten().map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect());
     let (stripped, single_owner) = (functions.stripped, content.is_some());
-    let mut found = Found { build_id, stripped, single_owner, ..Found::default() };
+    let mut found = FoundNames { build_id, stripped, single_owner, ..FoundNames::default() };
     let mut nameless = false;
     for (offset, at) in asked {
         if found.names.last().is_some_and(|last: &Named| *offset < last.to) {

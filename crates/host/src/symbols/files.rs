@@ -25,14 +25,14 @@ const SLACK_NS: i64 = 20_000_000;
 pub struct Files {
     /// The machine that has the files.
     pub(super) host: Host,
-    held: Vec<Held>,
+    held: Vec<HeldFile>,
     roots: Vec<Root>,
     /// Examined processes, with the program that each ran.
     looked_at: BTreeSet<(u32, PathBuf)>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldFile {
     path: String,
     device: (u32, u32),
     inode: u64,
@@ -61,7 +61,7 @@ impl Files {
         }
         let mappings = process.mappings().unwrap_or_default();
         for mapping in mappings.into_iter().filter(|mapping| mapping.executable) {
-            let known = |held: &Held| (held.device, held.inode) == (mapping.device, mapping.inode);
+            let known = |held: &HeldFile| (held.device, held.inode) == (mapping.device, mapping.inode);
             if self.held.len() < HELD_MAX && !self.held.iter().any(known) {
                 self.hold(&process, &mapping);
             }
@@ -76,7 +76,7 @@ impl Files {
     fn hold(&mut self, process: &Process, mapping: &Mapping) {
         let file = mapping.file().and_then(|file| open_target(process, file).ok());
         let path = mapping.name.trim_end_matches(" (deleted)").to_owned();
-        self.held.extend(file.map(|file| Held { path, device: mapping.device, inode: mapping.inode, file }));
+        self.held.extend(file.map(|file| HeldFile { path, device: mapping.device, inode: mapping.inode, file }));
     }
 
     /// Opens the file of `module`, which was mapped at the moment `mapped` of the
@@ -84,7 +84,7 @@ impl Files {
     pub fn open(&self, module: &Module, mapped: Option<i64>) -> Result<File, String> {
         let path = module.path.trim_end_matches(" (deleted)");
         // The kernel and `maps` may name a file in another root differently.
-        let same = |held: &&Held| match module.device {
+        let same = |held: &&HeldFile| match module.device {
             (0, 0) => held.path == path && held.inode == module.inode,
             device => (held.device, held.inode) == (device, module.inode),
         };

@@ -59,7 +59,7 @@ pub fn names_in(
     files: &Files,
     realtime_offset_ns: i64,
 ) -> Result<Names, String> {
-    let seen = Seen::read(streams, code)?;
+    let seen = SampledPlaces::read(streams, code)?;
     let mut names = Names::default();
     let same_boot = same_boot(realtime_offset_ns);
     let found = match same_boot {
@@ -138,7 +138,7 @@ fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked])
 }
 
 /// Like [`elf::look_up`], in a process of its own: the file's owner controls its contents.
-pub(crate) fn look_up(file: File, name: &str, asked: &[Asked]) -> Result<elf::Found, String> {
+pub(crate) fn look_up(file: File, name: &str, asked: &[Asked]) -> Result<elf::FoundNames, String> {
     let keep = [file.as_raw_fd()];
     let found = sandbox::run(&ONE_FILE, &keep, || elf::look_up(file, name, asked));
     found.map_err(|died| format!("gives none: {died}"))?.value
@@ -171,7 +171,7 @@ fn of_vdso(module: &Module, same_boot: bool, asked: &[Asked]) -> ModuleNames {
 
 /// Everything that the samples of a capture point to.
 #[derive(Default)]
-struct Seen {
+struct SampledPlaces {
     /// With the moment when each was first mapped.
     modules: Vec<(Module, Time)>,
     /// By module: offset → an address at which it was sampled.
@@ -182,10 +182,10 @@ struct Seen {
     unmapped: u64,
 }
 
-impl Seen {
-    fn read(streams: Vec<Arc<dyn ReadAt>>, code: &Code) -> Result<Seen, String> {
+impl SampledPlaces {
+    fn read(streams: Vec<Arc<dyn ReadAt>>, code: &Code) -> Result<SampledPlaces, String> {
         let mut samples = Samples::open(code, streams).map_err(|error| error.to_string())?;
-        let mut seen = Seen::default();
+        let mut seen = SampledPlaces::default();
         let mut count = 0;
         while let Some(sample) = samples.next() {
             let outside = [Some(sample.leaf), sample.user].into_iter().flatten();

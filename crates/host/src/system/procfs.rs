@@ -31,18 +31,18 @@ pub struct Host {
 
 /// A process as `/proc` names it.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Process {
+pub enum ProcName {
     /// `self`: the reading process; in a made-up tree, the process that it was made for.
     Own,
     /// By its number.
     Pid(u32),
 }
 
-impl fmt::Display for Process {
+impl fmt::Display for ProcName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Process::Own => f.write_str("self"),
-            Process::Pid(pid) => pid.fmt(f),
+            ProcName::Own => f.write_str("self"),
+            ProcName::Pid(pid) => pid.fmt(f),
         }
     }
 }

@@ -39,7 +39,7 @@ pub struct CoreFile {
     file: Arc<dyn ReadAt>,
     /// The core file, if it is on disk: it knows where it has data.
     on_disk: Option<File>,
-    held: Held,
+    held: CoreContents,
     /// File mappings that were not written to, whose files are still there, by address.
     files: Vec<(Mapping, Arc<File>)>,
 }
@@ -52,7 +52,7 @@ impl fmt::Debug for CoreFile {
 
 /// The contents of its headers and notes.
 #[derive(Debug, Default)]
-struct Held {
+struct CoreContents {
     /// Sorted by address.
     segments: Vec<Segment>,
     mappings: Vec<Mapping>,
@@ -91,14 +91,14 @@ impl CoreFile {
     pub fn open(path: &Path) -> io::Result<CoreFile> {
         let file = open_own(path, true)?;
         let length = file.metadata()?.len();
-        let held = Held::read(&Bounded::new(file.try_clone()?), length)?;
+        let held = CoreContents::read(&Bounded::new(file.try_clone()?), length)?;
         let on_disk = Some(file.try_clone()?);
         Ok(CoreFile { file: Arc::new(file), on_disk, held, files: Vec::new() })
     }
 
     /// A core file in memory.
     pub fn of_bytes(bytes: Vec<u8>) -> io::Result<CoreFile> {
-        let held = Held::read(&Bounded::new(Cursor::new(&bytes)), bytes.len() as u64)?;
+        let held = CoreContents::read(&Bounded::new(Cursor::new(&bytes)), bytes.len() as u64)?;
         Ok(CoreFile { file: Arc::new(bytes), on_disk: None, held, files: Vec::new() })
     }
 
@@ -174,8 +174,8 @@ fn not_held() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the core file does not hold these bytes")
 }
 
-impl Held {
-    fn read<'data, R: ReadRef<'data>>(data: R, length: u64) -> io::Result<Held> {
+impl CoreContents {
+    fn read<'data, R: ReadRef<'data>>(data: R, length: u64) -> io::Result<CoreContents> {
         let bad = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
         let elf = ElfFile64::<Endianness, R>::parse(data)
             .map_err(|_| bad("it is no 64-bit ELF file, or cut off in its head"))?;
@@ -198,7 +198,7 @@ impl Held {
             }
         }
         mapped.sort_by_key(|mapped| mapped.from);
-        let (mut held, mut room) = (Held::default(), NAMES_MAX);
+        let (mut held, mut room) = (CoreContents::default(), NAMES_MAX);
         for header in headers.iter().filter(|header| header.p_type(endian) == PT_LOAD) {
             let (address, offset, wanted) = (header.p_vaddr(endian), header.p_offset(endian), header.p_filesz(endian));
             let bytes = wanted.min(length.saturating_sub(offset)).min(u64::MAX - address);

@@ -4,7 +4,7 @@
 use crate::binary::{Inspected, inspect_process};
 use crate::system::clock;
 use crate::system::procfs::{Host, Stat};
-use crate::target::{self, What, open_target};
+use crate::target::{self, ProcessFile, open_target};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub(crate) const EVENTLOG: &[u8; 4] = b"hdrb";
 
 /// One process, identified by its start time: a later one with its number is another.
 #[derive(Debug)]
-pub struct Process {
+pub struct ObservedProcess {
     /// The handle for all reads of the process.
     pub held: target::Process,
     /// The file of its program; `None`: not permitted, or a kernel thread.
@@ -32,15 +32,15 @@ pub enum Life {
     Other(PathBuf),
 }
 
-impl Process {
+impl ObservedProcess {
     /// Opens process `pid`; `None` if there is none, or only a zombie.
-    pub fn open(host: &Host, pid: u32) -> Option<Process> {
+    pub fn open(host: &Host, pid: u32) -> Option<ObservedProcess> {
         let held = target::Process::open(host, pid).ok()?;
         let program = held.link("exe").ok();
-        Some(Process { held, program })
+        Some(ObservedProcess { held, program })
     }
 
-    /// Whether it has ended; cheaper than [`Process::life`] if there is a descriptor.
+    /// Whether it has ended; cheaper than [`ObservedProcess::life`] if there is a descriptor.
     pub fn has_ended(&self) -> bool {
         self.held.check().is_err() || (self.held.descriptor().is_none() && self.life() == Life::Ended)
     }
@@ -73,7 +73,7 @@ impl Process {
         let files = self.held.descriptors().into_iter();
         let files = files.filter(|(fd, path)| path.is_absolute() && self.held.writes(*fd));
         let mut logs = files.filter_map(|(fd, path)| {
-            let file = open_target(&self.held, What::Descriptor(fd)).ok()?;
+            let file = open_target(&self.held, ProcessFile::Descriptor(fd)).ok()?;
             let mut head = [0; 4];
             file.read_exact_at(&mut head, 0).ok()?;
             (head == *EVENTLOG).then_some((file, path))
@@ -97,26 +97,27 @@ mod tests {
         let host = Host::default();
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         // Until it has called exec.
-        let mut process = Process::open(&host, child.id()).unwrap();
+        let mut process = ObservedProcess::open(&host, child.id()).unwrap();
         while !process.program.as_ref().is_some_and(|program| program.display().to_string().contains("sleep")) {
-            process = Process::open(&host, child.id()).unwrap();
+            process = ObservedProcess::open(&host, child.id()).unwrap();
         }
         assert!(!process.has_ended() && process.life() == Life::Runs);
         assert!(process.age_ns() < 60_000_000_000);
         assert!(process.eventlog().is_none());
-        let moved = Process { program: Some("/bin/other".into()), ..Process::open(&host, child.id()).unwrap() };
+        let moved =
+            ObservedProcess { program: Some("/bin/other".into()), ..ObservedProcess::open(&host, child.id()).unwrap() };
         assert!(matches!(moved.life(), Life::Other(_)));
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(process.has_ended() && process.life() == Life::Ended);
-        assert!(Process::open(&host, child.id()).is_none());
+        assert!(ObservedProcess::open(&host, child.id()).is_none());
     }
 
     #[test]
     fn a_log_is_known_by_how_it_begins() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let own = Process::open(&Host::default(), std::process::id()).unwrap();
+        let own = ObservedProcess::open(&Host::default(), std::process::id()).unwrap();
         let mut file = File::create(&path).unwrap();
         std::io::Write::write_all(&mut file, b"hdrb....").unwrap();
         let (found, at) = own.eventlog().unwrap();

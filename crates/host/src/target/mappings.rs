@@ -1,6 +1,6 @@
 //! The mappings of a process (`/proc/PID/maps` and `smaps`). Owns the form of their lines.
 
-use crate::target::What;
+use crate::target::ProcessFile;
 use std::ops::Range;
 
 /// One mapping: a line of `maps`.
@@ -46,10 +46,10 @@ impl Mapping {
     }
 
     /// The mapped file, if there is one.
-    pub fn file(&self) -> Option<What> {
+    pub fn file(&self) -> Option<ProcessFile> {
         let Mapping { device, inode, .. } = *self;
         let of_file = self.name.starts_with('/') && inode != 0;
-        of_file.then(|| What::Mapped { range: self.range.clone(), device, inode, path: self.name.clone() })
+        of_file.then(|| ProcessFile::Mapped { range: self.range.clone(), device, inode, path: self.name.clone() })
     }
 
     /// Whether it is plain memory without a file.

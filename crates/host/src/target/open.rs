@@ -3,7 +3,7 @@
 
 use super::process::Process;
 use super::root::checked;
-use crate::privileges::opener::{self, Ask, Refused, What};
+use crate::privileges::opener::{self, Ask, ProcessFile, Refused};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// [`Refused`]: then nothing was opened.
-pub fn open_target(process: &Process, what: What) -> Result<File, Refused> {
+pub fn open_target(process: &Process, what: ProcessFile) -> Result<File, Refused> {
     match (open_directly(process, what.clone()), process.opener()) {
         (Err(refused), Some(opener)) if is_forbidden(&refused) => {
             opener.open(Some(process.identity()), Ask::Target(what))
@@ -27,12 +27,12 @@ fn is_forbidden(refused: &Refused) -> bool {
     matches!(refused, Refused::System(error) if error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-fn open_directly(process: &Process, what: What) -> Result<File, Refused> {
+fn open_directly(process: &Process, what: ProcessFile) -> Result<File, Refused> {
     match what {
-        What::Executable => checked(process.find("exe")?, None),
-        What::Descriptor(fd) => checked(process.find(&format!("fd/{fd}"))?, None),
-        What::Named(path) => process.root()?.open(&path, None),
-        What::Mapped { range, device, inode, path } => {
+        ProcessFile::Executable => checked(process.find("exe")?, None),
+        ProcessFile::Descriptor(fd) => checked(process.find(&format!("fd/{fd}"))?, None),
+        ProcessFile::Named(path) => process.root()?.open(&path, None),
+        ProcessFile::Mapped { range, device, inode, path } => {
             let wanted = Some((device, inode));
             let exact = process.find(&format!("map_files/{:x}-{:x}", range.start, range.end));
             exact.map_err(Refused::from).and_then(|found| checked(found, wanted)).or_else(|first| {

@@ -4,7 +4,7 @@
 
 use super::mappings::{self, Mapping};
 use super::root::Root;
-use crate::privileges::opener::{self, Ask, Identity, Opener, What};
+use crate::privileges::opener::{self, Ask, Identity, Opener, ProcessFile};
 use crate::system::procfs::{self, Host, Stat, read_text};
 use crate::system::ready::is_ready;
 use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
@@ -24,10 +24,10 @@ const CALLS_MAX: usize = 1000;
 /// A process that is held. Cheap to clone. Methods that return an `io::Result` fail if it has ended, or
 /// access is not permitted; the others then answer as if there were nothing.
 #[derive(Clone, Debug)]
-pub struct Process(Arc<Held>);
+pub struct Process(Arc<HeldProcess>);
 
 #[derive(Debug)]
-struct Held {
+struct HeldProcess {
     host: Host,
     pid: u32,
     /// `/proc/PID`: invalid as soon as the process is gone.
@@ -52,8 +52,14 @@ impl Process {
         let stat = read_text(open_in(&folder, "stat")?.into())?;
         let gone = || io::Error::from_raw_os_error(libc::ESRCH);
         let stat = Stat::parse(&stat).filter(|stat| !matches!(stat.state, 'Z' | 'X')).ok_or_else(gone)?;
-        let held =
-            Held { host: host.clone(), pid, folder, pidfd, start_ticks: stat.start_ticks, root: OnceLock::new() };
+        let held = HeldProcess {
+            host: host.clone(),
+            pid,
+            folder,
+            pidfd,
+            start_ticks: stat.start_ticks,
+            root: OnceLock::new(),
+        };
         let process = Process(Arc::new(held));
         process.check().map(|()| process)
     }
@@ -274,7 +280,7 @@ impl Process {
 
     /// Device and inode of the open file with this descriptor number.
     pub fn descriptor_identity(&self, fd: u32) -> Option<(u64, u64)> {
-        let ask = Ask::Target(What::Descriptor(fd));
+        let ask = Ask::Target(ProcessFile::Descriptor(fd));
         let asked = || Some(self.opener()?.open(Some(self.identity()), ask).ok()?.into());
         let found = rustix::fs::fstat(self.find(&format!("fd/{fd}")).ok().or_else(asked)?).ok()?;
         Some((found.st_dev, found.st_ino))

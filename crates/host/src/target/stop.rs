@@ -5,7 +5,7 @@
 //! A system call that a stopped thread was blocked in continues afterwards, except those that
 //! the kernel does not restart: `epoll_wait` and a few more return `EINTR`.
 
-use crate::privileges::opener::Held;
+use crate::privileges::opener::StopOutcome;
 use crate::system::procfs::Host;
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_micros(50);
 #[derive(Debug)]
 pub struct Stop {
     over: Sender<()>,
-    thread: JoinHandle<Held>,
+    thread: JoinHandle<StopOutcome>,
 }
 
 impl Stop {
@@ -41,13 +41,13 @@ impl Stop {
     }
 
     /// Resumes it.
-    pub fn end(self) -> Held {
+    pub fn end(self) -> StopOutcome {
         let _ = self.over.send(());
-        self.thread.join().unwrap_or(Held { stopped: Duration::ZERO, cut: true })
+        self.thread.join().unwrap_or(StopOutcome { stopped: Duration::ZERO, cut: true })
     }
 }
 
-fn hold(host: &Host, pid: u32, most: Duration, ready: &Sender<io::Result<()>>, over: &Receiver<()>) -> Held {
+fn hold(host: &Host, pid: u32, most: Duration, ready: &Sender<io::Result<()>>, over: &Receiver<()>) -> StopOutcome {
     let started = Instant::now();
     let deadline = started + most;
     let mut threads = BTreeMap::new();
@@ -63,7 +63,7 @@ fn hold(host: &Host, pid: u32, most: Duration, ready: &Sender<io::Result<()>>, o
         // A thread that has not stopped cannot be detached by this: the end of this thread does it.
         let _ = request(libc::PTRACE_DETACH, tid, signal as usize);
     }
-    Held { stopped: started.elapsed(), cut }
+    StopOutcome { stopped: started.elapsed(), cut }
 }
 
 /// Stops the threads; `threads` receives those attached to, with the signal that each was about to get.

@@ -30,7 +30,7 @@ fn fifo(path: &Path) {
 }
 
 fn named(path: &Path) -> Result<File, Refused> {
-    open_target(&own(), What::Named(path.to_owned()))
+    open_target(&own(), ProcessFile::Named(path.to_owned()))
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn what_is_mapped_is_opened_by_what_it_is_and_not_by_its_name() {
     let inode = fs::metadata(&program).unwrap().ino();
     assert_eq!(mapping.inode, inode);
     let open = |range: Range<u64>, device, inode| {
-        open_target(&own(), What::Mapped { range, device, inode, path: mapping.name.clone() })
+        open_target(&own(), ProcessFile::Mapped { range, device, inode, path: mapping.name.clone() })
     };
     let opened = open(mapping.range.clone(), mapping.device, inode).unwrap();
     assert_eq!(opened.metadata().unwrap().ino(), inode);
@@ -82,7 +82,7 @@ fn what_is_mapped_is_opened_by_what_it_is_and_not_by_its_name() {
     assert!(open(0..4096, mapping.device, inode).is_ok());
     assert!(matches!(open(0..4096, mapping.device, inode + 1), Err(Refused::Another)));
     assert!(matches!(open(0..4096, (mapping.device.0 + 1, 3), inode), Err(Refused::Another)));
-    assert_eq!(open_target(&own(), What::Executable).unwrap().metadata().unwrap().ino(), inode);
+    assert_eq!(open_target(&own(), ProcessFile::Executable).unwrap().metadata().unwrap().ino(), inode);
 }
 
 #[test]
@@ -91,7 +91,8 @@ fn a_pipe_under_the_name_of_what_was_mapped_is_refused() {
     for name in ["lib.so", "lib.so (deleted)"] {
         fifo(&folder.path().join(name));
         let path = folder.path().join(name).display().to_string();
-        let found = open_target(&own(), What::Mapped { range: 0..4096, device: (0, 0), inode: 1, path: path.clone() });
+        let found =
+            open_target(&own(), ProcessFile::Mapped { range: 0..4096, device: (0, 0), inode: 1, path: path.clone() });
         assert!(matches!(found, Err(Refused::NotOrdinary)), "{found:?}");
     }
 }
@@ -106,12 +107,12 @@ fn a_descriptor_is_the_file_whatever_became_of_its_name() {
     let fd = |descriptor: &dyn std::os::fd::AsRawFd| u32::try_from(descriptor.as_raw_fd()).unwrap();
     fs::rename(&path, &away).unwrap();
     symlink("/etc/passwd", &path).unwrap();
-    let opened = open_target(&own(), What::Descriptor(fd(&file))).unwrap();
+    let opened = open_target(&own(), ProcessFile::Descriptor(fd(&file))).unwrap();
     assert_eq!(io::read_to_string(opened).unwrap(), "its own");
     assert!(own().descriptors().contains(&(fd(&file), away)));
     assert!(own().access(fd(&file)).unwrap().contains(OFlags::WRONLY));
-    assert!(matches!(open_target(&own(), What::Descriptor(fd(&read))), Err(Refused::NotOrdinary)));
-    assert!(open_target(&own(), What::Descriptor(1 << 20)).is_err());
+    assert!(matches!(open_target(&own(), ProcessFile::Descriptor(fd(&read))), Err(Refused::NotOrdinary)));
+    assert!(open_target(&own(), ProcessFile::Descriptor(1 << 20)).is_err());
 }
 
 #[test]
@@ -128,7 +129,7 @@ fn a_process_that_has_ended_gives_nothing() {
     child.0.wait().unwrap();
     assert_eq!(process.check().unwrap_err().raw_os_error(), Some(libc::ESRCH));
     assert!(process.text("maps").is_err() && process.link("exe").is_err() && process.descriptors().is_empty());
-    assert!(open_target(&process, What::Executable).is_err());
+    assert!(open_target(&process, ProcessFile::Executable).is_err());
 }
 
 /// Process 7 of a tree, which was started at `start`.

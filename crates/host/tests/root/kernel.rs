@@ -5,7 +5,7 @@ use rtscope_decode::ReadAt;
 use rtscope_decode::frames::Frames;
 use rtscope_decode::sched::SchedStream;
 use rtscope_host::folder::Folder;
-use rtscope_host::kernel::{KernelRecorder, Options, Target};
+use rtscope_host::kernel::{KernelOptions, KernelRecorder, KernelTarget};
 use rtscope_model::manifest::{Kernel, Tier};
 use rtscope_model::{Body, Cpu, Loss, LossKind, OffState, Pid, Sched, Tid};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -74,8 +74,8 @@ fn got(kernel: &Kernel, wanted: Tier) -> bool {
     kernel.tier == wanted
 }
 
-fn start(folder: &Path, target: Target, tier: Tier) -> KernelRecorder {
-    let options = Options { target, force_tier: Some(tier), redactor: None };
+fn start(folder: &Path, target: KernelTarget, tier: Tier) -> KernelRecorder {
+    let options = KernelOptions { target, force_tier: Some(tier), redactor: None };
     KernelRecorder::start(&Folder::open(folder).unwrap(), options)
 }
 
@@ -162,7 +162,7 @@ fn assert_whole(kernel: &Kernel, decoded: &Decoded) {
 fn record_contention(tier: Tier) -> Option<(Kernel, Decoded, [Tid; 4])> {
     let mut attempts = (0..3).map(|_| {
         let folder = tempfile::tempdir().unwrap();
-        let recorder = start(folder.path(), Target::Attached(own_pid()), tier);
+        let recorder = start(folder.path(), KernelTarget::Attached(own_pid()), tier);
         if !got(&recorder.status(), tier) {
             return None;
         }
@@ -259,7 +259,7 @@ fn attaching_covers_old_and_new_threads_once() {
         while receive.recv().is_ok() {}
     });
     let old_tid = receive_tid.recv().unwrap();
-    let recorder = start(folder.path(), Target::Attached(own_pid()), Tier::OwnSwitches);
+    let recorder = start(folder.path(), KernelTarget::Attached(own_pid()), Tier::OwnSwitches);
     if !got(&recorder.status(), Tier::OwnSwitches) {
         return;
     }
@@ -359,7 +359,7 @@ fn without_privilege_the_own_switches_are_left() {
 #[test]
 fn polling_opens_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let kernel = start(folder.path(), Target::Attached(own_pid()), Tier::Polling).finish();
+    let kernel = start(folder.path(), KernelTarget::Attached(own_pid()), Tier::Polling).finish();
     assert_eq!((kernel.tier, kernel.streams.len(), kernel.missing.len()), (Tier::Polling, 0, 3));
     let threads = rtscope_decode::sched::thread_names(&fs::read(folder.path().join("threads.json")).unwrap()).unwrap();
     assert!(threads.iter().any(|thread| thread.pid == own_pid().0));
@@ -372,8 +372,8 @@ fn a_folder_that_cannot_be_written_is_reported_not_fatal() {
     fs::create_dir(&absent).unwrap();
     let held = Folder::open(&absent).unwrap();
     fs::remove_dir(&absent).unwrap();
-    let target = Target::Attached(own_pid());
-    let options = Options { target, force_tier: Some(Tier::Tracepoints), redactor: None };
+    let target = KernelTarget::Attached(own_pid());
+    let options = KernelOptions { target, force_tier: Some(Tier::Tracepoints), redactor: None };
     let kernel = KernelRecorder::start(&held, options).finish();
     assert_eq!((kernel.tier, kernel.streams.len()), (Tier::Polling, 0));
     assert!(kernel.missing.iter().any(|missing| missing.contains("could not be written")), "{:?}", kernel.missing);

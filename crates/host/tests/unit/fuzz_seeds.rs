@@ -50,11 +50,11 @@ fn seed(name: &str) -> Vec<u8> {
 
 #[test]
 fn seeds_of_threads_hold_threads() {
-    use rtscope_host::by_bytes::waiting::Look;
+    use rtscope_host::by_bytes::waiting::ThreadsLook;
     let green = seed("host_threads/green");
     let threads = host_threads::green_of(&green).unwrap();
     assert!(
-        matches!(&threads, Look::Threads(threads) if threads.len() == 3 && threads[0].holder == Some(1)),
+        matches!(&threads, ThreadsLook::Threads(threads) if threads.len() == 3 && threads[0].holder == Some(1)),
         "{threads:?}"
     );
     let asleep = host_threads::sleeping_of(&seed("host_threads/asleep"));

@@ -4,7 +4,7 @@
 use super::PlanArgs;
 use rtscope_host::binary::link::{self, GhcLink, Link};
 use rtscope_host::procfs::Host;
-use rtscope_host::target::{Process, Refused, What, open_target};
+use rtscope_host::target::{Process, ProcessFile, Refused, open_target};
 use rtscope_host::{launch, options, spawn};
 use rtscope_terminal::user_error::UserError;
 use rtscope_tune::runtime::{Given, Linked, Program};
@@ -70,7 +70,7 @@ fn of_process(host: &Host, pid: u32) -> Found {
         |_| command.first().cloned().unwrap_or_else(|| format!("process {pid}")),
         |path| path.display().to_string(),
     );
-    let opened = process.map_err(Refused::from).and_then(|process| open_target(&process, What::Executable));
+    let opened = process.map_err(Refused::from).and_then(|process| open_target(&process, ProcessFile::Executable));
     let unreadable = opened.is_err();
     let given = given(variable, &command);
     match link::read_opened(opened, &exe) {

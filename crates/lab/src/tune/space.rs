@@ -6,7 +6,7 @@ use crate::plan::Planned;
 use crate::plan::program::{self, as_text};
 use crate::plan::text::about;
 use indexmap::IndexMap;
-use rtscope_host::probe::{Seen, Start, probe};
+use rtscope_host::probe::{Probed, Start, probe};
 use rtscope_host::procfs::Host;
 use rtscope_host::spawn::find_program;
 use rtscope_model::units;
@@ -106,8 +106,8 @@ impl Gathered {
             UserError::new("the program cannot be tried").because(error).next("start it by hand first")
         })?;
         Ok(match seen {
-            Seen::Runs => None,
-            Seen::Ended { how, stderr } => {
+            Probed::Runs => None,
+            Probed::Ended { how, stderr } => {
                 Some(refusal::sentence(&stderr).unwrap_or_else(|| format!("it ended with {how} and said nothing")))
             }
         })

@@ -12,7 +12,7 @@ use rtscope_host::privileges;
 use rtscope_host::procfs::Host;
 use rtscope_host::signals::{self, Signals};
 use rtscope_host::spawn::{SpawnError, Start, find_program, hold};
-use rtscope_host::stm::{Changes, Counted, Refusal, find};
+use rtscope_host::stm::{Changes, Refusal, StmCounters, find};
 use rtscope_host::target::Process;
 use rtscope_model::{StmSeen, Time};
 use rtscope_terminal::line::Line;
@@ -149,7 +149,7 @@ fn spawn(args: &StmArgs, caught: &Signals) -> Result<Child, UserError> {
     let argv = args.command.clone();
     let path = argv.first().and_then(|program| find_program(program));
     let start = Start { argv, path, set: Vec::new(), inherit: Vec::new(), default_signals: caught.installed.clone() };
-    hold(start).and_then(rtscope_host::spawn::Held::release).map_err(|error| {
+    hold(start).and_then(rtscope_host::spawn::HeldChild::release).map_err(|error| {
         let status = if let SpawnError::Exec { status, .. } = &error { *status } else { 125 };
         UserError::new(error.to_string()).ends_with(status)
     })
@@ -172,7 +172,7 @@ fn is_over(until: Option<Time>) -> bool {
 /// A process whose transactions are counted: over the whole time, and over the last second.
 struct Watched {
     pid: u32,
-    at: Counted<LiveProcess>,
+    at: StmCounters<LiveProcess>,
     whole: bool,
     all: (Stm, Changes),
     recent: (Stm, Changes),
@@ -182,7 +182,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(pid: u32, at: Counted<LiveProcess>, whole: bool, begun: Time) -> Watched {
+    fn new(pid: u32, at: StmCounters<LiveProcess>, whole: bool, begun: Time) -> Watched {
         let fold = || (Stm::new(Some(begun)), Changes::default());
         Watched { pid, at, whole, all: fold(), recent: fold(), attempts: None, gone: false }
     }

@@ -7,7 +7,7 @@ use rtscope_analyze::Context;
 use rtscope_analyze::results::Program;
 use rtscope_host::binary::Inspected;
 use rtscope_host::cgroup::{self, Groups};
-use rtscope_host::live::{Life, Process};
+use rtscope_host::live::{Life, ObservedProcess};
 use rtscope_host::live_log::{self, LiveLog, Tap};
 use rtscope_host::procfs::Host;
 use rtscope_host::{clock, kernel, machine, sampler, stm};
@@ -28,7 +28,7 @@ const START_NS: u64 = 1_000_000_000;
 const START_STEP: Duration = Duration::from_millis(50);
 
 pub(super) struct Running {
-    process: Process,
+    process: ObservedProcess,
     inspected: Inspected,
     command: Vec<String>,
     groups: Groups,
@@ -44,20 +44,20 @@ pub(super) struct Running {
 impl Running {
     /// Opens process `pid`. `tier` is the richest way to see the kernel that is tried; `None` for none.
     pub(super) fn open(host: &Host, pid: u32, tier: Option<Tier>, now: Time) -> Result<(Running, Live), UserError> {
-        let process = Process::open(host, pid).ok_or_else(|| {
+        let process = ObservedProcess::open(host, pid).ok_or_else(|| {
             UserError::new(format!("there is no process {pid}")).next("`pgrep -a NAME` shows what runs")
         })?;
         let inspected = process.inspect();
         let found = await_log(host, &process, &inspected, now);
         let groups = cgroup::of_process(host, pid);
         let machine = machine::snapshot(host, pid);
-        let kernel = tier.map(|tier| kernel::Manual::start(kernel::Target::Attached(Pid(pid)), Some(tier)));
+        let kernel = tier.map(|tier| kernel::Manual::start(kernel::KernelTarget::Attached(Pid(pid)), Some(tier)));
         let sampler = sampler::Manual::new(sampler::Config {
             host: host.clone(),
             pid,
             levels: groups.levels.clone(),
             period_ns: period_ns(&groups),
-            transactions: Some(stm::Kept { capture: None, redact: false }),
+            transactions: Some(stm::StmOutput { capture: None, redact: false }),
         });
         // Inspecting a large binary takes a while, in which nothing is counted.
         let nothing = (Kernel::default(), HashMap::new());
@@ -171,7 +171,7 @@ impl Source for Running {
 
 /// The log that a process writes, or why there is none. A program that has just started may not have opened its log
 /// yet: it gets some time.
-fn await_log(host: &Host, process: &Process, inspected: &Inspected, now: Time) -> Result<LiveLog, String> {
+fn await_log(host: &Host, process: &ObservedProcess, inspected: &Inspected, now: Time) -> Result<LiveLog, String> {
     let begun = clock::monotonic();
     let may_log = inspected.runtime().is_known();
     loop {

@@ -5,7 +5,7 @@
 use testkit::ground;
 
 use ground::{at_home, scratch};
-use rtscope_host::probe::{Seen, Start, probe};
+use rtscope_host::probe::{Probed, Start, probe};
 use rtscope_lab::tune::space::{Gathered, gather, json, text};
 use rtscope_terminal::style::Style;
 use rtscope_tune::options::{By, refusal};
@@ -48,8 +48,8 @@ fn said(program: &Path, flags: &str) -> Option<String> {
     let set = vec![("GHCRTS".to_owned(), flags.to_owned())];
     let start = Start { argv: command(program, &[]), set, cpus: None, patience: Duration::from_secs(60) };
     match probe(&start).unwrap() {
-        Seen::Runs => None,
-        Seen::Ended { stderr, .. } => Some(refusal::sentence(&stderr).unwrap()),
+        Probed::Runs => None,
+        Probed::Ended { stderr, .. } => Some(refusal::sentence(&stderr).unwrap()),
     }
 }
 

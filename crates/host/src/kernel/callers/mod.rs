@@ -20,7 +20,7 @@ use rtscope_model::Pid;
 use std::collections::HashSet;
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex, PoisonError};
-use table::Table;
+use table::UnwindTable;
 use walk::{Registers, Rule, walk};
 
 /// Files whose rules are read, and rules kept over all of them: 64 MiB.
@@ -36,7 +36,7 @@ pub type SharedFiles = Arc<Mutex<Files>>;
 enum Rules {
     NotAsked,
     None,
-    Some(Table),
+    Some(UnwindTable),
 }
 
 /// The result of unwinding one sample's copy of the stack with the rules of one file.
@@ -55,7 +55,7 @@ pub struct Unwound {
 /// Finds the callers of the sample in `record`, of an event `id`, in a process that has the file `image` mapped from
 /// `base` on. `None`: it is not such a record. A file without rules gives no callers.
 pub fn of_bytes(image: &[u8], base: u64, record: &[u8], id: u64) -> Option<Unwound> {
-    let table = Table::read_image(image).unwrap_or_default();
+    let table = UnwindTable::read_image(image).unwrap_or_default();
     let dumped = Dumped::read(record, &[id])?.ok()?;
     let rule = |ip: u64| table.rule(ip.checked_sub(base)?);
     let callers = dumped.registers.map(|registers| walk(registers, dumped.stack, rule)).unwrap_or_default();
@@ -171,7 +171,7 @@ impl Callers {
         }
         let read = match module.origin() {
             Origin::File => self.read_file(pid, module),
-            Origin::Vdso => symbols::vdso().and_then(|image| Table::read_image(&image)),
+            Origin::Vdso => symbols::vdso().and_then(|image| UnwindTable::read_image(&image)),
             Origin::Memory => return Rules::None,
         };
         match read {
@@ -188,13 +188,13 @@ impl Callers {
         }
     }
 
-    fn read_file(&self, pid: u32, module: &Module) -> Result<Table, String> {
+    fn read_file(&self, pid: u32, module: &Module) -> Result<UnwindTable, String> {
         let file = self.lock_files(|files| {
             files.look_at(pid);
             files.open(module, None)
         })?;
         let keep = [file.as_raw_fd()];
-        let read = sandbox::run(&ONE_FILE, &keep, || Table::read(file));
+        let read = sandbox::run(&ONE_FILE, &keep, || UnwindTable::read(file));
         read.map_err(|died| format!("gives none: {died}"))?.value
     }
 }

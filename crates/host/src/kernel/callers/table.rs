@@ -18,7 +18,7 @@ const ROWS_MAX: usize = 1 << 21;
 
 /// A rule from an offset in the file on: its kind, and the two figures of [`Rule::Frame`].
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
-struct Row(u32, How, i32, i32);
+struct UnwindRow(u32, How, i32, i32);
 
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 enum How {
@@ -36,21 +36,21 @@ enum How {
 
 /// The rules of one file, by offset.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Table {
-    rows: Vec<Row>,
+pub struct UnwindTable {
+    rows: Vec<UnwindRow>,
 }
 
-impl Table {
+impl UnwindTable {
     /// Reads the rules of another user's file: call it in the sandbox. The error says why there are none.
-    pub fn read(file: File) -> Result<Table, String> {
-        Table::read_in(&Bounded::new(file))
+    pub fn read(file: File) -> Result<UnwindTable, String> {
+        UnwindTable::read_in(&Bounded::new(file))
     }
 
-    pub fn read_image(image: &[u8]) -> Result<Table, String> {
-        Table::read_in(&Bounded::new(Cursor::new(image)))
+    pub fn read_image(image: &[u8]) -> Result<UnwindTable, String> {
+        UnwindTable::read_in(&Bounded::new(Cursor::new(image)))
     }
 
-    fn read_in<'data, R: ReadRef<'data>>(data: R) -> Result<Table, String> {
+    fn read_in<'data, R: ReadRef<'data>>(data: R) -> Result<UnwindTable, String> {
         let elf = ElfFile64::<Endianness, R>::parse(data).map_err(|_| "is no 64-bit ELF file".to_owned())?;
         if elf.architecture() != Architecture::X86_64 {
             return Err("is for another architecture than x86-64".to_owned());
@@ -69,14 +69,14 @@ impl Table {
         let bases = BaseAddresses::default().set_eh_frame(section.address()).set_text(text);
         let mut frames = EhFrame::new(bytes, LittleEndian);
         frames.set_address_size(8);
-        Table::of(&frames, &bases, &loads)
+        UnwindTable::of(&frames, &bases, &loads)
     }
 
     fn of(
         frames: &EhFrame<EndianSlice<'_, LittleEndian>>,
         bases: &BaseAddresses,
         loads: &[Load],
-    ) -> Result<Table, String> {
+    ) -> Result<UnwindTable, String> {
         let (mut rows, mut context) = (Vec::new(), UnwindContext::new());
         let mut entries = frames.entries(bases);
         // Reading ends at damage: the rules before it are still good.
@@ -88,10 +88,10 @@ impl Table {
             while let Ok(Some(row)) = table.next_row() {
                 let Some(from) = loads.iter().find_map(|load| load.offset(row.start_address())) else { continue };
                 let (how, size, base) = how(row);
-                rows.push(Row(from, how, size, base));
+                rows.push(UnwindRow(from, how, size, base));
                 end = loads.iter().find_map(|load| load.offset(row.end_address()));
             }
-            rows.extend(end.map(|end| Row(end, How::N, 0, 0)));
+            rows.extend(end.map(|end| UnwindRow(end, How::N, 0, 0)));
             if rows.len() > ROWS_MAX {
                 return Err(format!("has more than {ROWS_MAX} rules"));
             }
@@ -106,7 +106,7 @@ impl Table {
             same || (later.1, later.2, later.3) == (earlier.1, earlier.2, earlier.3)
         });
         rows.shrink_to_fit();
-        Ok(Table { rows })
+        Ok(UnwindTable { rows })
     }
 
     pub fn len(&self) -> usize {
@@ -115,7 +115,7 @@ impl Table {
 
     pub fn rule(&self, offset: u64) -> Option<Rule> {
         let offset = u32::try_from(offset).ok()?;
-        let Row(_, how, size, base) =
+        let UnwindRow(_, how, size, base) =
             *self.rows.get(self.rows.partition_point(|row| row.0 <= offset).checked_sub(1)?)?;
         let frame = |from_base, base_at| Some(Rule::Frame { from_base, size, base_at });
         match how {
@@ -174,21 +174,21 @@ mod tests {
 
     #[test]
     fn the_rules_of_this_very_file_and_of_the_kernels_code() {
-        let table = Table::read(File::open(std::env::current_exe().unwrap()).unwrap()).unwrap();
+        let table = UnwindTable::read(File::open(std::env::current_exe().unwrap()).unwrap()).unwrap();
         assert!(table.len() > 1000, "{}", table.len());
         let frames = table.rows.iter().filter(|row| !matches!(row.1, How::N | How::E)).count();
         assert!(frames > table.len() / 2, "{frames} of {}", table.len());
         assert!(table.rows.windows(2).all(|pair| pair[0].0 < pair[1].0));
         assert_eq!(table.rule(0), None);
         if let Ok(image) = crate::symbols::vdso() {
-            assert!(Table::read_image(&image).unwrap().len() > 4);
+            assert!(UnwindTable::read_image(&image).unwrap().len() > 4);
         }
     }
 
     #[test]
     fn a_wrong_file_is_refused_with_a_reason() {
-        assert!(Table::read_image(b"nothing").unwrap_err().contains("ELF"));
-        assert!(Table::read(File::open("/dev/null").unwrap()).is_err());
+        assert!(UnwindTable::read_image(b"nothing").unwrap_err().contains("ELF"));
+        assert!(UnwindTable::read(File::open("/dev/null").unwrap()).is_err());
     }
 
     #[test]
@@ -198,8 +198,8 @@ mod tests {
         let (from, size) = elf.section_by_name(".eh_frame").unwrap().file_range().unwrap();
         let middle = (from + size / 2) as usize;
         image[middle..middle + 4096].fill(0xff);
-        let whole = Table::read(File::open(std::env::current_exe().unwrap()).unwrap()).unwrap();
-        let left = Table::read_image(&image).unwrap();
+        let whole = UnwindTable::read(File::open(std::env::current_exe().unwrap()).unwrap()).unwrap();
+        let left = UnwindTable::read_image(&image).unwrap();
         assert!(left.len() < whole.len() && left.len() > 100, "{} of {}", left.len(), whole.len());
     }
 }

@@ -13,7 +13,7 @@ const NO_LIMIT_BYTES: u64 = 1 << 60;
 
 /// A group that covers the process, with the files to sample.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Level {
+pub struct GroupLevel {
     /// For the manifest.
     pub group: Group,
     /// File of the memory limit, as the process sees it.
@@ -33,7 +33,7 @@ pub struct Level {
 type Quota = Result<Option<(f64, u64)>, &'static str>;
 
 /// The level whose files lie in `folder`.
-pub(super) fn level(reading: &mut Reading<'_>, version: u8, name: &str, folder: &Path) -> Level {
+pub(super) fn level(reading: &mut Reading<'_>, version: u8, name: &str, folder: &Path) -> GroupLevel {
     let existing = |reading: &Reading<'_>, file: &str| {
         let path = folder.join(file);
         reading.host.is_file(&path).then(|| reading.host.path(path))
@@ -52,7 +52,7 @@ pub(super) fn level(reading: &mut Reading<'_>, version: u8, name: &str, folder: 
         reading.add_source(&format!("throttling of {name}"), &stat, &text);
         Some(counts)
     });
-    Level {
+    GroupLevel {
         group: Group {
             path: name.to_owned(),
             version,

@@ -13,9 +13,9 @@ mod mounts;
 mod tests;
 
 use crate::machine::reading::Reading;
-use crate::system::procfs::{self, Host, Process};
-pub use limits::Level;
-use mounts::{Hierarchy, Seen};
+use crate::system::procfs::{self, Host, ProcName};
+pub use limits::GroupLevel;
+use mounts::{Hierarchy, MountSeen};
 use rtscope_model::manifest::Group;
 use rtscope_model::resources::Source;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Groups {
     /// In the order of the manifest's list.
-    pub levels: Vec<Level>,
+    pub levels: Vec<GroupLevel>,
     /// Whether there are or may be levels that cannot be seen.
     pub hidden: bool,
     /// Memory limit of all levels together as the kernel computes it, with its file;
@@ -71,11 +71,11 @@ impl Groups {
 
 /// Finds the groups of a process.
 pub fn of_process(host: &Host, pid: u32) -> Groups {
-    of(host, Process::Pid(pid))
+    of(host, ProcName::Pid(pid))
 }
 
 /// Finds the groups of a process, possibly the reader's own.
-pub fn of(host: &Host, process: Process) -> Groups {
+pub fn of(host: &Host, process: ProcName) -> Groups {
     let mut reading = Reading::new(host);
     let mut groups = Groups::default();
     let list = format!("/proc/{process}/cgroup");
@@ -118,8 +118,8 @@ pub fn of(host: &Host, process: Process) -> Groups {
 /// hierarchy; `None` if none is visible.
 pub(crate) fn own_folder(host: &Host, controller: &str) -> Option<(u8, PathBuf)> {
     let memberships = host.text("/proc/self/cgroup")?;
-    let mounts = mounts_for(host, Process::Own);
-    match mounts::hierarchy(host, &memberships, &mounts, controller, number(host, Process::Own)) {
+    let mounts = mounts_for(host, ProcName::Own);
+    match mounts::hierarchy(host, &memberships, &mounts, controller, number(host, ProcName::Own)) {
         Hierarchy::Shown(seen) => Some((seen.mount.version, host.path(seen.mount.point.join(seen.leaf.as_ref()?)))),
         _ => None,
     }
@@ -136,9 +136,9 @@ pub fn named(mounts: &str, memberships: &str, controller: &str) -> Option<String
 }
 
 /// The mounts through which groups can be read: the reader's own and the program's.
-fn mounts_for(host: &Host, process: Process) -> Vec<mounts::Mount> {
+fn mounts_for(host: &Host, process: ProcName) -> Vec<mounts::Mount> {
     let mut found = mounts::table(host, "/proc/self/mountinfo", Path::new("/"));
-    if let Process::Pid(pid) = process {
+    if let ProcName::Pid(pid) = process {
         let root = format!("/proc/{pid}/root");
         // A copied tree has the process's files at their usual places.
         let root = if host.is_live() || host.is_dir(&root) { PathBuf::from(root) } else { PathBuf::from("/") };
@@ -148,15 +148,15 @@ fn mounts_for(host: &Host, process: Process) -> Vec<mounts::Mount> {
     found
 }
 
-fn number(host: &Host, process: Process) -> Option<u32> {
+fn number(host: &Host, process: ProcName) -> Option<u32> {
     match process {
-        Process::Pid(pid) => Some(pid),
-        Process::Own => u32::try_from(procfs::number(&host.text("/proc/self/status")?, "Pid")?).ok(),
+        ProcName::Pid(pid) => Some(pid),
+        ProcName::Own => u32::try_from(procfs::number(&host.text("/proc/self/status")?, "Pid")?).ok(),
     }
 }
 
 /// Adds every level from the process's own group up to what is mounted.
-fn climb(reading: &mut Reading<'_>, controller: &str, seen: &Seen, groups: &mut Groups) {
+fn climb(reading: &mut Reading<'_>, controller: &str, seen: &MountSeen, groups: &mut Groups) {
     let mount = &seen.mount;
     reading.add_source(&format!("mount of the {controller} groups"), &mount.table, &mount.line);
     if let Some(file) = &seen.found_in {
@@ -191,12 +191,12 @@ fn climb(reading: &mut Reading<'_>, controller: &str, seen: &Seen, groups: &mut 
 
 /// On v2 one folder has the files of both controllers, and is read once.
 fn known(groups: &Groups, name: &str, version: u8, controller: &str) -> bool {
-    let same = |level: &Level| level.group.version == 2 && level.group.path == name;
+    let same = |level: &GroupLevel| level.group.version == 2 && level.group.path == name;
     version == 2 && controller == "memory" && groups.levels.iter().any(same)
 }
 
 /// Adds a level; levels of one name in two v1 hierarchies become one entry.
-fn add(level: Level, groups: &mut Groups) {
+fn add(level: GroupLevel, groups: &mut Groups) {
     let known = groups.levels.iter_mut().find(|known| known.group.path == level.group.path);
     let Some(known) = known.filter(|known| known.group.version == level.group.version) else {
         groups.levels.push(level);

@@ -34,7 +34,7 @@ pub(super) struct Mount {
 
 /// Where a mount shows a group.
 #[derive(Clone, Eq, PartialEq, Debug)]
-enum Place {
+enum GroupPlace {
     /// At this path below the mount.
     At(PathBuf),
     /// The mounted group is its ancestor; the names between are not known.
@@ -45,7 +45,7 @@ enum Place {
 
 /// How much of a process's groups a mount shows.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct MountSeen {
     pub(super) mount: Mount,
     /// The group as the process's list names it.
     pub(super) group: String,
@@ -91,14 +91,14 @@ impl Mount {
 
     /// Names of groups and mounts are relative to the reader's namespace: if both
     /// climb out of it equally far, they pass through the same groups.
-    fn place(&self, group: &str) -> Place {
+    fn place(&self, group: &str) -> GroupPlace {
         let ((mount_ups, mounted), (group_ups, group)) = (upward(&self.root), upward(group));
         match mount_ups.cmp(&group_ups) {
             std::cmp::Ordering::Equal => {
-                group.strip_prefix(mounted).map_or(Place::Elsewhere, |inside| Place::At(inside.to_owned()))
+                group.strip_prefix(mounted).map_or(GroupPlace::Elsewhere, |inside| GroupPlace::At(inside.to_owned()))
             }
-            std::cmp::Ordering::Greater if mounted.as_os_str().is_empty() => Place::Below,
-            _ => Place::Elsewhere,
+            std::cmp::Ordering::Greater if mounted.as_os_str().is_empty() => GroupPlace::Below,
+            _ => GroupPlace::Elsewhere,
         }
     }
 
@@ -130,20 +130,20 @@ impl Mount {
     }
 
     /// How much this mount shows of `group`, the group of process `pid`.
-    fn look(self, host: &Host, group: &str, pid: Option<u32>) -> Seen {
+    fn look(self, host: &Host, group: &str, pid: Option<u32>) -> MountSeen {
         let above = self.hides_above(host);
         let place = self.place(group);
-        let found = pid.filter(|_| !matches!(place, Place::At(_))).and_then(|pid| self.search(host, pid));
+        let found = pid.filter(|_| !matches!(place, GroupPlace::At(_))).and_then(|pid| self.search(host, pid));
         let (point, named) = (self.point.display(), Path::new(group).display());
         let (leaf, hidden, found_in) = match (place, found) {
-            (Place::At(inside), _) => (Some(inside), above, None),
+            (GroupPlace::At(inside), _) => (Some(inside), above, None),
             (_, Some((inside, file))) => (Some(inside), above, Some(file)),
-            (Place::Below, None) => {
+            (GroupPlace::Below, None) => {
                 let why = format!("control groups between {point} and the process's own are hidden (cgroup namespace)");
                 (Some(PathBuf::new()), Some(why), None)
             }
             // The mount may show the process's group under another name: containers do this.
-            (Place::Elsewhere, None) if upward(group).0 == 0 => {
+            (GroupPlace::Elsewhere, None) if upward(group).0 == 0 => {
                 let why = format!(
                     "the group {named} lies outside of what is mounted at {point} ({}): its levels are hidden, and what \
                      is mounted is taken for it",
@@ -151,12 +151,12 @@ impl Mount {
                 );
                 (Some(PathBuf::new()), Some(why), None)
             }
-            (Place::Elsewhere, None) => {
+            (GroupPlace::Elsewhere, None) => {
                 let why = format!("the group {named} is hidden: it lies outside of what is mounted at {point}");
                 (None, Some(why), None)
             }
         };
-        Seen { mount: self, group: group.to_owned(), leaf, hidden, found_in, pid }
+        MountSeen { mount: self, group: group.to_owned(), leaf, hidden, found_in, pid }
     }
 
     /// Searches every group below the mount for process `pid`.
@@ -200,7 +200,7 @@ fn unescaped(text: &str) -> String {
 /// The hierarchy of a controller for a process.
 pub(super) enum Hierarchy {
     /// It is mounted: the mount, and the process's group in it.
-    Shown(Box<Seen>),
+    Shown(Box<MountSeen>),
     /// The process is in a group of it, but no mount shows the hierarchy.
     NotMounted(u8),
     /// The process's list does not mention one.
@@ -227,8 +227,8 @@ pub(super) fn hierarchy(
     let wanted = |mount: &&Mount| mount.version == 2 && version == 2 || version == 1 && mount.controls(controller);
     // One hierarchy can be mounted in several places: the mount that hides least is best.
     let seen = mounts.iter().filter(wanted).map(|mount| mount.clone().look(host, group, pid));
-    let rank = |seen: &Seen| {
-        let named = matches!(seen.mount.place(&seen.group), Place::At(_)) || seen.found_in.is_some();
+    let rank = |seen: &MountSeen| {
+        let named = matches!(seen.mount.place(&seen.group), GroupPlace::At(_)) || seen.found_in.is_some();
         (seen.hidden.is_some(), !named, seen.leaf.is_none(), seen.mount.root.len())
     };
     match seen.min_by_key(rank) {

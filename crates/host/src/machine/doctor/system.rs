@@ -4,7 +4,7 @@
 use super::check::{Check, State};
 use super::perf::{CAP_SYS_PTRACE, effective_capabilities};
 use crate::machine::cgroup;
-use crate::system::procfs::{Host, Process};
+use crate::system::procfs::{Host, ProcName};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ fn cgroup_mounts(root: &Path) -> Vec<String> {
 /// `cpu.stat` of our own group, or of the nearest visible ancestor.
 fn throttle_counters(root: &Path) -> Check {
     let name = "throttle-counters";
-    let groups = cgroup::of(&Host::at(root), Process::Own);
+    let groups = cgroup::of(&Host::at(root), ProcName::Own);
     if let Some(path) = groups.levels.iter().find_map(|level| level.cpu_stat.as_ref()) {
         let means = "Throttling by a quota can be distinguished from preemption.";
         return Check::new(name, State::Ok, format!("{} has nr_throttled", shown(root, path)), means);

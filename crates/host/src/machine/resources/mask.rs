@@ -3,7 +3,7 @@
 
 use crate::machine::cpu_list;
 use crate::machine::reading::{Reading, quoted};
-use crate::system::procfs::{self, Host, Process};
+use crate::system::procfs::{self, Host, ProcName};
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
@@ -17,13 +17,13 @@ pub(super) struct Mask {
 }
 
 /// The CPUs that a process may run on, and the CPUs that are online.
-pub fn cpus(host: &Host, process: Process) -> (Vec<u32>, Vec<u32>) {
+pub fn cpus(host: &Host, process: ProcName) -> (Vec<u32>, Vec<u32>) {
     let mask = read(&mut Reading::new(host), process);
     (mask.allowed, mask.online)
 }
 
 /// The affinity mask of a process, reduced to the online CPUs.
-pub(super) fn read(reading: &mut Reading<'_>, process: Process) -> Mask {
+pub(super) fn read(reading: &mut Reading<'_>, process: ProcName) -> Mask {
     let online = online(reading);
     let given = given(reading, process);
     let Some(given) = given else {
@@ -76,7 +76,7 @@ fn online(reading: &mut Reading<'_>) -> Vec<u32> {
 }
 
 /// The affinity mask as the kernel shows it; `None` if it is empty or broken.
-fn given(reading: &mut Reading<'_>, process: Process) -> Option<Vec<u32>> {
+fn given(reading: &mut Reading<'_>, process: ProcName) -> Option<Vec<u32>> {
     let path = format!("/proc/{process}/status");
     let status = reading.text(&path)?;
     for key in ["Cpus_allowed_list", "Cpus_allowed"] {

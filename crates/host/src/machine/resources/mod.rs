@@ -13,7 +13,7 @@ mod topology;
 
 use crate::machine::cgroup;
 use crate::machine::reading::Reading;
-use crate::system::procfs::{Host, Process};
+use crate::system::procfs::{Host, ProcName};
 use rtscope_model::resources::{Level, Resources};
 
 pub use mask::cpus;
@@ -30,7 +30,7 @@ pub fn without_caches(host: &Host, pid: Option<u32>) -> Resources {
 }
 
 fn read(host: &Host, pid: Option<u32>, with_caches: bool) -> Resources {
-    let process = pid.map_or(Process::Own, Process::Pid);
+    let process = pid.map_or(ProcName::Own, ProcName::Pid);
     let mut reading = Reading::new(host);
     let mask = mask::read(&mut reading, process);
     let topology = topology::read(&mut reading, &mask);
@@ -65,7 +65,7 @@ fn read(host: &Host, pid: Option<u32>, with_caches: bool) -> Resources {
     }
 }
 
-fn level(level: &cgroup::Level) -> Level {
+fn level(level: &cgroup::GroupLevel) -> Level {
     let group = &level.group;
     Level {
         path: group.path.clone(),

@@ -28,20 +28,20 @@ const UNLIMITED_V2: [(&str, &str); 4] =
 /// The group, in one hierarchy or in two of v1. Dropping it kills what runs in it and
 /// removes it.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct TrialGroup {
     folders: Vec<PathBuf>,
     peak: Option<PathBuf>,
     cpu: Option<PathBuf>,
     oom: Option<PathBuf>,
 }
 
-impl Group {
+impl TrialGroup {
     /// Makes a group. The error says in words why that is not possible.
-    pub(super) fn make(host: &Host) -> Result<Group, String> {
+    pub(super) fn make(host: &Host) -> Result<TrialGroup, String> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
-        let mut group = Group { folders: Vec::new(), peak: None, cpu: None, oom: None };
+        let mut group = TrialGroup { folders: Vec::new(), peak: None, cpu: None, oom: None };
         let memory = cgroup::own_folder(host, "memory");
         let cpu = cgroup::own_folder(host, "cpuacct").filter(|cpu| Some(cpu) != memory.as_ref());
         if memory.is_none() && cpu.is_none() {
@@ -116,7 +116,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for TrialGroup {
     fn drop(&mut self) {
         self.kill();
         let deadline = Instant::now() + GONE;
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn root_a_group_counts_and_goes_with_what_is_in_it() {
-        let Ok(group) = Group::make(&Host::default()) else {
+        let Ok(group) = TrialGroup::make(&Host::default()) else {
             assert!(!rustix::process::geteuid().is_root() || !Path::new("/sys/fs/cgroup").exists());
             return;
         };

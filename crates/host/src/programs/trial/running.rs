@@ -1,7 +1,7 @@
 //! Starts a trial's program, waits for it, stops it, and removes its remains. Owns that it and
 //! its whole process group are gone and reaped at the end, whatever happened.
 
-use super::group::Group;
+use super::group::TrialGroup;
 use super::noise::{Meter, Noise};
 use super::output::{Ends, Listener};
 use super::{Job, sleep_until};
@@ -26,7 +26,7 @@ const POLL: Duration = Duration::from_millis(1);
 pub struct Running {
     pid: Pid,
     pidfd: Option<OwnedFd>,
-    group: Result<Group, String>,
+    group: Result<TrialGroup, String>,
     /// `None` once it was taken at the end.
     listener: Option<Listener>,
     meter: Meter,
@@ -63,7 +63,7 @@ pub struct Ended {
 /// Starts the program. The calling thread has to live as long as the trial: the program is
 /// killed with it.
 pub fn start(host: &Host, job: &Job) -> Result<Running, SpawnError> {
-    let group = Group::make(host);
+    let group = TrialGroup::make(host);
     match begin(host, job, group) {
         // Entering the group may be what was refused.
         Err(SpawnError::Exec { reason, .. }) if reason == ENTERING => {
@@ -77,7 +77,7 @@ pub fn start(host: &Host, job: &Job) -> Result<Running, SpawnError> {
 const NOT_ENTERED: i32 = libc::EXDEV;
 const ENTERING: &str = "its control group cannot be entered";
 
-fn begin(host: &Host, job: &Job, group: Result<Group, String>) -> Result<Running, SpawnError> {
+fn begin(host: &Host, job: &Job, group: Result<TrialGroup, String>) -> Result<Running, SpawnError> {
     let (program, arguments) = job.argv.split_first().ok_or_else(no_command)?;
     let (out_read, out_write) = io::pipe()?;
     let (error_read, error_write) = io::pipe()?;
@@ -117,8 +117,11 @@ fn begin(host: &Host, job: &Job, group: Result<Group, String>) -> Result<Running
 }
 
 /// What the forked child does before it becomes the program.
-fn before_exec(job: &Job, group: Option<&Group>) -> io::Result<impl FnMut() -> io::Result<()> + Send + Sync + 'static> {
-    let mut doors: Vec<File> = group.map_or(Ok(Vec::new()), Group::doors)?;
+fn before_exec(
+    job: &Job,
+    group: Option<&TrialGroup>,
+) -> io::Result<impl FnMut() -> io::Result<()> + Send + Sync + 'static> {
+    let mut doors: Vec<File> = group.map_or(Ok(Vec::new()), TrialGroup::doors)?;
     let mask = job.cpus.as_deref().map(Mask::of);
     let batch = job.class == SchedPolicy::Batch;
     let parent = rustix::process::getpid();
@@ -195,9 +198,9 @@ impl Running {
         let (status, waited_ns, largest_bytes) = self.reap()?;
         let ended = self.ended.unwrap_or_else(Instant::now);
         let counted = self.group.as_ref();
-        let everything_gone = counted.is_ok_and(Group::kill);
-        let cpu = counted.ok().and_then(Group::cpu_ns);
-        let peak = counted.ok().and_then(Group::memory_peak);
+        let everything_gone = counted.is_ok_and(TrialGroup::kill);
+        let cpu = counted.ok().and_then(TrialGroup::cpu_ns);
+        let peak = counted.ok().and_then(TrialGroup::memory_peak);
         // CPU time of a process whose parent did not wait for it is only in the group's figure.
         let noise = self.meter.noise(cpu.map_or(0, |cpu| cpu.saturating_sub(waited_ns)));
         let mut how = how(peak.is_some(), cpu.is_some(), counted.err());
@@ -211,7 +214,7 @@ impl Running {
             cpu_ns: cpu.unwrap_or(waited_ns),
             memory_peak_bytes: peak.unwrap_or(largest_bytes),
             how,
-            oom_kills: counted.map_or(0, Group::oom_kills),
+            oom_kills: counted.map_or(0, TrialGroup::oom_kills),
             noise,
             output: self.listener.take().map_or_else(Ends::default, Listener::end),
         })

@@ -71,7 +71,7 @@ impl Session<'_> {
     }
 
     pub(super) fn attached(&self) -> bool {
-        matches!(self.options.target, crate::recording::Target::Attach(_))
+        matches!(self.options.target, crate::recording::RecordTarget::Attach(_))
     }
 
     /// Checks that there is room for what the program still writes. Returns the time until the next check.

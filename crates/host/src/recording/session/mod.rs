@@ -8,8 +8,8 @@ use super::family;
 use super::journal::{self, Journal};
 use super::room::{self, Full, Room};
 use super::snapshots::{self, Snapshots};
-use super::waits::Waits;
-use super::{Options, Outcome, empty_manifest};
+use super::waits::WaitSampler;
+use super::{RecordOptions, RecordOutcome, empty_manifest};
 use crate::binary::Inspected;
 use crate::capture::loss;
 use crate::capture::redact::Redactor;
@@ -17,7 +17,7 @@ use crate::capture::store::{Store, is_disk_full};
 use crate::kernel::{self, CodeRecorder, KernelRecorder, SharedFiles};
 use crate::machine;
 use crate::machine::cgroup::{self, Groups};
-use crate::privileges::{self, Kept};
+use crate::privileges::{self, PrivilegesKept};
 use crate::programs::signals::{self, Signals};
 use crate::recording::own_cost;
 use crate::recording::sampler::{self, Sampler};
@@ -61,7 +61,7 @@ const CODE: &str = "code";
 const SYMBOLS: &str = "symbols.json";
 
 pub(super) struct Session<'a> {
-    options: Options,
+    options: RecordOptions,
     pub(super) host: Host,
     store: Store,
     pid: u32,
@@ -78,7 +78,7 @@ pub(super) struct Session<'a> {
     look_at: bool,
     sampler: Option<Sampler>,
     snapshots: Option<Snapshots>,
-    waits: Option<Waits>,
+    waits: Option<WaitSampler>,
     family: Vec<u32>,
     /// Running processes that write logs.
     writing: BTreeSet<u32>,
@@ -108,7 +108,7 @@ pub(super) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(super) fn begin(
-        options: Options,
+        options: RecordOptions,
         host: Host,
         store: Store,
         pid: u32,
@@ -179,7 +179,7 @@ impl<'a> Session<'a> {
     pub(super) fn give_up_privileges(&mut self) {
         let capture = self.store.folder();
         let kept = self.host.opener().map_or(Ok(()), |opener| opener.keep(capture.descriptor(), capture.path()));
-        let given_up = kept.map_err(Kept).and_then(|()| privileges::leave_to_opener(&self.host, self.pid));
+        let given_up = kept.map_err(PrivilegesKept).and_then(|()| privileges::leave_to_opener(&self.host, self.pid));
         if let Err(kept) = given_up {
             self.note(kept.to_string());
         }
@@ -274,7 +274,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    pub(super) fn start_sources(&mut self, target: kernel::Target) {
+    pub(super) fn start_sources(&mut self, target: kernel::KernelTarget) {
         self.start_kernel(target);
         self.start_code(target);
         let config = sampler::Config {
@@ -282,7 +282,10 @@ impl<'a> Session<'a> {
             pid: self.pid,
             levels: self.groups.levels.clone(),
             period_ns: self.manifest.sample_period_ns.max(1_000_000),
-            transactions: Some(stm::Kept { capture: Some(self.store.folder().clone()), redact: self.options.redact }),
+            transactions: Some(stm::StmOutput {
+                capture: Some(self.store.folder().clone()),
+                redact: self.options.redact,
+            }),
         };
         let sampler = Sampler::start(self.store.folder(), config);
         self.sampler = sampler.map_err(|error| self.note(format!("memory and counters are not sampled: {error}"))).ok();
@@ -321,7 +324,7 @@ impl<'a> Session<'a> {
             let none = "what threads wait for was not looked at (--no-waits)";
             return self.manifest.notes.push(none.to_owned());
         }
-        let started = Waits::start(self.host.clone(), self.pid, self.store.folder().clone(), self.options.redact);
+        let started = WaitSampler::start(self.host.clone(), self.pid, self.store.folder().clone(), self.options.redact);
         self.waits =
             started.map_err(|error| self.note(format!("what threads wait for is not looked at: {error}"))).ok();
     }
@@ -336,14 +339,14 @@ impl<'a> Session<'a> {
         self.stop_if_full(full, clock::monotonic());
     }
 
-    fn start_kernel(&mut self, target: kernel::Target) {
+    fn start_kernel(&mut self, target: kernel::KernelTarget) {
         let Some(tier) = self.options.kernel else {
             let missing = vec!["kernel scheduling was not recorded (--no-kernel)".to_owned()];
             self.manifest.kernel = Kernel { missing, ..Kernel::default() };
             return;
         };
         let redactor = self.redactor.clone();
-        let options = kernel::Options { target, force_tier: Some(tier), redactor };
+        let options = kernel::KernelOptions { target, force_tier: Some(tier), redactor };
         match self.store.folder().folder("sched") {
             Ok(folder) => {
                 let kernel = KernelRecorder::start(&folder, options);
@@ -354,7 +357,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn start_code(&mut self, target: kernel::Target) {
+    fn start_code(&mut self, target: kernel::KernelTarget) {
         let Some(period_ns) = self.options.code_period.map(clock::ns_of) else {
             self.manifest.notes.push("where the program's code was is not recorded (--sample-code 0)".to_owned());
             return;
@@ -367,7 +370,7 @@ impl<'a> Session<'a> {
             }
             Err(why) => self.note(why),
         }
-        if let kernel::Target::Attached(pid) = target {
+        if let kernel::KernelTarget::Attached(pid) = target {
             self.look_at_files_of([pid.0].iter());
         }
     }
@@ -417,7 +420,7 @@ impl<'a> Session<'a> {
         self.store.remove();
     }
 
-    pub(super) fn follow(mut self, mut child: Option<Child>, signals: &Signals) -> Outcome {
+    pub(super) fn follow(mut self, mut child: Option<Child>, signals: &Signals) -> RecordOutcome {
         let pidfd = match &self.held {
             Some(held) => held.descriptor().and_then(|held| held.try_clone_to_owned().ok()),
             None => Pid::from_raw(self.pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()),
@@ -563,8 +566,9 @@ impl<'a> Session<'a> {
             }
             for level in cgroup::of_process(&self.host, pid).levels {
                 let group = &level.group;
-                let known =
-                    |known: &cgroup::Level| (&known.group.path, known.group.version) == (&group.path, group.version);
+                let known = |known: &cgroup::GroupLevel| {
+                    (&known.group.path, known.group.version) == (&group.path, group.version)
+                };
                 if self.groups.levels.iter().any(known) {
                     continue;
                 }
@@ -641,7 +645,7 @@ impl<'a> Session<'a> {
             rss_max_bytes: own_cost::rss_max(&self.host),
             heap_snapshots: heaps.taken,
             heap_cpu_ns: heaps.cpu_ns,
-            waits_cpu_ns: self.waits.as_ref().map_or(self.waits_cpu_ns, Waits::cpu_ns),
+            waits_cpu_ns: self.waits.as_ref().map_or(self.waits_cpu_ns, WaitSampler::cpu_ns),
         };
         let hidden = self.redactor.as_ref().map(|redactor| redactor.manifest(&self.manifest));
         match self.store.write_manifest(hidden.as_ref().unwrap_or(&self.manifest), durable) {
@@ -650,7 +654,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn end(mut self, child: Option<Child>, signals: &Signals) -> Outcome {
+    fn end(mut self, child: Option<Child>, signals: &Signals) -> RecordOutcome {
         self.take_opened();
         self.look_at_family(false);
         self.look_after_logs();
@@ -673,7 +677,7 @@ impl<'a> Session<'a> {
         if exit.is_some() && self.family.iter().all(|pid| !self.host.runs(*pid)) {
             self.end_sources_of_logs();
         }
-        Outcome { capture: self.store.path().to_owned(), exit, bytes: room::size(self.store.folder()) }
+        RecordOutcome { capture: self.store.path().to_owned(), exit, bytes: room::size(self.store.folder()) }
     }
 
     fn exit_of(&self, mut child: Child) -> Option<Exit> {

@@ -1,9 +1,9 @@
 //! Groups the threads of one sample that wait for one thing at one place. Owns what is one group and
 //! how many are stored; refuses to read a process.
 
-use super::places::{Place, Places};
+use super::places::{PlaceName, PlaceNames};
 use crate::runtimes::recorded::HostRuntime;
-use crate::runtimes::waiting::{Frame, Thread};
+use crate::runtimes::waiting::{NamedFrame, Thread};
 use rtscope_decode::capture::waits::GROUPS_MAX;
 use rtscope_model::{Doing, Holder, OldObjects, TextId, WaitGroup, WaitKind, WaitLook, WaitSeen, text};
 use std::collections::HashMap;
@@ -44,13 +44,13 @@ struct Named<'n> {
     callee: Option<&'n str>,
 }
 
-fn named<'n>(thread: &Thread, places: &'n Places, runtime: &dyn HostRuntime) -> Named<'n> {
-    let frames: Vec<Option<Frame<'n>>> = thread
+fn named<'n>(thread: &Thread, places: &'n PlaceNames, runtime: &dyn HostRuntime) -> Named<'n> {
+    let frames: Vec<Option<NamedFrame<'n>>> = thread
         .frames
         .iter()
         .map(|code| {
-            let Place { name, local_to, runtime } = places.name(code.address)?;
-            Some(Frame { name, local_to: local_to.as_deref(), runtime: *runtime, role: code.role })
+            let PlaceName { name, local_to, runtime } = places.name(code.address)?;
+            Some(NamedFrame { name, local_to: local_to.as_deref(), runtime: *runtime, role: code.role })
         })
         .collect();
     let kind = if let Doing::Waits(kind) = thread.doing { kind } else { WaitKind::Unknown };
@@ -63,7 +63,7 @@ fn named<'n>(thread: &Thread, places: &'n Places, runtime: &dyn HostRuntime) -> 
 
 pub(super) fn group(
     threads: &[Thread],
-    places: &Places,
+    places: &PlaceNames,
     runtime: &dyn HostRuntime,
     redact: bool,
     texts: &mut Texts,
@@ -103,7 +103,7 @@ pub(super) fn group(
 }
 
 /// Old objects with names of places, except those of the runtime's own code, which any place may have requested.
-pub(super) fn old(old: &OldObjects<u64>, places: &Places, texts: &mut Texts) -> OldObjects<TextId> {
+pub(super) fn old(old: &OldObjects<u64>, places: &PlaceNames, texts: &mut Texts) -> OldObjects<TextId> {
     let of_program = |code: &u64| places.name(*code).filter(|place| !place.runtime);
     let mut thunks: Vec<(TextId, u64)> = Vec::new();
     for (code, bytes) in &old.thunks {

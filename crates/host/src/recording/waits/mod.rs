@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
-use watched::Watched;
+use watched::WatchedProcess;
 
 const WAITS: &str = "waits.jsonl";
 /// Sampling period; each sample comes a little earlier or later, so that periodic work of the program is met at all of
@@ -44,11 +44,11 @@ pub(super) struct Mailbox {
     cpu_ns: u64,
 }
 
-pub(super) type Waits = Worker<Mailbox>;
+pub(super) type WaitSampler = Worker<Mailbox>;
 
-impl Waits {
+impl WaitSampler {
     /// Starts it for the process `pid`, writing into `capture`. Errors: the thread cannot be made.
-    pub(super) fn start(host: Host, pid: u32, capture: Folder, redact: bool) -> io::Result<Waits> {
+    pub(super) fn start(host: Host, pid: u32, capture: Folder, redact: bool) -> io::Result<WaitSampler> {
         let shared = Shared::new(Mailbox { targets: vec![pid], ..Mailbox::default() })?;
         let mut looker = Looker::new(host, capture, redact, Arc::clone(&shared));
         Worker::run(shared, "waits", use_batch_priority, move |_| looker.run())
@@ -81,7 +81,7 @@ struct Looker {
     capture: Folder,
     redact: bool,
     shared: Arc<Shared<Mailbox>>,
-    processes: BTreeMap<u32, Watched>,
+    processes: BTreeMap<u32, WatchedProcess>,
     output: Option<File>,
     lines: Vec<u8>,
     /// Makes samples come earlier and later.
@@ -135,7 +135,7 @@ impl Looker {
         }
         for pid in targets.into_iter().take(PROCESSES_MAX) {
             let now = clock::monotonic();
-            let mut process = self.processes.remove(&pid).unwrap_or_else(|| Watched::new(pid, self.redact));
+            let mut process = self.processes.remove(&pid).unwrap_or_else(|| WatchedProcess::new(pid, self.redact));
             sandboxes_ns += process.look(&self.host, now);
             self.take(now, pid, &mut process);
             self.processes.insert(pid, process);
@@ -144,7 +144,7 @@ impl Looker {
     }
 
     /// Takes over what is now known about a process.
-    fn take(&mut self, now: Time, pid: u32, process: &mut Watched) {
+    fn take(&mut self, now: Time, pid: u32, process: &mut WatchedProcess) {
         process.take_notes().into_iter().for_each(|note| self.note(note));
         for (time, seen) in process.take() {
             if let WaitSeen::Not(why) = &seen {

@@ -20,7 +20,7 @@ const FILES_MAX: usize = 64;
 const NAME_MAX: usize = 200;
 
 #[derive(Clone, Eq, PartialEq, Debug)]
-pub(super) struct Place {
+pub(super) struct PlaceName {
     /// The function; for code without a symbol, its module.
     pub name: String,
     /// The function that code without a symbol is local to: compilers place such code in front of that function.
@@ -28,12 +28,12 @@ pub(super) struct Place {
     pub runtime: bool,
 }
 
-impl Place {
+impl PlaceName {
     /// `None`: it cannot be named. Code between functions of one module belongs to that module; between two modules, to
     /// one of them.
-    fn of(exact: elf::Exact) -> Option<Place> {
+    fn of(exact: elf::Exact) -> Option<PlaceName> {
         if let Some(name) = exact.name {
-            return Some(Place { name: cut(&name), local_to: None, runtime: exact.runtime });
+            return Some(PlaceName { name: cut(&name), local_to: None, runtime: exact.runtime });
         }
         let [before, next] = exact.between;
         let of = |name: &Option<String>| name.as_deref().and_then(module).map(str::to_owned);
@@ -41,14 +41,14 @@ impl Place {
             (Some(before), Some(own)) if before == own => {
                 let function = next?;
                 let name = cut(&format!("{own} (local code before {})", function.get(own.len() + 1..)?));
-                return Some(Place { name, local_to: Some(cut(&function)), runtime: false });
+                return Some(PlaceName { name, local_to: Some(cut(&function)), runtime: false });
             }
             (Some(before), Some(next)) => format!("{before} or {next}"),
             (Some(one), None) | (None, Some(one)) => one,
             (None, None) => return None,
         };
         let name = cut(&format!("{name} (a function without a name)"));
-        Some(Place { name, local_to: None, runtime: false })
+        Some(PlaceName { name, local_to: None, runtime: false })
     }
 }
 
@@ -63,8 +63,8 @@ fn cut(name: &str) -> String {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Places {
-    known: HashMap<u64, Option<Place>>,
+pub(super) struct PlaceNames {
+    known: HashMap<u64, Option<PlaceName>>,
     wanted: BTreeSet<u64>,
     mappings: Vec<Mapping>,
     /// By the path that mappings show.
@@ -74,10 +74,10 @@ pub(super) struct Places {
     named: BTreeMap<String, bool>,
 }
 
-impl Places {
+impl PlaceNames {
     /// Reads the process's mappings and opens its files while they can be opened.
-    pub fn open(process: &Process) -> Places {
-        let mut places = Places { mappings: process.mappings().unwrap_or_default(), ..Places::default() };
+    pub fn open(process: &Process) -> PlaceNames {
+        let mut places = PlaceNames { mappings: process.mappings().unwrap_or_default(), ..PlaceNames::default() };
         for mapping in places.mappings.iter().filter(|mapping| mapping.executable) {
             let new = places.files.len() < FILES_MAX && !places.files.contains_key(&mapping.name);
             if let Some(file) = mapping.file().filter(|_| new)
@@ -108,7 +108,7 @@ impl Places {
     }
 
     /// The name of a place; `None` if it has none, or none yet.
-    pub fn name(&self, address: u64) -> Option<&Place> {
+    pub fn name(&self, address: u64) -> Option<&PlaceName> {
         self.known.get(&address)?.as_ref()
     }
 
@@ -133,7 +133,7 @@ impl Places {
             let file = self.files.get(&path).and_then(|file| file.try_clone().ok());
             let Some(Ok((found, spent_ns))) = file.map(|file| symbols::exact(file, &offsets)) else { continue };
             cost_ns = cost_ns.saturating_add(spent_ns);
-            let named: Vec<Option<Place>> = found.into_iter().map(Place::of).collect();
+            let named: Vec<Option<PlaceName>> = found.into_iter().map(PlaceName::of).collect();
             *self.named.entry(path).or_default() |= named.iter().any(Option::is_some);
             self.known.extend(places.iter().map(|place| place.1).zip(named));
         }

@@ -2,11 +2,11 @@
 //! names, and that a failure is reported once. Refuses programs of unknown runtimes.
 
 use super::groups::{self, Texts};
-use super::places::Places;
+use super::places::PlaceNames;
 use crate::binary;
 use crate::runtimes;
 use crate::runtimes::recorded::{HostRuntime, NoHeap, Then};
-use crate::runtimes::waiting::{Look, Looks, Thread};
+use crate::runtimes::waiting::{Looks, Thread, ThreadsLook};
 use crate::sandbox;
 use crate::system::procfs::Host;
 use crate::target::Process;
@@ -23,12 +23,12 @@ const OLD_MAX: usize = 1 << 12;
 const OLD_SHARE: u64 = 3;
 
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct WatchedProcess {
     pid: u32,
     redact: bool,
     program: Option<PathBuf>,
     tries: u32,
-    state: State,
+    state: LookState,
     texts: Texts,
     out: Vec<(Option<Time>, WaitSeen)>,
     /// Notes about places without names, after sampling has ended.
@@ -36,7 +36,7 @@ pub(super) struct Watched {
 }
 
 #[derive(Debug)]
-enum State {
+enum LookState {
     Unknown,
     Looking(Box<Looking>),
     Refused,
@@ -47,7 +47,7 @@ struct Looking {
     process: Process,
     runtime: &'static dyn HostRuntime,
     looks: Box<dyn Looks>,
-    places: Places,
+    places: PlaceNames,
     /// Samples whose places have no names yet.
     held: Vec<(Time, Vec<Thread>)>,
     /// Old objects whose places have no names yet.
@@ -58,25 +58,34 @@ fn may_not(error: &io::Error) -> String {
     format!("its threads may not be looked at ({error}): record as root")
 }
 
-impl Watched {
-    pub fn new(pid: u32, redact: bool) -> Watched {
+impl WatchedProcess {
+    pub fn new(pid: u32, redact: bool) -> WatchedProcess {
         let (texts, out) = (Texts::default(), Vec::new());
-        Watched { pid, redact, program: None, tries: 0, state: State::Unknown, texts, out, notes: Vec::new() }
+        WatchedProcess {
+            pid,
+            redact,
+            program: None,
+            tries: 0,
+            state: LookState::Unknown,
+            texts,
+            out,
+            notes: Vec::new(),
+        }
     }
 
     /// Takes one sample; returns the CPU time of children.
     pub fn look(&mut self, host: &Host, now: Time) -> u64 {
         let before_ns = sandbox::spent_ns();
-        if let State::Looking(looking) = &self.state
+        if let LookState::Looking(looking) = &self.state
             && looking.process.link("exe").ok() != self.program
         {
             self.finish();
-            (self.state, self.tries) = (State::Unknown, 0);
+            (self.state, self.tries) = (LookState::Unknown, 0);
         }
-        if matches!(self.state, State::Unknown) {
+        if matches!(self.state, LookState::Unknown) {
             self.begin(host);
         }
-        if let State::Looking(looking) = &mut self.state {
+        if let LookState::Looking(looking) = &mut self.state {
             if let Some(old) = looking.looks.old()
                 && old.bytes > 0
                 && looking.old.len() < OLD_MAX
@@ -88,14 +97,14 @@ impl Watched {
             }
             self.out.extend(looking.looks.made().map(|made| (Some(now), WaitSeen::Made(made))));
             match looking.looks.look() {
-                Ok(Look::Threads(threads)) => {
+                Ok(ThreadsLook::Threads(threads)) => {
                     looking
                         .places
                         .want(threads.iter().flat_map(|thread| thread.frames.iter().map(|code| code.address)));
                     looking.held.push((now, threads));
                 }
-                Ok(Look::Busy) => {}
-                Ok(Look::Missed) => self.out.push((Some(now), WaitSeen::Missed(1))),
+                Ok(ThreadsLook::Busy) => {}
+                Ok(ThreadsLook::Missed) => self.out.push((Some(now), WaitSeen::Missed(1))),
                 // The family's follower reports that it has ended.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     self.refuse(may_not(&error));
@@ -133,10 +142,10 @@ impl Watched {
         let Some(runtime) = known else { return self.refuse_later("it is of no runtime that is known".to_owned()) };
         match runtime.threads(&process) {
             Ok(looks) => {
-                let places = Places::open(&process);
+                let places = PlaceNames::open(&process);
                 self.program = program;
                 let (held, old) = (Vec::new(), Vec::new());
-                self.state = State::Looking(Box::new(Looking { process, runtime, looks, places, held, old }));
+                self.state = LookState::Looking(Box::new(Looking { process, runtime, looks, places, held, old }));
             }
             Err(NoHeap { why, then: Then::Never(next) }) => self.refuse(format!("{why}{next}")),
             Err(NoHeap { why, then: Then::Failed }) => self.refuse(why),
@@ -153,12 +162,12 @@ impl Watched {
 
     fn refuse(&mut self, why: String) {
         self.out.push((None, WaitSeen::Not(why)));
-        self.state = State::Refused;
+        self.state = LookState::Refused;
     }
 
     /// Groups the samples whose places have names.
     fn settle(&mut self) {
-        let State::Looking(looking) = &mut self.state else { return };
+        let LookState::Looking(looking) = &mut self.state else { return };
         for (time, threads) in std::mem::take(&mut looking.held) {
             let look = groups::group(&threads, &looking.places, looking.runtime, self.redact, &mut self.texts);
             self.out.extend(self.texts.take().into_iter().map(|text| (Some(time), text)));
@@ -173,7 +182,7 @@ impl Watched {
 
     /// Names what is left; returns the CPU time of children.
     pub fn finish(&mut self) -> u64 {
-        let State::Looking(looking) = &mut self.state else { return 0 };
+        let LookState::Looking(looking) = &mut self.state else { return 0 };
         let before_ns = sandbox::spent_ns();
         if !looking.places.is_complete() {
             looking.places.look_up();
@@ -184,7 +193,7 @@ impl Watched {
     }
 
     fn note_nameless(&mut self) {
-        let State::Looking(looking) = &self.state else { return };
+        let LookState::Looking(looking) = &self.state else { return };
         let program = self.program.as_ref().and_then(|program| program.to_str());
         if let Some(program) = program.filter(|program| looking.places.is_nameless(program)) {
             self.notes.push(format!(
@@ -193,7 +202,7 @@ impl Watched {
         }
     }
 
-    /// Why places have no names, after [`Watched::finish`].
+    /// Why places have no names, after [`WatchedProcess::finish`].
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }

@@ -53,11 +53,11 @@ impl Inspected {
 }
 
 /// The field that stores a symbol's address.
-type Kept = fn(&mut RuntimeSymbols) -> &mut Option<u64>;
+type SymbolField = fn(&mut RuntimeSymbols) -> &mut Option<u64>;
 
 /// Symbols of the runtime, and the field that stores each address. If a field has several names, the first that a file
 /// has is used.
-const SYMBOLS: [(&str, Kept); 20] = [
+const SYMBOLS: [(&str, SymbolField); 20] = [
     ("capEventBuf", |of| &mut of.cap_event_buf),
     ("eventBuf", |of| &mut of.event_buf),
     ("start_init_elapsed", |of| &mut of.start_init_elapsed),

@@ -8,7 +8,7 @@ use crate::capture::loss;
 use crate::system::procfs::identity;
 use crate::target::live::EVENTLOG;
 use crate::target::memory::LiveProcess;
-use crate::target::{Process, What, open_own, open_target};
+use crate::target::{Process, ProcessFile, open_own, open_target};
 use rtscope_decode::{ReadAt as _, Written};
 use rtscope_model::manifest::Log;
 use rtscope_model::{Loss, LossKind, Time};
@@ -211,7 +211,7 @@ impl LiveLog {
 
 /// Opens a file that a process has open and may read, as far as descriptor and owner show.
 fn its_own(process: &Process, fd: u32) -> io::Result<File> {
-    let file = open_target(process, What::Descriptor(fd))?;
+    let file = open_target(process, ProcessFile::Descriptor(fd))?;
     let reads = process.access(fd).is_some_and(|access| access.contains(OFlags::RDWR));
     if reads || process.user() == Some(file.metadata()?.uid()) {
         return Ok(file);

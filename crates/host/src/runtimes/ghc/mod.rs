@@ -18,7 +18,7 @@ mod writers;
 pub use files::Ghc;
 
 use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Notices, Prepared, ReadHeap, RuntimeLogs};
-use super::waiting::{self, Frame, Looks};
+use super::waiting::{self, Looks, NamedFrame};
 use crate::target::Process;
 use eventlogs::Eventlogs;
 use heap::Ask;
@@ -51,7 +51,7 @@ impl HostRuntime for Ghc {
         threads::find(process)
     }
 
-    fn interpret(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Interpreted {
+    fn interpret(&self, found: WaitKind, frames: &[Option<NamedFrame<'_>>]) -> waiting::Interpreted {
         threads::interpret(found, frames)
     }
 }

@@ -106,7 +106,7 @@ pub fn runtime_options(argv: &[String], wrapper: bool) -> Vec<usize> {
 }
 
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct RtsPlan {
     /// Its arguments, the program first.
     pub argv: Vec<String>,
     /// Value of `GHCRTS`; `None`: leave the environment unchanged.
@@ -138,8 +138,8 @@ pub(super) struct Request<'a> {
 }
 
 /// Merges the user's request with what the recorder needs.
-pub(super) fn plan(request: &Request<'_>) -> Plan {
-    let mut plan = Plan { argv: request.argv.to_vec(), ..Plan::default() };
+pub(super) fn plan(request: &Request<'_>) -> RtsPlan {
+    let mut plan = RtsPlan { argv: request.argv.to_vec(), ..RtsPlan::default() };
     if let Some(note) = refusal(request.inspected, request.wrapper) {
         plan.notes.push(note);
         return plan;
@@ -176,7 +176,7 @@ pub(super) fn plan(request: &Request<'_>) -> Plan {
 }
 
 /// A `-l` on the command line overrides GHCRTS, so it is rewritten in place.
-fn rewrite_command_line(plan: &mut Plan, places: &[usize]) {
+fn rewrite_command_line(plan: &mut RtsPlan, places: &[usize]) {
     for place in places {
         let Some(option) = plan.argv.get_mut(*place) else { continue };
         if option.starts_with("-l") && *option != plan.classes {
@@ -219,7 +219,7 @@ mod tests {
         Inspected { binary, elf: true, ..Inspected::default() }
     }
 
-    fn made(inspected: &Inspected, argv: &[&str], ghcrts: Option<&str>, wrapper: bool, detail: Detail) -> Plan {
+    fn made(inspected: &Inspected, argv: &[&str], ghcrts: Option<&str>, wrapper: bool, detail: Detail) -> RtsPlan {
         let argv: Vec<String> = argv.iter().map(|text| (*text).to_owned()).collect();
         plan(&Request { argv: &argv, ghcrts, inspected, wrapper, detail, log_path: "/c/log" })
     }

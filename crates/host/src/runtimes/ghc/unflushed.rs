@@ -267,7 +267,7 @@ impl<M: Memory> Buffers<M> {
 
 /// The block in a slot file.
 #[derive(Debug)]
-struct Slot {
+struct BlockSlot {
     block: Block,
     number: u8,
     copied: u64,
@@ -279,7 +279,7 @@ struct Slot {
 struct Slots {
     folder: Folder,
     pid: u32,
-    slots: HashMap<u16, Slot>,
+    slots: HashMap<u16, BlockSlot>,
 }
 
 impl Slots {
@@ -288,7 +288,7 @@ impl Slots {
         let number = self.slots.get(&capability).map_or(0, |slot| 1 - slot.number.min(1));
         let name = if capability == GLOBAL_CAPABILITY { "g".to_owned() } else { capability.to_string() };
         let file = self.folder.create_anew(&format!("{}-{name}.{number}", self.pid))?;
-        self.slots.insert(capability, Slot { block, number, copied: 0, file });
+        self.slots.insert(capability, BlockSlot { block, number, copied: 0, file });
         Ok(())
     }
 }

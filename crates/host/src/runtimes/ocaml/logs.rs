@@ -5,7 +5,7 @@ use super::files;
 use crate::binary;
 use crate::capture::folder::Folder;
 use crate::runtimes::ocaml::rings::parameters::{self, DIRECTORY, PRESERVE, START};
-use crate::runtimes::ocaml::rings::{Config, Copied, Mapped, Place, Reader, mapped_by};
+use crate::runtimes::ocaml::rings::{Config, Copied, Mapped, RingFolder, RingsReader, mapped_by};
 use crate::runtimes::recorded::{Around, Command, Launch, Notices, RuntimeLogs};
 use crate::system::procfs::Host;
 use crate::target::Refused;
@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 /// OCaml's side of a recording.
 #[derive(Debug, Default)]
 pub(super) struct Rings {
-    place: Option<Place>,
-    reader: Option<Reader>,
+    place: Option<RingFolder>,
+    reader: Option<RingsReader>,
     logs: Vec<Log>,
     /// How many of them [`RuntimeLogs::changed`] has reported.
     reported: usize,
@@ -40,14 +40,14 @@ impl Rings {
         }
         let user = User::of_environment();
         let mut place = match user.folder(&mut launch.notes) {
-            Some(folder) => match Place::of_user(&folder) {
+            Some(folder) => match RingFolder::of_user(&folder) {
                 Ok(place) if place.is_writable() => place,
                 _ => {
                     launch.notes.push(unwritable(&folder));
                     return Ok(None);
                 }
             },
-            None => Place::prepare(command.capture, command.route)?,
+            None => RingFolder::prepare(command.capture, command.route)?,
         };
         let release = command.inspected.binary.version.as_deref().and_then(files::release);
         let Some(choice) = reserve(&mut place, &user, release, command.ring_size) else {
@@ -120,10 +120,10 @@ fn start_reader(
     watched: Option<(Folder, bool)>,
     mapped: Vec<Mapped>,
     notices: &mut Notices,
-) -> Option<Reader> {
+) -> Option<RingsReader> {
     let (host, pid) = (around.host.clone(), around.pid);
     let folder = around.capture.folder("rings");
-    let reader = folder.and_then(|folder| Reader::start(Config { host, pid, folder, watched, mapped }));
+    let reader = folder.and_then(|folder| RingsReader::start(Config { host, pid, folder, watched, mapped }));
     let refused = |error| notices.notes.push(format!("the rings of OCaml programs are not copied: {error}"));
     reader.map_err(refused).ok()
 }
@@ -174,7 +174,7 @@ impl User {
 
 /// Chooses a ring size that fits, and reserves the room.
 fn reserve(
-    place: &mut Place,
+    place: &mut RingFolder,
     user: &User,
     release: Option<(u32, u32)>,
     forced: Option<u32>,
@@ -235,7 +235,7 @@ impl RuntimeLogs for Rings {
     }
 
     fn take_opened(&mut self, _around: &Around<'_>, _notices: &mut Notices) -> bool {
-        let fresh = self.reader.as_ref().map(Reader::fresh).unwrap_or_default();
+        let fresh = self.reader.as_ref().map(RingsReader::fresh).unwrap_or_default();
         let some = !fresh.is_empty();
         self.take(fresh);
         some
@@ -278,7 +278,7 @@ impl RuntimeLogs for Rings {
     }
 
     fn finish(&mut self, host: &Host) {
-        self.reader.take().map(Reader::finish);
+        self.reader.take().map(RingsReader::finish);
         self.place.take().into_iter().for_each(|place| place.finish(host));
     }
 }

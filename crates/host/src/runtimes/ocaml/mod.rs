@@ -10,7 +10,7 @@ pub(crate) mod threads;
 pub use files::Ocaml;
 
 use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Notices, Prepared, ReadHeap, RuntimeLogs};
-use super::waiting::{self, Frame, Looks};
+use super::waiting::{self, Looks, NamedFrame};
 use crate::target::Process;
 use logs::Rings;
 use rtscope_model::WaitKind;
@@ -47,7 +47,7 @@ impl HostRuntime for Ocaml {
         threads::find(process)
     }
 
-    fn interpret(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Interpreted {
+    fn interpret(&self, found: WaitKind, frames: &[Option<NamedFrame<'_>>]) -> waiting::Interpreted {
         threads::interpret(found, frames)
     }
 }

@@ -6,7 +6,7 @@ use super::domains::{self, Ends};
 use crate::kernel::asleep::{self, Asleep};
 use crate::runtimes::c_stack::Stacks;
 use crate::runtimes::recorded::NoHeap;
-use crate::runtimes::waiting::{Code, Frame, Interpreted, Look, Looks, Role, Thread};
+use crate::runtimes::waiting::{Code, Interpreted, Looks, NamedFrame, Role, Thread, ThreadsLook};
 use crate::target::Process;
 use crate::target::mappings;
 use crate::target::memory::{LiveProcess, Memory};
@@ -19,7 +19,7 @@ const BUFFER: u64 = 64 << 10;
 /// Word of a C library mutex that is taken and awaited.
 const TAKEN: u32 = 2;
 #[derive(Debug)]
-struct Watched {
+struct OcamlThreads {
     memory: LiveProcess,
     stacks: Stacks,
     ends: Ends,
@@ -29,7 +29,7 @@ struct Watched {
 pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
     let memory = LiveProcess::from(process.clone());
     let ends = Ends::of(process.text("limits").unwrap_or_default().as_str());
-    Ok(Box::new(Watched { memory, stacks: Stacks::default(), ends }))
+    Ok(Box::new(OcamlThreads { memory, stacks: Stacks::default(), ends }))
 }
 
 /// Threads from these kernel lines and mappings of a process; for fuzzers.
@@ -39,14 +39,14 @@ pub fn by_bytes(memory: &impl Memory, maps: &str, lines: &str) -> Vec<Thread> {
     threads(memory, &mut stacks, &mut Ends::of(""), 1, &asleep)
 }
 
-impl Looks for Watched {
-    fn look(&mut self) -> io::Result<Look> {
+impl Looks for OcamlThreads {
+    fn look(&mut self) -> io::Result<ThreadsLook> {
         let process = self.memory.process.clone();
         let lines = process.calls()?;
         let asleep: Vec<(u32, Asleep)> =
             lines.iter().filter_map(|(tid, line)| Some((*tid, Asleep::parse(line)?))).collect();
         self.stacks.begin(&process, asleep.iter().map(|(_, asleep)| asleep))?;
-        Ok(Look::Threads(threads(&self.memory, &mut self.stacks, &mut self.ends, process.pid(), &asleep)))
+        Ok(ThreadsLook::Threads(threads(&self.memory, &mut self.stacks, &mut self.ends, process.pid(), &asleep)))
     }
 }
 
@@ -162,16 +162,17 @@ fn kind(name: &str) -> Option<WaitKind> {
 }
 
 /// The C function that OCaml code called, unless it is the runtime's: OCaml's own functions are made of those.
-fn callee(frames: &[Option<Frame<'_>>]) -> Option<usize> {
-    let own = |frame: &Frame<'_>| frame.name.starts_with(|first: char| first.is_ascii_uppercase());
+fn callee(frames: &[Option<NamedFrame<'_>>]) -> Option<usize> {
+    let own = |frame: &NamedFrame<'_>| frame.name.starts_with(|first: char| first.is_ascii_uppercase());
     let left = frames.iter().position(|frame| frame.is_some_and(|frame| own(&frame)))?;
-    let foreign = |frame: &Frame<'_>| frame.role == Role::Foreign && !frame.runtime && !frame.name.starts_with("caml_");
+    let foreign =
+        |frame: &NamedFrame<'_>| frame.role == Role::Foreign && !frame.runtime && !frame.name.starts_with("caml_");
     frames.iter().take(left).rposition(|frame| frame.is_some_and(|frame| foreign(&frame)))
 }
 
 /// What `frames` say about a thread that waits for `found` according to its system call.
-pub fn interpret(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Interpreted {
-    let own = |frame: &&Frame<'_>| frame.name.starts_with(|first: char| first.is_ascii_uppercase());
+pub fn interpret(found: WaitKind, frames: &[Option<NamedFrame<'_>>]) -> Interpreted {
+    let own = |frame: &&NamedFrame<'_>| frame.name.starts_with(|first: char| first.is_ascii_uppercase());
     let by_name = frames.iter().flatten().find_map(|frame| kind(frame.name));
     let left = frames.iter().flatten().find(own).map(|frame| frame.function());
     let callee = callee(frames);
@@ -188,8 +189,9 @@ pub fn interpret(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Interpreted {
         (WaitKind::Unknown, None) if callee.is_some() => WaitKind::ForeignCall,
         _ => found,
     };
-    let at =
-        |wanted: &dyn Fn(&Frame<'_>) -> bool| frames.iter().position(|frame| frame.is_some_and(|frame| wanted(&frame)));
+    let at = |wanted: &dyn Fn(&NamedFrame<'_>) -> bool| {
+        frames.iter().position(|frame| frame.is_some_and(|frame| wanted(&frame)))
+    };
     // Without a place in OCaml, the function that it called: not the code that released the domain.
     let passes = |name: &str| name.contains("blocking_section") || name.ends_with("domain_lock");
     let place =
@@ -204,10 +206,10 @@ mod tests {
 
     fn of(found: WaitKind, names: &[&'static str]) -> (WaitKind, Option<&'static str>) {
         let frame = |name: &&'static str| {
-            let named = Frame { name, local_to: None, runtime: false, role: Role::default() };
+            let named = NamedFrame { name, local_to: None, runtime: false, role: Role::default() };
             Some(named).filter(|frame| !frame.name.is_empty())
         };
-        let frames: Vec<Option<Frame<'_>>> = names.iter().map(frame).collect();
+        let frames: Vec<Option<NamedFrame<'_>>> = names.iter().map(frame).collect();
         let interpreted = interpret(found, &frames);
         (interpreted.kind, interpreted.place.and_then(|place| names.get(place).copied()))
     }

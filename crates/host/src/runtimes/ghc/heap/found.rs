@@ -8,7 +8,7 @@ use crate::symbols::elf;
 use crate::target::core_file::CoreFile;
 use crate::target::mappings::{self, Mapping};
 use crate::target::memory::Memory;
-use crate::target::{Process, Refused, What, open_own, open_target};
+use crate::target::{Process, ProcessFile, Refused, open_own, open_target};
 use rtscope_heap::closure;
 use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
 use rtscope_heap::ledger::Residency;
@@ -71,7 +71,7 @@ pub enum Refusal {
 
 /// A heap that can be read.
 #[derive(Debug)]
-pub struct Target {
+pub struct HeapTarget {
     /// Its description: `process 12`.
     pub of: String,
     /// The compiler, if its files name it.
@@ -93,11 +93,11 @@ pub(super) struct Files {
     /// The program's own path, as in its mappings.
     pub program: String,
     pub inspected: Inspected,
-    pub place: Place,
+    pub place: FileSource,
 }
 
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum FileSource {
     Process(Process),
     /// At the paths in the mappings, except the program's own file, which is here.
     Core(PathBuf),
@@ -107,26 +107,26 @@ impl Files {
     fn open(&self, mapping: &Mapping) -> Result<File, Refused> {
         let own = mapping.name == self.program;
         match &self.place {
-            Place::Core(executable) if own => open_own(executable, true),
-            Place::Core(_) => open_own(Path::new(&mapping.name), true),
-            Place::Process(process) if own => open_target(process, What::Executable),
-            Place::Process(process) => {
+            FileSource::Core(executable) if own => open_own(executable, true),
+            FileSource::Core(_) => open_own(Path::new(&mapping.name), true),
+            FileSource::Process(process) if own => open_target(process, ProcessFile::Executable),
+            FileSource::Process(process) => {
                 mapping.file().map_or(Err(Refused::NotOrdinary), |file| open_target(process, file))
             }
         }
     }
 }
 
-impl Target {
-    /// Finds the heap of a process; [`Target::bound`] then finds its parts in memory.
-    pub(in crate::runtimes::ghc) fn find(process: &Process) -> Result<Target, Refusal> {
+impl HeapTarget {
+    /// Finds the heap of a process; [`HeapTarget::bound`] then finds its parts in memory.
+    pub(in crate::runtimes::ghc) fn find(process: &Process) -> Result<HeapTarget, Refusal> {
         let pid = process.pid();
         let mappings = process.mappings().map_err(|source| refusal(pid, source))?;
         let program = process.link("exe").map_err(|source| refusal(pid, source))?.to_string_lossy().into_owned();
         let source = Source::Live(process.clone().into());
         let files =
-            Files { program, inspected: binary::inspect_process(process), place: Place::Process(process.clone()) };
-        let found = Target::of(format!("process {pid}"), source, mappings, files);
+            Files { program, inspected: binary::inspect_process(process), place: FileSource::Process(process.clone()) };
+        let found = HeapTarget::of(format!("process {pid}"), source, mappings, files);
         found.map_err(|refused| match refused {
             Refusal::Io(_, source) => refusal(pid, source),
             other => other,
@@ -135,7 +135,7 @@ impl Target {
 
     /// Finds the heap in a core file; the program and its libraries have to be where they
     /// were, or `executable` has to be given.
-    pub(super) fn in_core(path: &Path, executable: Option<&Path>) -> Result<Target, Refusal> {
+    pub(super) fn in_core(path: &Path, executable: Option<&Path>) -> Result<HeapTarget, Refusal> {
         let of = path.display().to_string();
         let mut core = CoreFile::open(path).map_err(|source| Refusal::Core(of.clone(), source))?;
         let mappings = core.mappings().to_vec();
@@ -145,13 +145,13 @@ impl Target {
             .map_or(String::new(), |first| first.name.clone());
         let executable = executable.map_or_else(|| PathBuf::from(&program), Path::to_path_buf);
         core.open_files(&program, &executable);
-        let files = Files { program, inspected: binary::inspect(&executable), place: Place::Core(executable) };
-        let mut target = Target::of(of, Source::Core(core), mappings, files)?;
+        let files = Files { program, inspected: binary::inspect(&executable), place: FileSource::Core(executable) };
+        let mut target = HeapTarget::of(of, Source::Core(core), mappings, files)?;
         target.bound().map_err(|source| target.failed(source))?;
         Ok(target)
     }
 
-    fn of(of: String, memory: Source, mappings: Vec<Mapping>, files: Files) -> Result<Target, Refusal> {
+    fn of(of: String, memory: Source, mappings: Vec<Mapping>, files: Files) -> Result<HeapTarget, Refusal> {
         let statics = statics(&mappings, &files);
         is_known(&of, &files.program, &files.inspected, &statics)?;
         let (reserved, space) = match found(&memory, &statics, &mappings) {
@@ -160,7 +160,7 @@ impl Target {
             Err(source) => return Err(Refusal::Io(of, source)),
         };
         let (version, untouched) = (files.inspected.compiler, Untouched::default());
-        Ok(Target { of, version, memory, space, untouched, statics, mappings, reserved, files })
+        Ok(HeapTarget { of, version, memory, space, untouched, statics, mappings, reserved, files })
     }
 
     /// Whether its runtime is the threaded one; `None`: not known.
@@ -277,8 +277,7 @@ impl Target {
 
     /// Names of places in its code, as far as its files have any.
     pub fn names(&self, addresses: &BTreeSet<u64>) -> HashMap<u64, String> {
-        type Places = Vec<(u64, u64)>;
-        let mut asked: BTreeMap<&str, (&Mapping, Places)> = BTreeMap::new();
+        let mut asked: BTreeMap<&str, (&Mapping, Vec<elf::Asked>)> = BTreeMap::new();
         let mut data = BTreeSet::new();
         for mapping in self.of_files() {
             let here = addresses.range(mapping.range.clone());

@@ -1,6 +1,6 @@
 //! Samples old objects of a live process, a few at a time. Owns where its heap is now; refuses to stop anything.
 
-use super::found::{Target, space};
+use super::found::{HeapTarget, space};
 use crate::target::memory::LiveProcess;
 use rtscope_heap::sampled::look;
 use rtscope_heap::{Runtime, Space, Statics};
@@ -24,7 +24,7 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    pub fn of(target: &Target, memory: LiveProcess) -> Sampled {
+    pub fn of(target: &HeapTarget, memory: LiveProcess) -> Sampled {
         let code = target.of_files().map(|mapping| mapping.range.clone()).collect();
         let (statics, reserved, space) = (target.statics, target.reserved.clone(), target.space.clone());
         Sampled { memory, statics, reserved, code, space, megablocks: 0, chance: Chance::new(1) }

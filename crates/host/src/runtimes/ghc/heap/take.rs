@@ -2,8 +2,8 @@
 //! the order of reads, that they are repeated if a collection happened in between, and
 //! how long the process is stopped, if it is. Refuses to interpret a block.
 
-use super::found::{Refusal, Target, refusal};
-use crate::privileges::opener::{self, Held};
+use super::found::{HeapTarget, Refusal, refusal};
+use crate::privileges::opener::{self, StopOutcome};
 use crate::privileges::server;
 use crate::sandbox::{self, Died, Done, Limits};
 use crate::system::clock;
@@ -72,11 +72,11 @@ pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<(Heap, u64), Failed> {
     sent(done, || format!("process {pid}")).map_err(gone)
 }
 
-/// Reads the heap in a core file; see [`Target::in_core`].
+/// Reads the heap in a core file; see [`HeapTarget::in_core`].
 pub fn of_core(path: &Path, executable: Option<&Path>, objects: Option<usize>) -> Result<Heap, Failed> {
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     let done = server::in_sandbox(&limits(bytes, None), None, || {
-        let mut target = Target::in_core(path, executable)?;
+        let mut target = HeapTarget::in_core(path, executable)?;
         let looked = Looked::at(&mut target, objects, &mut Hold::Core).map_err(|source| target.failed(source))?;
         Ok(looked.document(&target, &Hold::Core))
     });
@@ -98,7 +98,7 @@ fn sent(done: Result<Done<Result<Heap, Failed>>, Died>, of: impl FnOnce() -> Str
 }
 
 fn take_here(process: &Process, ask: &Ask) -> Result<Heap, Failed> {
-    let mut target = Target::find(process)?;
+    let mut target = HeapTarget::find(process)?;
     target.bound().map_err(|source| target.failed(source))?;
     let begin = |most| {
         let held = Hold::begin(process, most);
@@ -125,7 +125,7 @@ enum Hold<'a> {
     Runs,
     /// It is stopped, until then at most.
     Stopped(&'a Process, Instant),
-    Ended(Held),
+    Ended(StopOutcome),
 }
 
 impl Hold<'_> {
@@ -177,7 +177,7 @@ struct Looked {
 
 impl Looked {
     /// Reads blocks, then objects: both again if a collection of the oldest generation happened meanwhile.
-    fn at(target: &mut Target, objects: Option<usize>, hold: &mut Hold<'_>) -> io::Result<Looked> {
+    fn at(target: &mut HeapTarget, objects: Option<usize>, hold: &mut Hold<'_>) -> io::Result<Looked> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -218,7 +218,7 @@ impl Looked {
         }
     }
 
-    fn document(self, target: &Target, hold: &Hold<'_>) -> Heap {
+    fn document(self, target: &HeapTarget, hold: &Hold<'_>) -> Heap {
         let scan = self.scan.iter().map(|(scan, _)| scan);
         let entries = scan.clone().flat_map(|scan| scan.census.iter().map(|entry| entry.info_address));
         let holders = scan.flat_map(|scan| scan.pinned.holders.iter().map(|holder| holder.info_address));
@@ -252,7 +252,7 @@ impl Looked {
 /// The blocks, and how long reading them took. During a collection of the old generation their
 /// contents are uncertain: they are read again until it is over and they add up, unless they
 /// stand still.
-fn blocks(target: &mut Target, hold: &Hold<'_>) -> io::Result<(Survey, Duration)> {
+fn blocks(target: &mut HeapTarget, hold: &Hold<'_>) -> io::Result<(Survey, Duration)> {
     let first = Instant::now();
     loop {
         let started = Instant::now();
@@ -267,7 +267,7 @@ fn blocks(target: &mut Target, hold: &Hold<'_>) -> io::Result<(Survey, Duration)
 }
 
 /// The ledger's lines for memory outside the heap.
-fn outside(target: &Target) -> Vec<Line> {
+fn outside(target: &HeapTarget) -> Vec<Line> {
     let sum = |wanted: &dyn Fn(&Mapping) -> bool| {
         target.outside().filter(|mapping| wanted(mapping)).filter_map(|mapping| mapping.rss_bytes).sum::<u64>()
     };

@@ -144,7 +144,7 @@ fn bounded(space: &Space, touched: &[Range<u64>]) -> (Space, Untouched) {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::found::{Files, Place, Target};
+    use super::super::found::{FileSource, Files, HeapTarget};
     use super::*;
     use crate::binary::Inspected;
     use crate::system::clock;
@@ -198,10 +198,10 @@ pub(super) mod tests {
     }
 
     /// This process as a target whose heap lies in `range`.
-    fn target(range: Range<u64>) -> Target {
+    fn target(range: Range<u64>) -> HeapTarget {
         let process = Process::open(&Host::default(), std::process::id()).unwrap();
-        let (program, inspected, place) = (String::new(), Inspected::default(), Place::Process(process.clone()));
-        Target {
+        let (program, inspected, place) = (String::new(), Inspected::default(), FileSource::Process(process.clone()));
+        HeapTarget {
             of: "this".into(),
             version: None,
             memory: Source::Live(process.into()),

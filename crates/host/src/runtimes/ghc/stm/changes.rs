@@ -1,7 +1,7 @@
 //! The differences between two samples of transactions. Owns that nothing is reported twice; a first
 //! sample is reported whole, except counts that are 0.
 
-use super::counts::Look;
+use super::counts::StmLook;
 use rtscope_model::{StmCounts, StmNamed, StmSeen};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct Changes {
 impl Changes {
     /// Passes to `each` what is new in `look`, and remembers it. `whole`: counts cover the program
     /// from its start on; `why` says why outcomes are not counted, if so.
-    pub fn since(&mut self, look: &Look, whole: bool, why: Option<&str>, mut each: impl FnMut(StmSeen)) {
+    pub fn since(&mut self, look: &StmLook, whole: bool, why: Option<&str>, mut each: impl FnMut(StmSeen)) {
         let led = look.outcomes.as_ref().is_some_and(|outcomes| outcomes.led);
         if self.outcomes.replace(led) != Some(led) {
             each(StmSeen::Source { whole, outcomes: led, why: why.filter(|_| !led).map(str::to_owned) });
@@ -52,7 +52,7 @@ mod tests {
     use super::super::counts::Outcomes;
     use super::*;
 
-    fn changed(changes: &mut Changes, look: &Look) -> Vec<StmSeen> {
+    fn changed(changes: &mut Changes, look: &StmLook) -> Vec<StmSeen> {
         let mut seen = Vec::new();
         changes.since(look, true, Some("why"), |one| seen.push(one));
         seen
@@ -73,7 +73,7 @@ mod tests {
             lanes: vec![(0, lane(0)), (1, lane(5))],
             names: vec![("swap".into(), named)],
         };
-        let mut look = Look { outcomes: Some(outcomes), attempts: Some(9) };
+        let mut look = StmLook { outcomes: Some(outcomes), attempts: Some(9) };
         let source = StmSeen::Source { whole: true, outcomes: true, why: None };
         let name = StmSeen::Name(0, "swap".into(), named);
         let all = [source, StmSeen::Attempts(9), StmSeen::Mode(1), StmSeen::Lane(1, lane(5)), name];
@@ -89,7 +89,7 @@ mod tests {
     fn an_uncalled_package_counts_nothing() {
         let mut changes = Changes::default();
         let mut look =
-            Look { outcomes: Some(Outcomes { lanes: vec![(0, lane(0))], ..Outcomes::default() }), attempts: None };
+            StmLook { outcomes: Some(Outcomes { lanes: vec![(0, lane(0))], ..Outcomes::default() }), attempts: None };
         let source = StmSeen::Source { whole: true, outcomes: false, why: Some("why".into()) };
         assert_eq!(changed(&mut changes, &look), [source]);
         look.outcomes.as_mut().unwrap().led = true;

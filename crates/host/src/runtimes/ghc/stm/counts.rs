@@ -21,7 +21,7 @@ const CROWDED: &str =
 
 /// The result of one sample.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
-pub struct Look {
+pub struct StmLook {
     /// Outcomes of attempts; `None`: the package is not linked in.
     pub outcomes: Option<Outcomes>,
     /// Attempts as the runtime counts them; `None`: it does not, or the place is unknown, or it
@@ -46,11 +46,11 @@ pub struct Outcomes {
 
 /// Where the counts of a process are.
 #[derive(Clone, Debug)]
-pub struct Counted<M> {
+pub struct StmCounters<M> {
     pub(super) memory: M,
     /// The package's block.
     pub(super) block: Option<u64>,
-    pub(super) runtime: Option<Runtime>,
+    pub(super) runtime: Option<RuntimeCounter>,
     /// Address of the number of capabilities, 32 bits.
     pub(super) n_capabilities: Option<u64>,
     /// Why the package's or the runtime's counts are not read.
@@ -60,7 +60,7 @@ pub struct Counted<M> {
 
 /// The runtime's own count, as run-time addresses.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub(super) struct Runtime {
+pub(super) struct RuntimeCounter {
     pub(super) max_commits: u64,
     pub(super) token_locked: u64,
     pub(super) n_capabilities: u64,
@@ -71,11 +71,11 @@ pub(super) struct Runtime {
     pub(super) tokens: u32,
 }
 
-impl<M: Memory> Counted<M> {
+impl<M: Memory> StmCounters<M> {
     /// Why outcomes of attempts are not counted, if `look` shows that they are not: the package is
     /// not there, the runtime does not call it, or it cannot count correctly. Also why the runtime's
     /// own count is not read, if so.
-    pub fn no_outcomes_because(&self, look: &Look) -> Option<String> {
+    pub fn no_outcomes_because(&self, look: &StmLook) -> Option<String> {
         let crowded = look.outcomes.as_ref().is_some_and(|outcomes| outcomes.crowded);
         let why = match self.block {
             Some(_) if crowded => CROWDED,
@@ -89,10 +89,10 @@ impl<M: Memory> Counted<M> {
     ///
     /// # Errors
     /// The process is gone, or its memory may not be read.
-    pub fn look(&self) -> io::Result<Look> {
+    pub fn look(&self) -> io::Result<StmLook> {
         let outcomes = self.block.map(|at| self.outcomes(at)).transpose()?.flatten();
         let attempts = self.runtime.map(|runtime| self.attempts(&runtime)).transpose()?.flatten();
-        Ok(Look { outcomes, attempts })
+        Ok(StmLook { outcomes, attempts })
     }
 
     fn outcomes(&self, at: u64) -> io::Result<Option<Outcomes>> {
@@ -124,7 +124,7 @@ impl<M: Memory> Counted<M> {
     /// What the runtime gave minus what capabilities have left, at a moment in which it gave
     /// nothing: the total given is equal before and after, and the lock was free at the first
     /// read (the total is counted before the tokens are stored).
-    fn attempts(&self, at: &Runtime) -> io::Result<Option<u64>> {
+    fn attempts(&self, at: &RuntimeCounter) -> io::Result<Option<u64>> {
         for _ in 0..TRIES_MAX {
             let given = self.memory.read_u64(at.max_commits)?;
             if self.memory.read_u64(at.token_locked)? & 0xff != 0 {
@@ -140,7 +140,7 @@ impl<M: Memory> Counted<M> {
 
     /// Tokens that capabilities have left; `None`: the numbers are impossible. When the number of
     /// capabilities changes their array is replaced.
-    fn tokens_left(&self, at: &Runtime) -> io::Result<Option<u64>> {
+    fn tokens_left(&self, at: &RuntimeCounter) -> io::Result<Option<u64>> {
         let count = u64::from(self.memory.read_u32(at.n_capabilities)?.min(CAPABILITIES_MAX));
         if count == 0 {
             return Ok(Some(0));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     fn counted(memory: &Acting<'_>, pointed: bool, capabilities: u64) -> Option<u64> {
-        let runtime = Runtime {
+        let runtime = RuntimeCounter {
             max_commits: GIVEN,
             token_locked: LOCKED,
             n_capabilities: COUNT,
@@ -226,7 +226,8 @@ mod tests {
             tokens: AT,
         };
         let (no_block, no_runtime) = (None, None);
-        let all = Counted { memory, block: None, runtime: Some(runtime), n_capabilities: None, no_block, no_runtime };
+        let all =
+            StmCounters { memory, block: None, runtime: Some(runtime), n_capabilities: None, no_block, no_runtime };
         all.look().unwrap().attempts
     }
 
@@ -292,7 +293,7 @@ mod tests {
         let less = memory(|_, words| set(words, GIVEN, 0));
         assert_eq!(counted(&less, true, ARRAY), None);
         let gone = memory(|_, words| words.clear());
-        let no = Counted {
+        let no = StmCounters {
             memory: &gone,
             block: Some(8),
             runtime: None,
@@ -315,7 +316,7 @@ mod tests {
         });
         let words = words.chain([(COUNT, 2)]).collect();
         let memory = Acting { words: RefCell::new(words), act: Box::new(|_, _| ()) };
-        let at = Counted {
+        let at = StmCounters {
             memory: &memory,
             block: Some(0x8000),
             runtime: None,
@@ -327,7 +328,7 @@ mod tests {
         assert_eq!((outcomes.led, outcomes.mode), (true, 1));
         assert_eq!(outcomes.lanes, [(0, lane(10)), (1, lane(20)), (3, lane(7))]);
         assert_eq!(outcomes.names, [("swap".to_owned(), named)]);
-        let all = Counted { n_capabilities: None, ..at };
+        let all = StmCounters { n_capabilities: None, ..at };
         assert_eq!(all.look().unwrap().outcomes.unwrap().lanes.len(), 4);
     }
 }

@@ -2,7 +2,7 @@
 //! block by its first bytes. Owns the messages about what is missing.
 
 use super::code;
-use super::counts::{Counted, Look, Runtime};
+use super::counts::{RuntimeCounter, StmCounters, StmLook};
 use crate::binary::{Inspected, RuntimeSymbols};
 use crate::runtimes::ghc::heap::{Refusal, refusal};
 use crate::runtimes::ghc::unflushed::Modules;
@@ -21,7 +21,7 @@ const PART: u64 = 1 << 20;
 const CODE_BYTES: usize = 512;
 
 /// Finds the transaction counters of process `pid`.
-pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
+pub fn find(host: &Host, pid: u32) -> Result<StmCounters<LiveProcess>, Refusal> {
     let process = Process::open(host, pid).map_err(|source| refusal(pid, source))?;
     let exe = process.link("exe").map_err(|source| refusal(pid, source))?;
     let modules = Modules::of(&process).ok_or(Refusal::Gone(pid))?;
@@ -54,21 +54,21 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
     let n_capabilities = symbols.iter().filter(|symbols| symbols.stm.start.is_some());
     let n_capabilities = n_capabilities.filter_map(|symbols| symbols.n_capabilities).next();
     let (no_block, no_runtime) = (block.as_ref().err().cloned(), runtime.as_ref().err().cloned());
-    Ok(Counted { memory, block: block.ok(), runtime: runtime.ok(), n_capabilities, no_block, no_runtime })
+    Ok(StmCounters { memory, block: block.ok(), runtime: runtime.ok(), n_capabilities, no_block, no_runtime })
 }
 
 /// Reads all available counts, at `symbols` and in `data`.
-pub fn look<M: Memory>(memory: M, symbols: &RuntimeSymbols, data: &[Range<u64>]) -> io::Result<Look> {
+pub fn look<M: Memory>(memory: M, symbols: &RuntimeSymbols, data: &[Range<u64>]) -> io::Result<StmLook> {
     let runtime = runtime(&memory, &Inspected::default(), std::slice::from_ref(symbols)).ok();
     let block = symbols.stm.block.or_else(|| search(&memory, data).ok());
     let n_capabilities = symbols.n_capabilities;
-    Counted { memory, block, runtime, n_capabilities, no_block: None, no_runtime: None }.look()
+    StmCounters { memory, block, runtime, n_capabilities, no_block: None, no_runtime: None }.look()
 }
 
 const NOT_LINKED: &str = "the package rtscope-stm is not linked in";
 
 /// The runtime's own count, or why it cannot be read.
-fn runtime(memory: &impl Memory, inspected: &Inspected, symbols: &[RuntimeSymbols]) -> Result<Runtime, String> {
+fn runtime(memory: &impl Memory, inspected: &Inspected, symbols: &[RuntimeSymbols]) -> Result<RuntimeCounter, String> {
     let way = inspected.binary.way.as_deref();
     if way.is_some_and(|way| !way.split('_').any(|part| part == "thr")) {
         return Err("the non-threaded runtime does not count attempts".to_owned());
@@ -94,7 +94,7 @@ fn runtime(memory: &impl Memory, inspected: &Inspected, symbols: &[RuntimeSymbol
         let version = inspected.compiler.map_or(String::new(), |(major, minor, _)| format!(" of GHC {major}.{minor}"));
         format!("the code{version} that begins a transaction is not as known, so where it counts them is not, either")
     })?;
-    Ok(Runtime { max_commits, token_locked, n_capabilities, capabilities, pointed: bytes == 8, tokens })
+    Ok(RuntimeCounter { max_commits, token_locked, n_capabilities, capabilities, pointed: bytes == 8, tokens })
 }
 
 /// The first bytes of a function; fewer if the code ends before that.

@@ -7,7 +7,7 @@
 
 use super::Refusal;
 use super::changes::Changes;
-use super::counts::{Counted, Look};
+use super::counts::{StmCounters, StmLook};
 use super::place::find;
 use crate::capture::folder::Folder;
 use crate::system::procfs::Host;
@@ -26,11 +26,11 @@ const PROCESSES_MAX: usize = 16;
 /// Attempts per program: its libraries are mapped a moment after it has begun.
 const TRIES_MAX: u32 = 3;
 
-type Found = Result<Counted<LiveProcess>, Refusal>;
+type FoundCounters = Result<StmCounters<LiveProcess>, Refusal>;
 
 /// How results are stored.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct StmOutput {
     /// The capture in which `stm.jsonl` is made once there is something to write.
     pub capture: Option<Folder>,
     /// Leave out names of transactions.
@@ -41,25 +41,25 @@ pub struct Kept {
 #[derive(Debug)]
 pub struct Watcher {
     host: Host,
-    kept: Kept,
+    kept: StmOutput,
     /// When the recorder was started, in clock ticks.
     own_start: u64,
-    processes: BTreeMap<u32, Process>,
+    processes: BTreeMap<u32, CountedProcess>,
     lines: Vec<u8>,
     output: Option<File>,
 }
 
 #[derive(Debug)]
-struct Process {
+struct CountedProcess {
     exe: Option<PathBuf>,
     whole: bool,
     tries: u32,
-    state: State,
+    state: CountState,
 }
 
 #[derive(Debug)]
-enum State {
-    Finding(JoinHandle<Found>),
+enum CountState {
+    Finding(JoinHandle<FoundCounters>),
     Counting(Box<Counting>),
     Refused,
 }
@@ -67,15 +67,15 @@ enum State {
 /// The last sample of one process, and what of it was written.
 #[derive(Debug)]
 struct Counting {
-    at: Counted<LiveProcess>,
-    last: Option<(Time, Look)>,
+    at: StmCounters<LiveProcess>,
+    last: Option<(Time, StmLook)>,
     /// When samples began to fail.
     gone: Option<Time>,
     written: Changes,
 }
 
 impl Watcher {
-    pub fn new(host: Host, kept: Kept) -> Watcher {
+    pub fn new(host: Host, kept: StmOutput) -> Watcher {
         let own_start = host.stat(std::process::id()).map_or(u64::MAX, |stat| stat.start_ticks);
         Watcher { host, kept, own_start, processes: BTreeMap::new(), lines: Vec::new(), output: None }
     }
@@ -104,7 +104,7 @@ impl Watcher {
         }
         let known = self.processes.get(&pid);
         let same = known.filter(|known| known.exe == exe || exe.is_none());
-        let again = same.is_some_and(|known| matches!(known.state, State::Refused) && known.tries < TRIES_MAX);
+        let again = same.is_some_and(|known| matches!(known.state, CountState::Refused) && known.tries < TRIES_MAX);
         if same.is_some() && !again {
             return;
         }
@@ -115,8 +115,8 @@ impl Watcher {
             find(&host, pid)
         });
         let whole = self.host.stat(pid).is_some_and(|stat| stat.start_ticks >= self.own_start);
-        let state = finding.map_or(State::Refused, State::Finding);
-        if let Some(before) = self.processes.insert(pid, Process { exe, whole, tries, state }) {
+        let state = finding.map_or(CountState::Refused, CountState::Finding);
+        if let Some(before) = self.processes.insert(pid, CountedProcess { exe, whole, tries, state }) {
             self.end(pid, before);
         }
     }
@@ -124,14 +124,18 @@ impl Watcher {
     /// Takes over the result of the search in `pid`.
     fn settle(&mut self, now: Time, pid: u32) {
         let Some(process) = self.processes.get_mut(&pid) else { return };
-        if !matches!(&process.state, State::Finding(finding) if finding.is_finished()) {
+        if !matches!(&process.state, CountState::Finding(finding) if finding.is_finished()) {
             return;
         }
-        let State::Finding(finding) = std::mem::replace(&mut process.state, State::Refused) else { return };
+        let CountState::Finding(finding) = std::mem::replace(&mut process.state, CountState::Refused) else { return };
         match finding.join() {
             Ok(Ok(at)) => {
-                process.state =
-                    State::Counting(Box::new(Counting { at, last: None, gone: None, written: Changes::default() }));
+                process.state = CountState::Counting(Box::new(Counting {
+                    at,
+                    last: None,
+                    gone: None,
+                    written: Changes::default(),
+                }));
             }
             Ok(Err(refused @ (Refusal::NoCounts(..) | Refusal::NotPermitted(_)))) if process.tries == TRIES_MAX => {
                 let seen = StmSeen::Source { whole: process.whole, outcomes: false, why: Some(refused.to_string()) };
@@ -144,7 +148,7 @@ impl Watcher {
     /// Takes one sample of each process, kept until the next.
     pub fn look(&mut self, now: Time) {
         for process in self.processes.values_mut() {
-            let State::Counting(counting) = &mut process.state else { continue };
+            let CountState::Counting(counting) = &mut process.state else { continue };
             match counting.at.look() {
                 Ok(mut look) => {
                     let attempts = counting.last.as_ref().and_then(|last| last.1.attempts);
@@ -159,7 +163,7 @@ impl Watcher {
     /// Notes changes since the last note.
     pub fn note(&mut self) {
         for (pid, process) in &mut self.processes {
-            if let State::Counting(counting) = &mut process.state {
+            if let CountState::Counting(counting) = &mut process.state {
                 counting.note(*pid, process.whole, self.kept.redact, &mut self.lines);
             }
         }
@@ -172,8 +176,8 @@ impl Watcher {
         }
     }
 
-    fn end(&mut self, pid: u32, process: Process) {
-        let State::Counting(mut counting) = process.state else { return };
+    fn end(&mut self, pid: u32, process: CountedProcess) {
+        let CountState::Counting(mut counting) = process.state else { return };
         counting.note(pid, process.whole, self.kept.redact, &mut self.lines);
         if let Some((time, _)) = counting.last {
             write_line(&mut self.lines, &StmLine { time, pid, seen: StmSeen::Last });
@@ -226,13 +230,13 @@ mod tests {
     fn of_a_program_without_transactions_nothing_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let capture = Folder::open(folder.path()).unwrap();
-        let mut watcher = Watcher::new(Host::default(), Kept { capture: Some(capture), redact: false });
+        let mut watcher = Watcher::new(Host::default(), StmOutput { capture: Some(capture), redact: false });
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let own = child.id();
         for _ in 0..200 {
             watcher.follow(Time(1), [own].into_iter());
             let tried = watcher.processes.get(&own);
-            if tried.is_some_and(|own| matches!(own.state, State::Refused) && own.tries == TRIES_MAX) {
+            if tried.is_some_and(|own| matches!(own.state, CountState::Refused) && own.tries == TRIES_MAX) {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(10));

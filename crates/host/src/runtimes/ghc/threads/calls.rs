@@ -2,8 +2,8 @@
 //! calls; each call refers to its green thread and its task, a task to its `pthread_t`. Owns these offsets;
 //! refuses a number that is not a thread of the system.
 
-use super::layout::Layout;
-use super::list::{self, Place};
+use super::layout::TsoLayout;
+use super::list::{self, RtsPlace};
 use crate::runtimes::c_stack::number;
 use crate::target::memory::Memory;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ const CALLS_MAX: usize = 1024;
 
 /// The system's threads by the numbers of the calling green threads.
 /// `only_tid` is the non-threaded runtime's only system thread.
-pub fn callers(memory: &impl Memory, place: &Place, only_tid: Option<u32>) -> HashMap<u64, u32> {
+pub fn callers(memory: &impl Memory, place: &RtsPlace, only_tid: Option<u32>) -> HashMap<u64, u32> {
     let mut found = HashMap::new();
     let mut left = CALLS_MAX;
     for capability in list::capabilities(memory, place).unwrap_or_default() {
@@ -38,7 +38,7 @@ fn word(memory: &impl Memory, at: u64, offset: u64) -> Option<u64> {
 }
 
 /// The number of the green thread of a call.
-fn green(memory: &impl Memory, layout: &Layout, call: u64) -> Option<u64> {
+fn green(memory: &impl Memory, layout: &TsoLayout, call: u64) -> Option<u64> {
     let thread = word(memory, call, THREAD).filter(|thread| list::is_thread(memory, *thread))?;
     word(memory, thread, layout.id as u64)
 }

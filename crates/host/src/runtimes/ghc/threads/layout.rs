@@ -5,7 +5,7 @@ use rtscope_model::Version;
 
 /// Offsets in a thread (`StgTSO`) and in a capability, bytes.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct Layout {
+pub struct TsoLayout {
     /// The reason for blocking, 16 bits.
     pub why_blocked: usize,
     /// The object that it is blocked on: see [`Why`].
@@ -38,14 +38,21 @@ pub const CURRENT_THREAD: u64 = 24 + 872;
 /// More words than a thread has.
 pub const THREAD_WORDS: usize = 17;
 
-impl Layout {
-    pub fn of(version: Version) -> Option<Layout> {
-        let early =
-            Layout { why_blocked: 34, block_info: 40, id: 48, transaction: 80, label: None, bytes: 120, array: false };
+impl TsoLayout {
+    pub fn of(version: Version) -> Option<TsoLayout> {
+        let early = TsoLayout {
+            why_blocked: 34,
+            block_info: 40,
+            id: 48,
+            transaction: 80,
+            label: None,
+            bytes: 120,
+            array: false,
+        };
         Some(match (version.0, version.1) {
             (9, 0) => early,
-            (9, 6) => Layout { label: Some(88), bytes: 128, array: true, ..early },
-            (9, 10) => Layout {
+            (9, 6) => TsoLayout { label: Some(88), bytes: 128, array: true, ..early },
+            (9, 10) => TsoLayout {
                 why_blocked: 40,
                 block_info: 48,
                 id: 56,
@@ -106,12 +113,12 @@ mod tests {
     #[test]
     fn fields_lie_in_the_thread_and_unknown_versions_have_none() {
         for version in [(9, 0, 2), (9, 6, 6), (9, 10, 3)] {
-            let layout = Layout::of(version).unwrap();
+            let layout = TsoLayout::of(version).unwrap();
             assert!(layout.bytes <= 8 * THREAD_WORDS && layout.label.is_none_or(|at| at + 8 <= layout.bytes));
             assert!(layout.transaction + 8 <= layout.bytes && layout.id < layout.transaction);
         }
         for version in [(8, 10, 7), (9, 2, 8), (9, 8, 4), (9, 12, 1), (10, 0, 1)] {
-            assert_eq!(Layout::of(version), None);
+            assert_eq!(TsoLayout::of(version), None);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! program runs on. Owns when the data read is consistent, and how a message leads to the thread that computes
 //! a value; refuses to say which thread has a variable (see `holders`) and to name places.
 
-use super::layout::{self, Layout, Why};
+use super::layout::{self, TsoLayout, Why};
 use crate::target::memory::Memory;
 use rtscope_heap::closure::{Info, Type};
 use rtscope_heap::{Runtime, Statics};
@@ -23,9 +23,9 @@ const COMPLETE: u16 = 4;
 
 /// Where the runtime of a process stores what is read.
 #[derive(Copy, Clone, Debug)]
-pub struct Place {
+pub struct RtsPlace {
     pub statics: Statics,
-    pub layout: Layout,
+    pub layout: TsoLayout,
     /// The runtime is the non-threaded one.
     pub non_threaded: bool,
 }
@@ -48,11 +48,11 @@ pub struct Rest {
     /// Threads that are not in the oldest generation, or only recently.
     pub new: Vec<Tso>,
     pub running: Vec<u64>,
-    state: State,
+    state: GcState,
 }
 
 /// Addresses of the capabilities.
-pub fn capabilities(memory: &impl Memory, place: &Place) -> io::Result<Vec<u64>> {
+pub fn capabilities(memory: &impl Memory, place: &RtsPlace) -> io::Result<Vec<u64>> {
     let (Some(list), Some(count)) = (place.statics.capabilities, place.statics.n_capabilities) else {
         return Ok(Vec::new());
     };
@@ -66,7 +66,7 @@ pub fn capabilities(memory: &impl Memory, place: &Place) -> io::Result<Vec<u64>>
 
 /// Whether a capability is free: no task owns it. In the non-threaded runtime a task always does; there, whether it
 /// runs no green thread.
-pub fn is_idle(memory: &impl Memory, place: &Place, capability: u64) -> bool {
+pub fn is_idle(memory: &impl Memory, place: &RtsPlace, capability: u64) -> bool {
     if place.non_threaded {
         let mut runs = [1];
         return memory.read(capability.wrapping_add(layout::IN_HASKELL), &mut runs).is_ok() && runs == [0];
@@ -78,27 +78,27 @@ pub fn is_thread(memory: &impl Memory, address: u64) -> bool {
     kind_at(memory, address) == Some(Type::Thread)
 }
 
-fn running(memory: &impl Memory, place: &Place, capabilities: &[u64]) -> Vec<u64> {
+fn running(memory: &impl Memory, place: &RtsPlace, capabilities: &[u64]) -> Vec<u64> {
     let busy = capabilities.iter().filter(|capability| !is_idle(memory, place, **capability));
     busy.filter_map(|capability| memory.read_u64(capability.wrapping_add(layout::CURRENT_THREAD)).ok()).collect()
 }
 
 /// What changes with collections: their number and the head of the list, for each generation; the youngest first.
 #[derive(Clone, Eq, PartialEq, Debug)]
-struct State(Vec<(u32, u64)>);
+struct GcState(Vec<(u32, u64)>);
 
-impl State {
-    fn read(memory: &impl Memory, statics: &Statics) -> io::Result<State> {
+impl GcState {
+    fn read(memory: &impl Memory, statics: &Statics) -> io::Result<GcState> {
         // Rejects a number that is not the place of the oldest.
         let counted = Runtime::read(memory, statics)?.generations;
         let (Some(generations), Some(oldest)) = (statics.generations, statics.oldest) else {
-            return Ok(State(Vec::new()));
+            return Ok(GcState(Vec::new()));
         };
         let (first, last) = (memory.read_u64(generations)?, memory.read_u64(oldest)?);
         let size = last.wrapping_sub(first).checked_div(counted.len().saturating_sub(1) as u64).unwrap_or(0);
         let head = |index: u64| memory.read_u64(first.wrapping_add(index * size).wrapping_add(layout::THREADS));
         let state = counted.iter().zip(0..).map(|(generation, index)| Ok((generation.collections, head(index)?)));
-        state.collect::<io::Result<_>>().map(State)
+        state.collect::<io::Result<_>>().map(GcState)
     }
 
     /// Collections of the oldest generation: no other moves its threads or rebuilds its list.
@@ -113,7 +113,7 @@ impl State {
 #[derive(Debug)]
 pub struct Reading<'m, M> {
     direct: &'m M,
-    place: &'m Place,
+    place: &'m RtsPlace,
     collections: Option<u32>,
     /// Threads of the oldest generation.
     pub old: Vec<Tso>,
@@ -123,8 +123,8 @@ pub struct Reading<'m, M> {
 impl<'m, M: Memory> Reading<'m, M> {
     /// Reads the threads of the oldest generation. `direct` is memory as it is now; `memory` may cache its reads.
     /// `None`: they are inconsistent. Errors: memory cannot be read: the process has ended, or it is not permitted.
-    pub fn begin(direct: &'m M, memory: &impl Memory, place: &'m Place) -> io::Result<Option<Self>> {
-        let state = State::read(direct, &place.statics)?;
+    pub fn begin(direct: &'m M, memory: &impl Memory, place: &'m RtsPlace) -> io::Result<Option<Self>> {
+        let state = GcState::read(direct, &place.statics)?;
         let Some(&(_, head)) = state.0.last() else { return Ok(None) };
         let (collections, is_old) = (state.oldest(), HashSet::new());
         let mut reading = Reading { direct, place, collections, old: Vec::new(), is_old };
@@ -137,12 +137,12 @@ impl<'m, M: Memory> Reading<'m, M> {
 
     /// Whether threads of the oldest generation are still in place.
     pub fn still_holds(&self) -> io::Result<bool> {
-        Ok(State::read(self.direct, &self.place.statics)?.oldest() == self.collections)
+        Ok(GcState::read(self.direct, &self.place.statics)?.oldest() == self.collections)
     }
 
     /// Reads the other threads and which of them capabilities run. `None`: a collection is in progress.
     pub fn rest(&self, memory: &impl Memory) -> io::Result<Option<Rest>> {
-        let state = State::read(self.direct, &self.place.statics)?;
+        let state = GcState::read(self.direct, &self.place.statics)?;
         let capabilities = capabilities(self.direct, self.place)?;
         let mut new = Vec::new();
         for (_, head) in &state.0 {
@@ -160,7 +160,7 @@ impl<'m, M: Memory> Reading<'m, M> {
 
     /// Whether no collection has happened since the beginning of `rest`.
     pub fn holds(&self, rest: &Rest) -> io::Result<bool> {
-        let now = State::read(self.direct, &self.place.statics)?;
+        let now = GcState::read(self.direct, &self.place.statics)?;
         Ok(now == rest.state && now.oldest() == self.collections)
     }
 
@@ -197,7 +197,7 @@ enum Next {
     Torn,
 }
 
-fn thread(memory: &impl Memory, layout: &Layout, at: u64) -> Next {
+fn thread(memory: &impl Memory, layout: &TsoLayout, at: u64) -> Next {
     let kind = memory.read_u64(at).ok().and_then(|info| info_of(memory, info));
     match kind.map(|info| info.kind) {
         Some(Type::Thread) => {}
@@ -249,7 +249,7 @@ fn kind_at(memory: &impl Memory, address: u64) -> Option<Type> {
 
 /// The object that a thread waits for, found through a message in some cases, and the thread that has it. An object
 /// that has moved since the thread was read is not found at its old place.
-pub fn follow(memory: &impl Memory, layout: &Layout, thread: &Tso) -> (Option<u64>, Option<u64>) {
+pub fn follow(memory: &impl Memory, layout: &TsoLayout, thread: &Tso) -> (Option<u64>, Option<u64>) {
     let Some(at) = thread.object else { return (None, None) };
     let word = |at: u64, offset: u64| memory.read_u64(at.checked_add(offset)?).ok();
     let found = match thread.why {

@@ -16,17 +16,17 @@ mod tests;
 
 pub use names::interpret;
 
-use super::heap::{Sampled, Target};
+use super::heap::{HeapTarget, Sampled};
 use crate::kernel::asleep::Asleep;
 use crate::runtimes::c_stack::Stacks;
 use crate::runtimes::recorded::{NoHeap, Then};
-use crate::runtimes::waiting::{Code, Look, Looks, Role, Thread};
+use crate::runtimes::waiting::{Code, Looks, Role, Thread, ThreadsLook};
 use crate::target::Process;
 use crate::target::memory::{LiveProcess, Memory};
 use chunks::Chunks;
 use holders::Holders;
-use layout::{Layout, Why};
-use list::{Place, Reading, Tso};
+use layout::{TsoLayout, Why};
+use list::{Reading, RtsPlace, Tso};
 use rtscope_heap::Statics;
 use rtscope_model::{Doing, OldObjects, Version, WaitKind};
 use stack::{Tables, Walk};
@@ -41,9 +41,9 @@ const TRIES: u32 = 4;
 const STACKS_MAX: usize = 1 << 14;
 
 #[derive(Debug)]
-struct Watched {
+struct GhcThreads {
     memory: LiveProcess,
-    place: Place,
+    place: RtsPlace,
     tables: Tables,
     /// Stacks of system threads, for green threads in foreign calls.
     stacks: Stacks,
@@ -53,48 +53,53 @@ struct Watched {
 /// Finds the threads of a process.
 /// Errors: it is no such program, not readable, or of a version whose layout is not known.
 pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
-    let target = Target::find(process).map_err(|refused| super::refused::no_heap(&refused.into()))?;
+    let target = HeapTarget::find(process).map_err(|refused| super::refused::no_heap(&refused.into()))?;
     let place = place(target.statics, target.version, target.is_threaded() == Some(false))
         .map_err(|why| NoHeap { why, then: Then::Never("") })?;
     let memory = || LiveProcess::from(process.clone());
     let old = Sampled::of(&target, memory());
-    Ok(Box::new(Watched { memory: memory(), place, tables: Tables::default(), stacks: Stacks::default(), old }))
+    Ok(Box::new(GhcThreads { memory: memory(), place, tables: Tables::default(), stacks: Stacks::default(), old }))
 }
 
 /// One sample of `memory` as a program with these variables, including the system threads of its green threads; for
 /// fuzzers. Errors: it cannot be read, or that version is not known.
-pub fn by_bytes(memory: &impl Memory, statics: Statics, version: Version, non_threaded: bool) -> io::Result<Look> {
+pub fn by_bytes(
+    memory: &impl Memory,
+    statics: Statics,
+    version: Version,
+    non_threaded: bool,
+) -> io::Result<ThreadsLook> {
     let place = place(statics, Some(version), non_threaded).map_err(io::Error::other)?;
     calls::callers(memory, &place, non_threaded.then_some(1));
     look(memory, &place, &mut Tables::default())
 }
 
-fn place(statics: Statics, version: Option<Version>, non_threaded: bool) -> Result<Place, String> {
+fn place(statics: Statics, version: Option<Version>, non_threaded: bool) -> Result<RtsPlace, String> {
     let Some(version) = version else { return Err("nothing tells the version of GHC that built it".to_owned()) };
-    let Some(layout) = Layout::of(version) else {
+    let Some(layout) = TsoLayout::of(version) else {
         let (major, minor, _) = version;
         return Err(format!("how GHC {major}.{minor} lays out its threads is not known (9.0, 9.6 and 9.10 are)"));
     };
     if statics.generations.is_none() || statics.oldest.is_none() {
         return Err("its symbols are gone (do not `strip` it), so where its threads are is not known".to_owned());
     }
-    Ok(Place { statics, layout, non_threaded })
+    Ok(RtsPlace { statics, layout, non_threaded })
 }
 
-impl Looks for Watched {
-    fn look(&mut self) -> io::Result<Look> {
+impl Looks for GhcThreads {
+    fn look(&mut self) -> io::Result<ThreadsLook> {
         for _ in 0..LOOKS {
             match look(&self.memory, &self.place, &mut self.tables)? {
-                Look::Missed => {}
-                Look::Threads(mut threads) => {
+                ThreadsLook::Missed => {}
+                ThreadsLook::Threads(mut threads) => {
                     self.call(&mut threads);
-                    return Ok(Look::Threads(threads));
+                    return Ok(ThreadsLook::Threads(threads));
                 }
-                Look::Busy => return Ok(Look::Busy),
+                ThreadsLook::Busy => return Ok(ThreadsLook::Busy),
             }
         }
         self.memory.process.check()?;
-        Ok(Look::Missed)
+        Ok(ThreadsLook::Missed)
     }
 
     fn old(&mut self) -> Option<OldObjects<u64>> {
@@ -106,7 +111,7 @@ impl Looks for Watched {
     }
 }
 
-impl Watched {
+impl GhcThreads {
     /// Finds the C code in which threads in foreign calls sleep. If that fails they are still reported as in calls.
     fn call(&mut self, threads: &mut [Thread]) {
         let calls = |thread: &&mut Thread| thread.doing == Doing::Waits(WaitKind::ForeignCall);
@@ -133,13 +138,13 @@ impl Watched {
 }
 
 /// Takes one sample of `memory`.
-fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<Look> {
+fn look(memory: &impl Memory, place: &RtsPlace, tables: &mut Tables) -> io::Result<ThreadsLook> {
     let capabilities = list::capabilities(memory, place)?;
     if !capabilities.is_empty() && !capabilities.iter().any(|capability| list::is_idle(memory, place, *capability)) {
-        return Ok(Look::Busy);
+        return Ok(ThreadsLook::Busy);
     }
     let old = Chunks::of(memory);
-    let Some(reading) = Reading::begin(memory, &old, place)? else { return Ok(Look::Missed) };
+    let Some(reading) = Reading::begin(memory, &old, place)? else { return Ok(ThreadsLook::Missed) };
     let walked = reading.old.iter().take(STACKS_MAX);
     let mut walks: Vec<Walk> = walked.map(|thread| stack::walk(&old, tables, thread.stack)).collect();
     for _ in 0..TRIES {
@@ -166,15 +171,15 @@ fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<
             }
         }
         let threads: Vec<Tso> = reading.old.into_iter().chain(rest.new).collect();
-        return Ok(Look::Threads(describe(&chunks, place, threads, &rest.running, walks)));
+        return Ok(ThreadsLook::Threads(describe(&chunks, place, threads, &rest.running, walks)));
     }
-    Ok(Look::Missed)
+    Ok(ThreadsLook::Missed)
 }
 
 /// What each thread does, and which thread has what it waits for.
 fn describe(
     memory: &impl Memory,
-    place: &Place,
+    place: &RtsPlace,
     mut threads: Vec<Tso>,
     running: &[u64],
     walks: Vec<Walk>,

@@ -3,7 +3,7 @@
 //! that the manager fills. Owns the names of these functions (`GHC.Event.Thread` of base, in
 //! `GHC.Internal` since 9.10) and of the manager's own loops; refuses to use anything else.
 
-use crate::runtimes::waiting::{Frame, Interpreted, Role, first_outside};
+use crate::runtimes::waiting::{Interpreted, NamedFrame, Role, first_outside};
 use rtscope_model::WaitKind;
 
 /// Module and item of a name such as `GHC.Internal.Event.Thread.threadDelay1`, without base's prefix.
@@ -44,13 +44,14 @@ fn runs_an_action(name: &str) -> bool {
 }
 
 /// What `frames`, innermost first, say about a thread that waits for `found`.
-pub fn interpret(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Interpreted {
+pub fn interpret(found: WaitKind, frames: &[Option<NamedFrame<'_>>]) -> Interpreted {
     // A delay leaves only its exception handler's frame, which cancels the timer.
-    let own = |frame: &Frame<'_>| frame.role != Role::Foreign && !frame.runtime;
+    let own = |frame: &NamedFrame<'_>| frame.role != Role::Foreign && !frame.runtime;
     let first = frames.iter().flatten().find(|frame| own(frame));
     let by_name = first.and_then(|frame| kind(frame.function()));
     // A thread that only waits has only frames that catch exceptions.
-    let of_program = |frame: &Frame<'_>| own(frame) && frame.role == Role::Goes && !runs_an_action(frame.function());
+    let of_program =
+        |frame: &NamedFrame<'_>| own(frame) && frame.role == Role::Goes && !runs_an_action(frame.function());
     let outside = frames.iter().position(|frame| frame.is_some_and(|frame| of_program(&frame)));
     let outside = outside
         .or_else(|| first_outside(frames))
@@ -70,9 +71,9 @@ pub fn interpret(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Interpreted {
 /// The foreign function that Haskell code called: on the stack of C code, the last named place before the Haskell
 /// code, which is on that stack too. Leftovers of the runtime from before are skipped; if no Haskell code is
 /// known, the runtime's own code is the end.
-fn callee(frames: &[Option<Frame<'_>>]) -> Option<usize> {
+fn callee(frames: &[Option<NamedFrame<'_>>]) -> Option<usize> {
     let from = frames.iter().position(|frame| frame.is_some_and(|frame| frame.role == Role::Foreign))?;
-    let at = |wanted: &dyn Fn(&Frame<'_>) -> bool| {
+    let at = |wanted: &dyn Fn(&NamedFrame<'_>) -> bool| {
         let mut foreign = frames.iter().enumerate().skip(from);
         foreign.find(|(_, frame)| frame.is_some_and(|frame| wanted(&frame))).map(|(index, _)| index)
     };
@@ -88,8 +89,8 @@ fn is_of_a_module(name: &str) -> bool {
 }
 
 /// The code that asked the event manager: it comes after the manager's own frames.
-fn requesting_code(frames: &[Option<Frame<'_>>]) -> Option<usize> {
-    let own = |frame: &Frame<'_>| {
+fn requesting_code(frames: &[Option<NamedFrame<'_>>]) -> Option<usize> {
+    let own = |frame: &NamedFrame<'_>| {
         frame.runtime
             || frame.role != Role::Goes
             || kind(frame.function()).is_some()

@@ -19,7 +19,7 @@ const TABLE: u64 = 16;
 
 /// The kind of a frame, and how many words it takes.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-enum Frame {
+enum FrameKind {
     /// A return frame, with this many words.
     Small(usize),
     /// A transaction, with this many words.
@@ -41,14 +41,14 @@ enum Frame {
 
 /// Info tables of frames: they never change while a program runs.
 #[derive(Debug, Default)]
-pub struct Tables(HashMap<u64, Frame>);
+pub struct Tables(HashMap<u64, FrameKind>);
 
 impl Tables {
-    fn find(&mut self, memory: &impl Memory, info: u64) -> Frame {
+    fn find(&mut self, memory: &impl Memory, info: u64) -> FrameKind {
         if let Some(known) = self.0.get(&info) {
             return *known;
         }
-        let frame = Tables::read(memory, info).unwrap_or(Frame::Unknown);
+        let frame = Tables::read(memory, info).unwrap_or(FrameKind::Unknown);
         if self.0.len() < TABLES_MAX {
             self.0.insert(info, frame);
         }
@@ -56,32 +56,32 @@ impl Tables {
     }
 
     /// The frame of an arbitrary word: a word that is not one is not cached.
-    fn peek(&mut self, memory: &impl Memory, word: u64) -> Frame {
+    fn peek(&mut self, memory: &impl Memory, word: u64) -> FrameKind {
         if let Some(known) = self.0.get(&word) {
             return *known;
         }
         match Tables::read(memory, word) {
-            None | Some(Frame::Unknown) => Frame::Unknown,
+            None | Some(FrameKind::Unknown) => FrameKind::Unknown,
             Some(_) => self.find(memory, word),
         }
     }
 
-    fn read(memory: &impl Memory, info: u64) -> Option<Frame> {
+    fn read(memory: &impl Memory, info: u64) -> Option<FrameKind> {
         let mut table = [0; TABLE as usize];
         memory.read(info.checked_sub(TABLE)?, &mut table).ok()?;
         let layout = u64::from_ne_bytes(*table.first_chunk()?);
         let number = u32::from_ne_bytes(table.get(8..12)?.try_into().ok()?);
         let words = 1 + (layout & 63) as usize;
         Some(match number {
-            30 | 56 | 57 => Frame::Small(words),
-            55 => Frame::Transaction(words),
-            33 => Frame::Update(words),
-            34 => Frame::Catch(words),
-            31 => Frame::Big(info.checked_add_signed(i64::from(layout as u32 as i32))?),
-            32 => Frame::Function,
-            35 => Frame::Underflow,
-            36 => Frame::Stop,
-            _ => Frame::Unknown,
+            30 | 56 | 57 => FrameKind::Small(words),
+            55 => FrameKind::Transaction(words),
+            33 => FrameKind::Update(words),
+            34 => FrameKind::Catch(words),
+            31 => FrameKind::Big(info.checked_add_signed(i64::from(layout as u32 as i32))?),
+            32 => FrameKind::Function,
+            35 => FrameKind::Underflow,
+            36 => FrameKind::Stop,
+            _ => FrameKind::Unknown,
         })
     }
 }
@@ -120,9 +120,11 @@ pub fn scan(memory: &impl Memory, tables: &mut Tables, stack: u64) -> Walk {
         next = None;
         for (at, word) in words.iter().enumerate().filter(|(_, word)| word.is_multiple_of(8)) {
             match tables.peek(memory, *word) {
-                Frame::Catch(count) => found.catching.extend(words.iter().skip(at + 1).take(count.saturating_sub(1))),
-                Frame::Underflow => next = words.get(at + 1).copied(),
-                Frame::Stop => found.whole = true,
+                FrameKind::Catch(count) => {
+                    found.catching.extend(words.iter().skip(at + 1).take(count.saturating_sub(1)))
+                }
+                FrameKind::Underflow => next = words.get(at + 1).copied(),
+                FrameKind::Stop => found.whole = true,
                 _ => {}
             }
         }
@@ -152,17 +154,17 @@ fn used(memory: &impl Memory, piece: u64) -> Option<Vec<u64>> {
 }
 
 impl Walk {
-    fn keep(&mut self, memory: &impl Memory, frame: Frame, info: u64, own: &[u64]) {
+    fn keep(&mut self, memory: &impl Memory, frame: FrameKind, info: u64, own: &[u64]) {
         let code = match frame {
-            Frame::Catch(_) => {
+            FrameKind::Catch(_) => {
                 self.catching.extend(own);
                 // The other word says whether exceptions were masked.
                 let handler = own.iter().rev().find_map(|word| memory.read_u64(word & !7).ok());
                 handler.map(|address| Code { address, role: Role::Handler })
             }
-            Frame::Update(_) => None,
+            FrameKind::Update(_) => None,
             // The code of the transaction is the first word.
-            Frame::Transaction(_) => {
+            FrameKind::Transaction(_) => {
                 let code = own.first().and_then(|word| memory.read_u64(word & !7).ok());
                 code.map(Code::goes)
             }
@@ -179,15 +181,18 @@ impl Walk {
             let info = *words.get(at)?;
             let frame = tables.find(memory, info);
             let count = match frame {
-                Frame::Small(count) | Frame::Transaction(count) | Frame::Catch(count) | Frame::Update(count) => count,
-                Frame::Big(size) => usize::try_from(memory.read_u64(size).ok()?).ok()?.checked_add(1)?,
-                Frame::Function => usize::try_from(*words.get(at + 1)?).ok()?.checked_add(3)?,
-                Frame::Underflow => return words.get(at + 1).copied(),
-                Frame::Stop => {
+                FrameKind::Small(count)
+                | FrameKind::Transaction(count)
+                | FrameKind::Catch(count)
+                | FrameKind::Update(count) => count,
+                FrameKind::Big(size) => usize::try_from(memory.read_u64(size).ok()?).ok()?.checked_add(1)?,
+                FrameKind::Function => usize::try_from(*words.get(at + 1)?).ok()?.checked_add(3)?,
+                FrameKind::Underflow => return words.get(at + 1).copied(),
+                FrameKind::Stop => {
                     self.whole = true;
                     return None;
                 }
-                Frame::Unknown => return None,
+                FrameKind::Unknown => return None,
             };
             let end = at.checked_add(count)?;
             let own = words.get(at + 1..end.min(words.len()))?;

@@ -1,9 +1,9 @@
 //! Samples of made-up memory: a heap with threads, variables and values, and contents that must not be trusted.
 
-use super::list::Place;
+use super::list::RtsPlace;
 use super::testing::Image;
 use super::*;
-use crate::runtimes::waiting::{Code, Frame, Interpreted, Role};
+use crate::runtimes::waiting::{Code, Interpreted, NamedFrame, Role};
 use std::cell::Cell;
 
 const CODE: u64 = 0x40_0000;
@@ -33,7 +33,7 @@ fn code(place: u64) -> u64 {
 }
 
 /// A runtime with one idle capability and no threads.
-fn empty() -> (Image, Place) {
+fn empty() -> (Image, RtsPlace) {
     let mut image = Image::default();
     for (place, (number, layout)) in (0..).zip(TYPES) {
         image.put(code(place) - 16, &[layout, number]);
@@ -51,8 +51,11 @@ fn empty() -> (Image, Place) {
     image.put(END, &[code(CONSTRUCTOR)]);
     image.put(CAPABILITY + layout::RUNNING_TASK, &[0]);
     image.put(CAPABILITY + layout::CURRENT_THREAD, &[0]);
-    let place =
-        Place { statics, layout: Layout { array: false, ..Layout::of((9, 6, 6)).unwrap() }, non_threaded: false };
+    let place = RtsPlace {
+        statics,
+        layout: TsoLayout { array: false, ..TsoLayout::of((9, 6, 6)).unwrap() },
+        non_threaded: false,
+    };
     (image, place)
 }
 
@@ -81,9 +84,9 @@ fn hang_at(image: &mut Image, (at, generation): (u64, u64), id: u64, (why, objec
     image.put(at + 0x200 + 24, stack);
 }
 
-fn threads(image: &Image, place: &Place) -> Vec<Thread> {
+fn threads(image: &Image, place: &RtsPlace) -> Vec<Thread> {
     match look(image, place, &mut Tables::default()).unwrap() {
-        Look::Threads(threads) => threads,
+        ThreadsLook::Threads(threads) => threads,
         other => panic!("{other:?}"),
     }
 }
@@ -152,7 +155,7 @@ fn a_capability_shows_its_running_thread_and_busy_ones_are_not_read() {
     hang(&mut image, 2, (5, 0), &[code(STOP)]);
     image.put(CAPABILITY + layout::RUNNING_TASK, &[9]);
     image.put(CAPABILITY + layout::CURRENT_THREAD, &[at(1)]);
-    assert_eq!(look(&image, &place, &mut Tables::default()).unwrap(), Look::Busy);
+    assert_eq!(look(&image, &place, &mut Tables::default()).unwrap(), ThreadsLook::Busy);
     let idle = CAPABILITY + 0x800;
     image.put(idle + layout::RUNNING_TASK, &[0]);
     image.put(VARIABLES + 24, &[2]);
@@ -161,19 +164,19 @@ fn a_capability_shows_its_running_thread_and_busy_ones_are_not_read() {
     assert_eq!([found[0].doing, found[1].doing], [waiting(WaitKind::Time), Doing::Runs]);
     // A running thread that is on no list: a collection is building the lists.
     image.put(CAPABILITY + layout::CURRENT_THREAD, &[at(7)]);
-    assert_eq!(look(&image, &place, &mut Tables::default()).unwrap(), Look::Missed);
+    assert_eq!(look(&image, &place, &mut Tables::default()).unwrap(), ThreadsLook::Missed);
 }
 
 #[test]
 fn what_does_not_fit_together_is_missed() {
     let (image, place) = empty();
     let missed = |image: &Image| look(image, &place, &mut Tables::default()).unwrap();
-    assert_eq!(missed(&image), Look::Missed, "no thread at all");
+    assert_eq!(missed(&image), ThreadsLook::Missed, "no thread at all");
     for next in [0, 1, at(9), u64::MAX] {
         let mut image = image.clone();
         hang(&mut image, 1, (0, 0), &[code(STOP)]);
         image.put(at(1) + 16, &[next]);
-        assert_eq!(missed(&image), Look::Missed, "{next:#x}");
+        assert_eq!(missed(&image), ThreadsLook::Missed, "{next:#x}");
     }
     // A cyclic list, at once or after some threads, and one whose threads have ended.
     for (count, back) in [(1, 1), (7, 1), (7, 3), (9, 9)] {
@@ -186,15 +189,15 @@ fn what_does_not_fit_together_is_missed() {
                 }
             }
             image.put(at(count) + 16, &[at(back)]);
-            assert_eq!(missed(&image), Look::Missed, "{count} {back}");
+            assert_eq!(missed(&image), ThreadsLook::Missed, "{count} {back}");
         }
     }
 }
 
-fn frame(name: &str, handler: bool) -> Option<Frame<'_>> {
+fn frame(name: &str, handler: bool) -> Option<NamedFrame<'_>> {
     let local_to = name.starts_with("GHC").then_some(name);
     let role = if handler { Role::Handler } else { Role::Goes };
-    Some(Frame { name, local_to, runtime: name.starts_with("stg_"), role })
+    Some(NamedFrame { name, local_to, runtime: name.starts_with("stg_"), role })
 }
 
 #[test]
@@ -203,7 +206,7 @@ fn the_event_manager_distinguishes_delays_and_input_from_locks() {
     for base in ["GHC.Event", "GHC.Internal.Event"] {
         let name = |item: &str| format!("{base}.{item}");
         let (delay, wait, poll) = (name("Thread.threadDelay1"), name("Thread.threadWaitRead1"), name("EPoll.new10"));
-        let interpreted = |frames: &[Option<Frame<'_>>]| interpret(WaitKind::Lock, frames);
+        let interpreted = |frames: &[Option<NamedFrame<'_>>]| interpret(WaitKind::Lock, frames);
         let of = |kind, place| Interpreted { kind, place, callee: None };
         assert_eq!(interpreted(&[block, frame(&delay, true), frame("Main.nap", false)]), of(WaitKind::Time, Some(2)));
         assert_eq!(
@@ -228,7 +231,7 @@ fn the_event_manager_distinguishes_delays_and_input_from_locks() {
 
 #[test]
 fn the_c_function_that_was_called_is_the_last_before_haskell_code() {
-    let foreign = |name| Some(Frame { role: Role::Foreign, ..frame(name, false).unwrap() });
+    let foreign = |name| Some(NamedFrame { role: Role::Foreign, ..frame(name, false).unwrap() });
     let caller = frame("Main.call", false);
     let interpreted = |names: &[&'static str]| {
         let frames: Vec<_> = std::iter::once(caller).chain(names.iter().map(|name| foreign(name))).collect();
@@ -265,7 +268,7 @@ impl Memory for Turned<'_> {
 }
 
 /// A program of two generations, before or after its young threads were promoted.
-fn of_two_generations(promoted: bool, collections: [u64; 2], old_at: u64) -> (Image, Place) {
+fn of_two_generations(promoted: bool, collections: [u64; 2], old_at: u64) -> (Image, RtsPlace) {
     const YOUNG: u64 = HEAP + 0x4000;
     const SIZE: u64 = 0x200;
     let (mut image, place) = empty();
@@ -303,9 +306,9 @@ fn a_collection_that_comes_between_spoils_nothing() {
         for (after, is_major) in [(&minor, false), (&major, true)] {
             let memory = Turned(&before, after, Cell::new(moment));
             let mut found = match look(&memory, &place, &mut Tables::default()).unwrap() {
-                Look::Threads(threads) => threads,
+                ThreadsLook::Threads(threads) => threads,
                 other => {
-                    assert!(is_major && other == Look::Missed, "{moment}: {other:?}");
+                    assert!(is_major && other == ThreadsLook::Missed, "{moment}: {other:?}");
                     missed += 1;
                     continue;
                 }

@@ -6,8 +6,8 @@
 //! piece, and the head is reread after each: what it has passed meanwhile may have been
 //! overwritten and is dropped. Head and tail always lie between two events.
 
-use super::layout::{Layout, NAME, NAMES, WORD};
-use super::stream::Stream;
+use super::layout::{NAME, NAMES, RingLayout, WORD};
+use super::stream::StreamWriter;
 use rtscope_decode::ocaml_ring::PACKED_WORDS_MAX;
 use rtscope_model::Time;
 use std::fs::File;
@@ -28,8 +28,8 @@ const GUARD_WORDS: Option<u64> = if cfg!(target_arch = "x86_64") { None } else {
 #[derive(Debug)]
 pub struct Ring {
     pub file: File,
-    pub layout: Layout,
-    slots: Vec<Slot>,
+    pub layout: RingLayout,
+    slots: Vec<RingSlot>,
     /// Rings whose headers are read.
     looked_at: u64,
     headers: Vec<u8>,
@@ -39,7 +39,7 @@ pub struct Ring {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Slot {
+struct RingSlot {
     /// Everything before was copied or is lost.
     position: u64,
     /// The words before `position`.
@@ -59,7 +59,7 @@ pub enum Round {
 type Ends = (u64, u64);
 
 impl Ring {
-    pub fn new(file: File, layout: Layout) -> Ring {
+    pub fn new(file: File, layout: RingLayout) -> Ring {
         let looked_at = AHEAD.min(layout.rings);
         Ring { file, layout, slots: Vec::new(), looked_at, headers: Vec::new(), words: Vec::new(), names: Vec::new() }
     }
@@ -70,7 +70,7 @@ impl Ring {
     }
 
     /// Copies what is new in all rings. Errors: the file is truncated or cannot be read.
-    pub fn copy(&mut self, stream: &mut Stream, now: Time) -> io::Result<Round> {
+    pub fn copy(&mut self, stream: &mut StreamWriter, now: Time) -> io::Result<Round> {
         self.read_headers()?;
         let mut most = 0;
         for slot in 0..self.looked_at {
@@ -79,7 +79,7 @@ impl Ring {
                 continue;
             }
             if self.slots.len() <= slot as usize {
-                self.slots.resize(slot as usize + 1, Slot::default());
+                self.slots.resize(slot as usize + 1, RingSlot::default());
             }
             match self.copy_slot(slot, ends, stream, now)? {
                 Round::Copied(words) => most = most.max(words),
@@ -115,7 +115,7 @@ impl Ring {
         Ok(ends(&bytes))
     }
 
-    fn copy_slot(&mut self, slot: u64, seen: Ends, stream: &mut Stream, now: Time) -> io::Result<Round> {
+    fn copy_slot(&mut self, slot: u64, seen: Ends, stream: &mut StreamWriter, now: Time) -> io::Result<Round> {
         let (head, tail) = seen;
         let Some(state) = self.slots.get(slot as usize) else { return Ok(Round::Copied(0)) };
         let position = state.position;
@@ -130,7 +130,7 @@ impl Ring {
             return Ok(Round::Copied(0));
         }
         let (before, mark) = (state.known.clone(), stream.mark());
-        let begin = if position < head { Slot { position: head, known: Vec::new() } } else { state.clone() };
+        let begin = if position < head { RingSlot { position: head, known: Vec::new() } } else { state.clone() };
         let copied = self.copy_words(slot, begin, seen, stream, now);
         // After everything was read: those words also belonged to this program.
         let copied = match copied {
@@ -152,11 +152,11 @@ impl Ring {
     fn copy_words(
         &mut self,
         slot: u64,
-        mut next: Slot,
+        mut next: RingSlot,
         (mut head, tail): Ends,
-        stream: &mut Stream,
+        stream: &mut StreamWriter,
         now: Time,
-    ) -> io::Result<Option<Slot>> {
+    ) -> io::Result<Option<RingSlot>> {
         while next.position < tail {
             let from = next.position;
             let (offset, in_a_row) = self.layout.place(slot, from);
@@ -201,7 +201,7 @@ impl Ring {
 
     /// Copies names that are new. They are registered in order, so the search ends at
     /// the first empty one; `all` checks every place, and rereads known ones.
-    pub fn copy_names(&mut self, stream: &mut Stream, now: Time, all: bool) -> io::Result<()> {
+    pub fn copy_names(&mut self, stream: &mut StreamWriter, now: Time, all: bool) -> io::Result<()> {
         const BATCH: u64 = 16;
         let Some(table) = self.layout.names else { return Ok(()) };
         // The last known one may have been read while it was written.
@@ -223,7 +223,7 @@ impl Ring {
         Ok(())
     }
 
-    fn take_name(&mut self, id: u64, name: [u8; NAME as usize], stream: &mut Stream, now: Time) {
+    fn take_name(&mut self, id: u64, name: [u8; NAME as usize], stream: &mut StreamWriter, now: Time) {
         let place = id as usize;
         if name.first() == Some(&0) || self.names.get(place) == Some(&name) {
             return;
@@ -270,8 +270,8 @@ mod tests {
     const WORDS: u64 = 8192;
 
     /// A file with one ring that has 8,000 words of events, truncated after `words` of them.
-    fn truncated_after(words: u64) -> (tempfile::TempDir, Ring, Stream) {
-        let layout = Layout { rings: 1, words: WORDS, headers: 64, header_bytes: 80, data: 144, names: None };
+    fn truncated_after(words: u64) -> (tempfile::TempDir, Ring, StreamWriter) {
+        let layout = RingLayout { rings: 1, words: WORDS, headers: 64, header_bytes: 80, data: 144, names: None };
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ring");
         let mut bytes = vec![0; 64];
@@ -281,7 +281,7 @@ mod tests {
         bytes.extend(event.iter().cycle().take(words as usize).flat_map(|word| word.to_ne_bytes()));
         std::fs::write(&path, bytes).unwrap();
         let rings = crate::capture::folder::Folder::open(folder.path()).unwrap();
-        let stream = Stream::create(&rings, "0.ring", &layout, 7, Time(1)).unwrap();
+        let stream = StreamWriter::create(&rings, "0.ring", &layout, 7, Time(1)).unwrap();
         (folder, Ring::new(File::open(path).unwrap(), layout), stream)
     }
 

@@ -32,7 +32,7 @@ pub fn is_safe(length: u64) -> bool {
 
 /// Sizes and offsets of the parts.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct Layout {
+pub struct RingLayout {
     pub rings: u64,
     /// Words in each ring, a power of two.
     pub words: u64,
@@ -51,12 +51,12 @@ pub struct Layout {
 pub enum Judged {
     /// Its runtime is still making it.
     NotYet,
-    Ready(Layout),
+    Ready(RingLayout),
     /// It is not a known kind of ring file.
     Foreign,
 }
 
-impl Layout {
+impl RingLayout {
     /// Judges the metadata of a file that is `length` bytes long. Words have this machine's byte order.
     pub fn of(metadata: &[u8; METADATA], length: u64) -> Judged {
         let mut words = [0; METADATA / 8];
@@ -68,7 +68,7 @@ impl Layout {
             return Judged::NotYet;
         }
         let names = (names != 0).then_some(names);
-        let layout = Layout { rings, words: ring_words, headers, header_bytes, data, names };
+        let layout = RingLayout { rings, words: ring_words, headers, header_bytes, data, names };
         let sane = version == 1
             && (1..=RINGS_MAX).contains(&rings)
             && (16..=4096).contains(&header_bytes)
@@ -125,11 +125,11 @@ mod tests {
     fn a_real_file_is_ready_when_it_is_as_long_as_its_header_states() {
         let length = file_length(128, 1 << 18).unwrap();
         assert_eq!(length, 269_494_336);
-        let Judged::Ready(layout) = Layout::of(&metadata(REAL), length) else { panic!("not ready") };
+        let Judged::Ready(layout) = RingLayout::of(&metadata(REAL), length) else { panic!("not ready") };
         assert_eq!((layout.rings, layout.words, layout.names), (128, 1 << 18, Some(REAL[7])));
         assert_eq!(layout.header(2), 224);
         assert_eq!(layout.place(1, (1 << 18) + 5), (10_304 + (8 << 18) + 40, (1 << 18) - 5));
-        assert_eq!(Layout::of(&metadata(REAL), length - 1), Judged::NotYet);
+        assert_eq!(RingLayout::of(&metadata(REAL), length - 1), Judged::NotYet);
     }
 
     #[test]
@@ -138,16 +138,16 @@ mod tests {
         for missing in 0..7 {
             let mut words = REAL;
             words[missing] = 0;
-            assert_eq!(Layout::of(&metadata(words), length), Judged::NotYet, "{missing}");
+            assert_eq!(RingLayout::of(&metadata(words), length), Judged::NotYet, "{missing}");
         }
         let mut old = REAL;
         old[7] = 0;
-        assert!(matches!(Layout::of(&metadata(old), length), Judged::Ready(Layout { names: None, .. })));
+        assert!(matches!(RingLayout::of(&metadata(old), length), Judged::Ready(RingLayout { names: None, .. })));
         for (word, value) in [(0, 2), (1, 5000), (1, u64::MAX), (2, 7), (3, 5), (4, 3), (5, u64::MAX), (6, 65), (7, 9)]
         {
             let mut words = REAL;
             words[word] = value;
-            assert_eq!(Layout::of(&metadata(words), length), Judged::Foreign, "{word}={value}");
+            assert_eq!(RingLayout::of(&metadata(words), length), Judged::Foreign, "{word}={value}");
         }
     }
 }

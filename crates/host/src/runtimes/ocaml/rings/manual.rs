@@ -6,7 +6,7 @@ use super::copy::{Ring, Round};
 use super::found::mapped_by;
 use super::layout::Judged;
 use super::reader::{period_for, ready};
-use super::stream::Stream;
+use super::stream::StreamWriter;
 use crate::system::procfs::Host;
 use rtscope_model::Time;
 use std::io;
@@ -18,7 +18,7 @@ const NAMES_NS: u64 = 500_000_000;
 #[derive(Debug)]
 pub struct Manual {
     ring: Ring,
-    stream: Stream,
+    stream: StreamWriter,
     last: Option<Time>,
     names: Time,
     /// How long after the last copy the next one should come, so that nothing is overwritten, nanoseconds.
@@ -43,7 +43,7 @@ impl Manual {
         let path = mapped.path.display().to_string();
         let Some(file) = mapped.open() else { return Err(NoRings::NotPermitted(path)) };
         let Some(Judged::Ready(layout)) = ready(&file) else { return Err(NoRings::Foreign(path)) };
-        let stream = Stream::in_memory(&layout, pid, now);
+        let stream = StreamWriter::in_memory(&layout, pid, now);
         Ok(Manual { ring: Ring::new(file, layout), stream, last: None, names: Time(0), due_ns: 0 })
     }
 

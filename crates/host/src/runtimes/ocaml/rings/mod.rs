@@ -19,8 +19,8 @@ mod stream;
 
 pub use found::{Mapped, mapped_by};
 pub use manual::{Manual, NoRings};
-pub use place::Place;
-pub(crate) use reader::Reader;
+pub use place::RingFolder;
+pub(crate) use reader::RingsReader;
 pub use reader::{Config, Copied};
 
 /// Place of the last ring of a file.
@@ -34,7 +34,7 @@ pub struct Placed {
 
 /// The place of the last ring in a ready file with this metadata and of `length` bytes.
 pub fn placed(metadata: &[u8; 64], length: u64) -> Option<Placed> {
-    let layout::Judged::Ready(found) = layout::Layout::of(metadata, length) else { return None };
+    let layout::Judged::Ready(found) = layout::RingLayout::of(metadata, length) else { return None };
     let last = found.rings.checked_sub(1)?;
     let (from, words) = found.place(last, u64::MAX);
     Some(Placed {

@@ -14,7 +14,7 @@ const SPARE_MAX: usize = 8;
 
 /// Bytes to append to a file.
 #[derive(Debug)]
-pub struct Job {
+pub struct WriteJob {
     /// The file, opened to append.
     pub file: Arc<File>,
     /// Its name in the capture.
@@ -32,7 +32,7 @@ struct Desk {
 
 #[derive(Debug)]
 pub struct Pen {
-    jobs: Sender<Job>,
+    jobs: Sender<WriteJob>,
     worker: Worker<Desk>,
 }
 
@@ -45,7 +45,7 @@ impl Pen {
         Ok(Pen { jobs, worker: Worker::run(shared, "rings-disk", || {}, work)? })
     }
 
-    pub fn write(&self, job: Job) {
+    pub fn write(&self, job: WriteJob) {
         self.worker.lock().waiting += job.bytes.len() as u64;
         // Sending fails only if the thread is gone, and nothing can be done then.
         let _ = self.jobs.send(job);
@@ -72,8 +72,8 @@ impl Pen {
     }
 }
 
-fn write_all(todo: &Receiver<Job>, desk: &Shared<Desk>, failed: &dyn Fn(&str, &io::Error)) {
-    for Job { file, name, size, mut bytes } in todo {
+fn write_all(todo: &Receiver<WriteJob>, desk: &Shared<Desk>, failed: &dyn Fn(&str, &io::Error)) {
+    for WriteJob { file, name, size, mut bytes } in todo {
         let count = bytes.len() as u64;
         match (&*file).write_all(&bytes) {
             Ok(()) => desk.add_written(count),
@@ -106,11 +106,11 @@ mod tests {
         let sink = Arc::clone(&reported);
         let pen = Pen::start(move |name, error| sink.lock().unwrap().push((name.to_owned(), error.kind()))).unwrap();
         for (size, text) in [(0, "one"), (3, "two")] {
-            let job = Job { file: Arc::clone(&file), name: "x".into(), size, bytes: text.into() };
+            let job = WriteJob { file: Arc::clone(&file), name: "x".into(), size, bytes: text.into() };
             pen.write(job);
         }
         if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
-            pen.write(Job { file: Arc::new(full), name: "full".into(), size: 0, bytes: vec![1] });
+            pen.write(WriteJob { file: Arc::new(full), name: "full".into(), size: 0, bytes: vec![1] });
         }
         assert!(!pen.is_full());
         assert_eq!(pen.finish(), 6);

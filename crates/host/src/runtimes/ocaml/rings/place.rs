@@ -37,7 +37,7 @@ const SHARED_MODE: u32 = 0o1733;
 
 /// The folder for the rings of a recording.
 #[derive(Debug)]
-pub struct Place {
+pub struct RingFolder {
     pub folder: Folder,
     /// Whether the recorder made it, and so cleans up in it.
     pub own: bool,
@@ -56,13 +56,13 @@ struct Reserved {
     file: File,
 }
 
-impl Place {
+impl RingFolder {
     /// Makes `rings/live` of a capture for a route. Errors: it cannot be made.
-    pub fn prepare(capture: &Folder, route: &Route) -> io::Result<Place> {
+    pub fn prepare(capture: &Folder, route: &Route) -> io::Result<RingFolder> {
         let shared = *route == Route::Shared;
         let mode = if shared { SHARED_MODE } else { 0o700 };
         let folder = capture.folder("rings")?.make_folder("live", mode)?;
-        let mut place = Place::new(folder, true);
+        let mut place = RingFolder::new(folder, true);
         place.shared = shared;
         if matches!(route, Route::Shared | Route::Descriptor) {
             let descriptor = inheritable(&place.folder)?;
@@ -74,13 +74,13 @@ impl Place {
 
     /// Uses a folder that the user chose: its files are read and left alone. Errors: it
     /// cannot be opened.
-    pub fn of_user(path: &Path) -> io::Result<Place> {
-        Ok(Place::new(Folder::open(path)?, false))
+    pub fn of_user(path: &Path) -> io::Result<RingFolder> {
+        Ok(RingFolder::new(Folder::open(path)?, false))
     }
 
-    fn new(folder: Folder, own: bool) -> Place {
+    fn new(folder: Folder, own: bool) -> RingFolder {
         let variable = folder.path().to_owned();
-        Place { folder, own, shared: false, variable, descriptor: None, reserved: None }
+        RingFolder { folder, own, shared: false, variable, descriptor: None, reserved: None }
     }
 
     /// Whether a program of this user can make files there.
@@ -253,7 +253,7 @@ mod tests {
     fn room_is_reserved_for_a_process_and_given_back() {
         for route in [Route::Path, Route::Descriptor] {
             let (scratch, capture) = capture();
-            let mut place = Place::prepare(&capture, &route).unwrap();
+            let mut place = RingFolder::prepare(&capture, &route).unwrap();
             assert!(place.is_writable() && place.room() > 0);
             place.reserve(2 << 20).unwrap();
             place.give_back();
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn what_cannot_be_reserved_is_an_error_and_leaves_no_file() {
         let (_scratch, capture) = capture();
-        let mut place = Place::prepare(&capture, &Route::Path).unwrap();
+        let mut place = RingFolder::prepare(&capture, &Route::Path).unwrap();
         assert!(place.reserve(1 << 60).is_err());
         assert_eq!(place.folder.names().unwrap().len(), 0);
     }
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn a_folder_for_other_users_is_sticky_and_holds_nothing_of_ours() {
         let (scratch, capture) = capture();
-        let mut place = Place::prepare(&capture, &Route::Shared).unwrap();
+        let mut place = RingFolder::prepare(&capture, &Route::Shared).unwrap();
         let mode = fs::metadata(scratch.path().join("rings/live")).unwrap().permissions().mode();
         assert_eq!(mode & 0o7777, 0o1733);
         assert!(place.reserve(1 << 60).is_err());
@@ -294,7 +294,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("42.events"), "old").unwrap();
         for pid in [42, 43] {
-            let mut place = Place::of_user(folder.path()).unwrap();
+            let mut place = RingFolder::of_user(folder.path()).unwrap();
             place.reserve(1 << 20).unwrap();
             place.assign(pid).unwrap();
             assert_eq!(folder.path().join("43.events").exists(), pid == 43);
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn room_is_taken_in_what_the_process_made_alone() {
         let (scratch, capture) = capture();
-        let place = Place::prepare(&capture, &Route::Path).unwrap();
+        let place = RingFolder::prepare(&capture, &Route::Path).unwrap();
         let folder = &place.folder;
         let own = std::process::id();
         folder.create("1.events").unwrap().set_len(8 << 20).unwrap();
@@ -333,7 +333,7 @@ mod tests {
             return eprintln!("not run: needs root, to give a file away");
         }
         let (_scratch, capture) = capture();
-        let place = Place::prepare(&capture, &Route::Shared).unwrap();
+        let place = RingFolder::prepare(&capture, &Route::Shared).unwrap();
         let folder = &place.folder;
         folder.create("1.events").unwrap().set_len(1 << 20).unwrap();
         let ring = folder.read("1.events").unwrap();

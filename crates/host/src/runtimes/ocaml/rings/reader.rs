@@ -6,10 +6,10 @@
 
 use super::copy::{Ring, Round};
 use super::found::{self, Mapped, mapped_by};
-use super::layout::{Judged, Layout, METADATA};
+use super::layout::{Judged, METADATA, RingLayout};
 use super::pen::Pen;
 use super::place;
-use super::stream::Stream;
+use super::stream::StreamWriter;
 use crate::capture::folder::{Folder, own_user};
 use crate::capture::loss;
 use crate::capture::store::is_disk_full;
@@ -18,7 +18,7 @@ use crate::system::clock;
 use crate::system::procfs::Host;
 use crate::system::ready::is_ready;
 use crate::system::worker::{self as background, Shared, Worker};
-use crate::target::{Process, What, open_target};
+use crate::target::{Process, ProcessFile, open_target};
 use rtscope_model::{Loss, LossKind, Time};
 use rustix::fs::inotify;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -114,15 +114,15 @@ impl Shared<News> {
 }
 
 /// A running reader: `news` is set when rings were found, and nothing more is copied once the disk is full.
-pub(crate) type Reader = Worker<News>;
+pub(crate) type RingsReader = Worker<News>;
 
-impl Reader {
+impl RingsReader {
     /// Starts it; when this returns, the folder is being watched. Errors: no watch, no thread.
-    pub fn start(config: Config) -> io::Result<Reader> {
+    pub fn start(config: Config) -> io::Result<RingsReader> {
         let shared = Shared::new(News::default())?;
         let failures = Arc::clone(&shared);
         let pen = Pen::start(move |name, error| failures.failed(name, error))?;
-        let mut state = State::new(config, Arc::clone(&shared), pen)?;
+        let mut state = RingsCopier::new(config, Arc::clone(&shared), pen)?;
         Worker::run(shared, "rings", background::use_batch_priority, move |_| state.run())
     }
 
@@ -169,7 +169,7 @@ struct Writer {
 struct Live {
     name: String,
     ring: Ring,
-    stream: Stream,
+    stream: StreamWriter,
     pid: u32,
     /// Bytes that were reserved for it.
     room: u64,
@@ -188,7 +188,7 @@ enum Fate {
     Left,
 }
 
-struct State {
+struct RingsCopier {
     config: Config,
     watch: Option<OwnedFd>,
     shared: Arc<Shared<News>>,
@@ -206,8 +206,8 @@ struct State {
     raised: bool,
 }
 
-impl State {
-    fn new(mut config: Config, shared: Arc<Shared<News>>, pen: Pen) -> io::Result<State> {
+impl RingsCopier {
+    fn new(mut config: Config, shared: Arc<Shared<News>>, pen: Pen) -> io::Result<RingsCopier> {
         let watch = match &config.watched {
             Some((folder, _)) => {
                 let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
@@ -219,7 +219,7 @@ impl State {
         };
         let now = clock::monotonic();
         let mapped = std::mem::take(&mut config.mapped);
-        let mut state = State {
+        let mut state = RingsCopier {
             config,
             watch,
             shared,
@@ -344,7 +344,7 @@ impl State {
 
     fn writer(&self, pid: u32) -> Writer {
         let process = Process::open(&self.config.host, pid).ok();
-        Writer { pid, program: process.and_then(|process| open_target(&process, What::Executable).ok()) }
+        Writer { pid, program: process.and_then(|process| open_target(&process, ProcessFile::Executable).ok()) }
     }
 
     /// Whether process `pid` descends from the program.
@@ -363,7 +363,7 @@ impl State {
     }
 
     /// Begins to copy, if a process writes the file: it may be left from an earlier one.
-    fn begin(&mut self, coming: Coming, layout: Layout, now: Time) {
+    fn begin(&mut self, coming: Coming, layout: RingLayout, now: Time) {
         let own = self.config.watched.as_ref().is_some_and(|(_, own)| *own);
         let Coming { name, file, since, writer } = coming;
         let mut ring = Ring::new(file, layout);
@@ -389,7 +389,7 @@ impl State {
         let file_name = format!("{}.ring", self.streams);
         let stream_name = format!("rings/{file_name}");
         let number = found::number(&name).unwrap_or(0);
-        match Stream::create(&self.config.folder, &file_name, &ring.layout, number, now) {
+        match StreamWriter::create(&self.config.folder, &file_name, &ring.layout, number, now) {
             Ok(stream) => {
                 self.streams += 1;
                 let Writer { pid, program } = writer;
@@ -568,7 +568,7 @@ pub(super) fn ready(file: &File) -> Option<Judged> {
     }
     let mut metadata = [0; METADATA];
     file.read_exact_at(&mut metadata, 0).ok()?;
-    Some(Layout::of(&metadata, length))
+    Some(RingLayout::of(&metadata, length))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! `rings/N.ring`: the file that receives the words. Owns its form and the buffer of
 //! whole frames that wait to be written.
 
-use super::layout::{Layout, NAME};
-use super::pen::{Job, Pen};
+use super::layout::{NAME, RingLayout};
+use super::pen::{Pen, WriteJob};
 use crate::capture::folder::Folder;
 use rtscope_decode::ocaml_ring::Packer;
 use rtscope_decode::ocaml_ring::captured::{self, FRAME_WORDS, HEAD_WORDS, frame, kind};
@@ -17,7 +17,7 @@ const BUFFER_MAX: usize = 256 << 10;
 const WAIT_NS: u64 = 250_000_000;
 
 #[derive(Debug)]
-pub struct Stream {
+pub struct StreamWriter {
     /// Its name in the capture.
     pub name: String,
     /// Without one, the caller takes the frames.
@@ -30,19 +30,19 @@ pub struct Stream {
     packer: Packer,
 }
 
-impl Stream {
+impl StreamWriter {
     /// Makes the file `rings/NAME` of a capture; `rings` is that folder.
-    pub fn create(rings: &Folder, name: &str, layout: &Layout, pid: u32, now: Time) -> io::Result<Stream> {
+    pub fn create(rings: &Folder, name: &str, layout: &RingLayout, pid: u32, now: Time) -> io::Result<StreamWriter> {
         let file = rings.create_to_append(name)?;
-        let stream = Stream::in_memory(layout, pid, now);
-        Ok(Stream { name: format!("rings/{name}"), file: Some(Arc::new(file)), ..stream })
+        let stream = StreamWriter::in_memory(layout, pid, now);
+        Ok(StreamWriter { name: format!("rings/{name}"), file: Some(Arc::new(file)), ..stream })
     }
 
     /// A stream without a file: the caller takes its frames.
-    pub fn in_memory(layout: &Layout, pid: u32, now: Time) -> Stream {
+    pub fn in_memory(layout: &RingLayout, pid: u32, now: Time) -> StreamWriter {
         let head = captured::head(layout.rings, layout.words, layout.names.is_some(), pid);
         let (name, file, packer) = (String::new(), None, Packer::default());
-        let mut stream = Stream { name, file, head, buffer: Vec::new(), size: 0, flushed: now, packer };
+        let mut stream = StreamWriter { name, file, head, buffer: Vec::new(), size: 0, flushed: now, packer };
         stream.push(&head);
         stream
     }
@@ -125,7 +125,7 @@ impl Stream {
         let Some(file) = self.file.clone() else { return };
         let bytes = std::mem::replace(&mut self.buffer, pen.buffer());
         let count = bytes.len() as u64;
-        pen.write(Job { file, name: self.name.clone(), size: self.size, bytes });
+        pen.write(WriteJob { file, name: self.name.clone(), size: self.size, bytes });
         self.size += count;
         self.flushed = now;
     }
@@ -140,9 +140,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.ring");
         let pen = Pen::start(|name, error| panic!("{name}: {error}")).unwrap();
-        let layout = Layout { rings: 4, words: 8, headers: 64, header_bytes: 80, data: 384, names: Some(640) };
+        let layout = RingLayout { rings: 4, words: 8, headers: 64, header_bytes: 80, data: 384, names: Some(640) };
         let rings = Folder::open(folder.path()).unwrap();
-        let mut stream = Stream::create(&rings, "0.ring", &layout, 77, Time(5)).unwrap();
+        let mut stream = StreamWriter::create(&rings, "0.ring", &layout, 77, Time(5)).unwrap();
         let bytes = |words: [u64; 3]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
         let begin = 2_u64 << 54 | 2 << 49 | 11 << 36;
         assert_eq!(stream.words(2, 101, &bytes([begin, 5, begin]), Time(9)), 16);
@@ -170,6 +170,6 @@ mod tests {
         assert_eq!(read[15..22], [1 | 3 << 16, 100, 3, 9, 0, 2, 3]);
         assert_eq!(read[22..26], [2, 7, 16, 10]);
         assert_eq!(read[42..], [3, 0, 0, 11]);
-        assert!(Stream::create(&rings, "0.ring", &layout, 77, Time(5)).is_err());
+        assert!(StreamWriter::create(&rings, "0.ring", &layout, 77, Time(5)).is_err());
     }
 }
