@@ -3,7 +3,7 @@
 
 use rtscope_heap::Statics;
 use rtscope_host::by_bytes;
-use rtscope_host::by_bytes::waiting::{ThreadsLook, Role, Thread};
+use rtscope_host::by_bytes::waiting::{Role, Thread, ThreadsLook};
 use rtscope_host::memory::Memory;
 use std::io;
 

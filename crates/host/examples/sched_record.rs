@@ -3,7 +3,7 @@
 //! tests (as another user, and to be killed) and to measure the cost of recording.
 
 use rtscope_host::folder::Folder;
-use rtscope_host::kernel::{KernelRecorder, KernelOptions, KernelTarget};
+use rtscope_host::kernel::{KernelOptions, KernelRecorder, KernelTarget};
 use rtscope_model::Pid;
 use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
@@ -32,7 +32,8 @@ fn run() -> Result<u8, Box<dyn std::error::Error>> {
         .args(arguments)
         .stdin(Stdio::piped())
         .spawn()?;
-    let options = KernelOptions { target: KernelTarget::Spawned(Pid(child.id())), force_tier: Some(tier), redactor: None };
+    let options =
+        KernelOptions { target: KernelTarget::Spawned(Pid(child.id())), force_tier: Some(tier), redactor: None };
     let recorder = KernelRecorder::start(&Folder::open(&directory)?, options);
     std::fs::write(directory.join("kernel.json"), serde_json::to_vec(&recorder.status())?)?;
     child.stdin.take().ok_or("no pipe")?.write_all(b"go\n")?;

@@ -8,7 +8,7 @@ use super::programs;
 use crate::runtimes::known;
 use crate::sandbox::{self, ONE_FILE};
 use crate::symbols::names::base;
-use crate::target::{Process, Refused, ProcessFile, open_own, open_target};
+use crate::target::{Process, ProcessFile, Refused, open_own, open_target};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Object, ObjectSection, ObjectSymbol};
 use rtscope_model::manifest::Binary;

@@ -48,7 +48,12 @@ impl CodeRecorder {
     /// Starts sampling into the capture's `code/`, with as much of the kernel as is permitted, one sample every
     /// `period_ns` of a thread's CPU time. The error is a sentence with the command that fixes it. `files` are the
     /// program's files that are held open.
-    pub fn start(folder: &Folder, target: KernelTarget, period_ns: u64, files: SharedFiles) -> Result<CodeRecorder, String> {
+    pub fn start(
+        folder: &Folder,
+        target: KernelTarget,
+        period_ns: u64,
+        files: SharedFiles,
+    ) -> Result<CodeRecorder, String> {
         let root = Path::new("/");
         let opened = open(root, target, period_ns).map_err(|error| refused(&error))?;
         let code = opened.describe(period_ns);

@@ -152,7 +152,12 @@ pub struct Drain {
 impl Drain {
     /// Drains `lanes` in a thread of the given name until the worker ends. `source` names losses that the kernel
     /// reports without a time.
-    pub fn start(lanes: Vec<CpuLane>, reading: Reading, source: &'static str, thread: &str) -> io::Result<Worker<DrainCounts>> {
+    pub fn start(
+        lanes: Vec<CpuLane>,
+        reading: Reading,
+        source: &'static str,
+        thread: &str,
+    ) -> io::Result<Worker<DrainCounts>> {
         let shared = Shared::new(DrainCounts::default())?;
         let sleeps = Some((0, clock::monotonic()));
         let drain = Drain {

@@ -227,7 +227,9 @@ fn attr(what: PerfEvent, scope: Scope, sample_type: u64, watermark: u32) -> Attr
     };
     let tasks = TASK | COMM | COMM_EXEC;
     match what {
-        PerfEvent::Tracepoint(id) | PerfEvent::Asleep { tracepoint: id, .. } => (attr.config, attr.sample_period) = (id, 1),
+        PerfEvent::Tracepoint(id) | PerfEvent::Asleep { tracepoint: id, .. } => {
+            (attr.config, attr.sample_period) = (id, 1)
+        }
         PerfEvent::TracepointAndTasks(id) => {
             (attr.config, attr.sample_period) = (id, 1);
             attr.flags |= tasks | CONTEXT_SWITCH;

@@ -2,7 +2,7 @@
 //! thread that fills them, and its counters. The recorders differ in what they
 //! open and in what they report about it.
 
-use super::drain::{DrainCounts, Drain, CpuLane, Reading};
+use super::drain::{CpuLane, Drain, DrainCounts, Reading};
 use super::tiers::CpuRing;
 use crate::capture::folder::Folder;
 use crate::system::worker::Worker;

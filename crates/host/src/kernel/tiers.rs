@@ -2,7 +2,7 @@
 //! Owns what each opens and the sentences about what each lacks; refuses to read
 //! what the rings then hold.
 
-use super::perf::{self, Event, Scope, PerfEvent};
+use super::perf::{self, Event, PerfEvent, Scope};
 use super::ring::Ring;
 use super::tracefs::{self, Description};
 use super::words;
@@ -106,7 +106,13 @@ pub fn open(root: &Path, target: KernelTarget, most: Option<Tier>) -> Opened {
 }
 
 /// Opens `tier` with rings of `ring_bytes`, or of the tier's own size. The error says why not.
-fn open_tier(root: &Path, tier: Tier, cpus: &[u16], target: KernelTarget, ring_bytes: Option<usize>) -> io::Result<Opened> {
+fn open_tier(
+    root: &Path,
+    tier: Tier,
+    cpus: &[u16],
+    target: KernelTarget,
+    ring_bytes: Option<usize>,
+) -> io::Result<Opened> {
     if tier != Tier::OwnSwitches && in_a_pid_namespace(root) {
         // Processes outside the namespace have no pid in it: perf stamps them with 0, which
         // is the idle task. An unnamed thread on a CPU is better than one called idle.
@@ -240,7 +246,13 @@ fn watch_new_threads(
 
 /// Opens all events of one CPU into one ring. `None`: the CPU went offline, or
 /// no thread of the scopes is alive any more.
-fn open_ring(cpu: u16, whats: &[PerfEvent], scopes: &[Scope], sample_type: u64, size: usize) -> io::Result<Option<CpuRing>> {
+fn open_ring(
+    cpu: u16,
+    whats: &[PerfEvent],
+    scopes: &[Scope],
+    sample_type: u64,
+    size: usize,
+) -> io::Result<Option<CpuRing>> {
     let size = size.next_power_of_two().clamp(rustix::param::page_size(), 1 << 30);
     let mut opened: Option<CpuRing> = None;
     for scope in scopes {

@@ -3,7 +3,7 @@
 
 use super::room::{Full, Room};
 use super::session::Session;
-use super::{RecordOptions, RecordOutcome, RecordError, RecordTarget};
+use super::{RecordError, RecordOptions, RecordOutcome, RecordTarget};
 use crate::binary::{self, Inspected};
 use crate::capture::store::{Store, StoreError};
 use crate::kernel;

@@ -99,14 +99,20 @@ fn no_log(host: &Host, process: &ObservedProcess, inspected: &Inspected, located
 /// A sentence that the process has no known runtime, and which of its children have one.
 fn not_a_runtime(host: &Host, pid: u32) -> String {
     const WHAT: &str = "No pauses: by its file it is not a program of GHC or OCaml 5";
-    let is_one = |child: &u32| ObservedProcess::open(host, *child).is_some_and(|child| child.inspect().runtime().is_known());
+    let is_one =
+        |child: &u32| ObservedProcess::open(host, *child).is_some_and(|child| child.inspect().runtime().is_known());
     match host.descendants(pid).into_iter().find(is_one) {
         Some(child) => format!("{WHAT}; process {child}, which it started, is one: rtscope top {child}."),
         None => format!("{WHAT}; what the kernel and /proc say is shown."),
     }
 }
 
-fn eventlog(process: &ObservedProcess, file: File, path: &str, located: Option<RuntimeSymbols>) -> Result<LiveLog, String> {
+fn eventlog(
+    process: &ObservedProcess,
+    file: File,
+    path: &str,
+    located: Option<RuntimeSymbols>,
+) -> Result<LiveLog, String> {
     let located = located.filter(|located| located.has_buffers()).ok_or(
         "No pauses: its binary has no symbols, so what it has logged and not written yet cannot be found; use a build \
          that was not stripped.",

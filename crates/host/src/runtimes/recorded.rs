@@ -4,7 +4,7 @@
 
 use super::files::RuntimeFiles;
 use super::route::Route;
-use super::waiting::{self, NamedFrame, Looks};
+use super::waiting::{self, Looks, NamedFrame};
 use crate::binary::Inspected;
 use crate::capture::folder::Folder;
 use crate::system::procfs::Host;

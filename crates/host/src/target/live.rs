@@ -104,7 +104,8 @@ mod tests {
         assert!(!process.has_ended() && process.life() == Life::Runs);
         assert!(process.age_ns() < 60_000_000_000);
         assert!(process.eventlog().is_none());
-        let moved = ObservedProcess { program: Some("/bin/other".into()), ..ObservedProcess::open(&host, child.id()).unwrap() };
+        let moved =
+            ObservedProcess { program: Some("/bin/other".into()), ..ObservedProcess::open(&host, child.id()).unwrap() };
         assert!(matches!(moved.life(), Life::Other(_)));
         child.kill().unwrap();
         child.wait().unwrap();

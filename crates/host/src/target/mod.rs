@@ -10,7 +10,7 @@ mod process;
 mod root;
 pub(crate) mod stop;
 
-pub use crate::privileges::opener::{Refused, ProcessFile};
+pub use crate::privileges::opener::{ProcessFile, Refused};
 pub use open::{open_own, open_target};
 pub use process::Process;
 pub use root::Root;

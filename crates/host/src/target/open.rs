@@ -3,7 +3,7 @@
 
 use super::process::Process;
 use super::root::checked;
-use crate::privileges::opener::{self, Ask, Refused, ProcessFile};
+use crate::privileges::opener::{self, Ask, ProcessFile, Refused};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io;

@@ -52,8 +52,14 @@ impl Process {
         let stat = read_text(open_in(&folder, "stat")?.into())?;
         let gone = || io::Error::from_raw_os_error(libc::ESRCH);
         let stat = Stat::parse(&stat).filter(|stat| !matches!(stat.state, 'Z' | 'X')).ok_or_else(gone)?;
-        let held =
-            HeldProcess { host: host.clone(), pid, folder, pidfd, start_ticks: stat.start_ticks, root: OnceLock::new() };
+        let held = HeldProcess {
+            host: host.clone(),
+            pid,
+            folder,
+            pidfd,
+            start_ticks: stat.start_ticks,
+            root: OnceLock::new(),
+        };
         let process = Process(Arc::new(held));
         process.check().map(|()| process)
     }

@@ -91,7 +91,8 @@ fn a_pipe_under_the_name_of_what_was_mapped_is_refused() {
     for name in ["lib.so", "lib.so (deleted)"] {
         fifo(&folder.path().join(name));
         let path = folder.path().join(name).display().to_string();
-        let found = open_target(&own(), ProcessFile::Mapped { range: 0..4096, device: (0, 0), inode: 1, path: path.clone() });
+        let found =
+            open_target(&own(), ProcessFile::Mapped { range: 0..4096, device: (0, 0), inode: 1, path: path.clone() });
         assert!(matches!(found, Err(Refused::NotOrdinary)), "{found:?}");
     }
 }

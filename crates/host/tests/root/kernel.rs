@@ -5,7 +5,7 @@ use rtscope_decode::ReadAt;
 use rtscope_decode::frames::Frames;
 use rtscope_decode::sched::SchedStream;
 use rtscope_host::folder::Folder;
-use rtscope_host::kernel::{KernelRecorder, KernelOptions, KernelTarget};
+use rtscope_host::kernel::{KernelOptions, KernelRecorder, KernelTarget};
 use rtscope_model::manifest::{Kernel, Tier};
 use rtscope_model::{Body, Cpu, Loss, LossKind, OffState, Pid, Sched, Tid};
 use rustix::thread::{CpuSet, sched_setaffinity};

@@ -117,7 +117,10 @@ fn begin(host: &Host, job: &Job, group: Result<TrialGroup, String>) -> Result<Ru
 }
 
 /// What the forked child does before it becomes the program.
-fn before_exec(job: &Job, group: Option<&TrialGroup>) -> io::Result<impl FnMut() -> io::Result<()> + Send + Sync + 'static> {
+fn before_exec(
+    job: &Job,
+    group: Option<&TrialGroup>,
+) -> io::Result<impl FnMut() -> io::Result<()> + Send + Sync + 'static> {
     let mut doors: Vec<File> = group.map_or(Ok(Vec::new()), TrialGroup::doors)?;
     let mask = job.cpus.as_deref().map(Mask::of);
     let batch = job.class == SchedPolicy::Batch;

@@ -282,7 +282,10 @@ impl<'a> Session<'a> {
             pid: self.pid,
             levels: self.groups.levels.clone(),
             period_ns: self.manifest.sample_period_ns.max(1_000_000),
-            transactions: Some(stm::StmOutput { capture: Some(self.store.folder().clone()), redact: self.options.redact }),
+            transactions: Some(stm::StmOutput {
+                capture: Some(self.store.folder().clone()),
+                redact: self.options.redact,
+            }),
         };
         let sampler = Sampler::start(self.store.folder(), config);
         self.sampler = sampler.map_err(|error| self.note(format!("memory and counters are not sampled: {error}"))).ok();
@@ -563,8 +566,9 @@ impl<'a> Session<'a> {
             }
             for level in cgroup::of_process(&self.host, pid).levels {
                 let group = &level.group;
-                let known =
-                    |known: &cgroup::GroupLevel| (&known.group.path, known.group.version) == (&group.path, group.version);
+                let known = |known: &cgroup::GroupLevel| {
+                    (&known.group.path, known.group.version) == (&group.path, group.version)
+                };
                 if self.groups.levels.iter().any(known) {
                     continue;
                 }

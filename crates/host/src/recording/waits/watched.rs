@@ -6,7 +6,7 @@ use super::places::PlaceNames;
 use crate::binary;
 use crate::runtimes;
 use crate::runtimes::recorded::{HostRuntime, NoHeap, Then};
-use crate::runtimes::waiting::{ThreadsLook, Looks, Thread};
+use crate::runtimes::waiting::{Looks, Thread, ThreadsLook};
 use crate::sandbox;
 use crate::system::procfs::Host;
 use crate::target::Process;
@@ -61,7 +61,16 @@ fn may_not(error: &io::Error) -> String {
 impl WatchedProcess {
     pub fn new(pid: u32, redact: bool) -> WatchedProcess {
         let (texts, out) = (Texts::default(), Vec::new());
-        WatchedProcess { pid, redact, program: None, tries: 0, state: LookState::Unknown, texts, out, notes: Vec::new() }
+        WatchedProcess {
+            pid,
+            redact,
+            program: None,
+            tries: 0,
+            state: LookState::Unknown,
+            texts,
+            out,
+            notes: Vec::new(),
+        }
     }
 
     /// Takes one sample; returns the CPU time of children.

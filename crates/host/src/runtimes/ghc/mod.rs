@@ -18,7 +18,7 @@ mod writers;
 pub use files::Ghc;
 
 use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Notices, Prepared, ReadHeap, RuntimeLogs};
-use super::waiting::{self, NamedFrame, Looks};
+use super::waiting::{self, Looks, NamedFrame};
 use crate::target::Process;
 use eventlogs::Eventlogs;
 use heap::Ask;

@@ -10,7 +10,7 @@ pub(crate) mod threads;
 pub use files::Ocaml;
 
 use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Notices, Prepared, ReadHeap, RuntimeLogs};
-use super::waiting::{self, NamedFrame, Looks};
+use super::waiting::{self, Looks, NamedFrame};
 use crate::target::Process;
 use logs::Rings;
 use rtscope_model::WaitKind;

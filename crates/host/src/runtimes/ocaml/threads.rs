@@ -6,7 +6,7 @@ use super::domains::{self, Ends};
 use crate::kernel::asleep::{self, Asleep};
 use crate::runtimes::c_stack::Stacks;
 use crate::runtimes::recorded::NoHeap;
-use crate::runtimes::waiting::{Code, NamedFrame, Interpreted, ThreadsLook, Looks, Role, Thread};
+use crate::runtimes::waiting::{Code, Interpreted, Looks, NamedFrame, Role, Thread, ThreadsLook};
 use crate::target::Process;
 use crate::target::mappings;
 use crate::target::memory::{LiveProcess, Memory};
@@ -165,7 +165,8 @@ fn kind(name: &str) -> Option<WaitKind> {
 fn callee(frames: &[Option<NamedFrame<'_>>]) -> Option<usize> {
     let own = |frame: &NamedFrame<'_>| frame.name.starts_with(|first: char| first.is_ascii_uppercase());
     let left = frames.iter().position(|frame| frame.is_some_and(|frame| own(&frame)))?;
-    let foreign = |frame: &NamedFrame<'_>| frame.role == Role::Foreign && !frame.runtime && !frame.name.starts_with("caml_");
+    let foreign =
+        |frame: &NamedFrame<'_>| frame.role == Role::Foreign && !frame.runtime && !frame.name.starts_with("caml_");
     frames.iter().take(left).rposition(|frame| frame.is_some_and(|frame| foreign(&frame)))
 }
 
@@ -188,8 +189,9 @@ pub fn interpret(found: WaitKind, frames: &[Option<NamedFrame<'_>>]) -> Interpre
         (WaitKind::Unknown, None) if callee.is_some() => WaitKind::ForeignCall,
         _ => found,
     };
-    let at =
-        |wanted: &dyn Fn(&NamedFrame<'_>) -> bool| frames.iter().position(|frame| frame.is_some_and(|frame| wanted(&frame)));
+    let at = |wanted: &dyn Fn(&NamedFrame<'_>) -> bool| {
+        frames.iter().position(|frame| frame.is_some_and(|frame| wanted(&frame)))
+    };
     // Without a place in OCaml, the function that it called: not the code that released the domain.
     let passes = |name: &str| name.contains("blocking_section") || name.ends_with("domain_lock");
     let place =

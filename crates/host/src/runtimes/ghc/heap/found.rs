@@ -8,7 +8,7 @@ use crate::symbols::elf;
 use crate::target::core_file::CoreFile;
 use crate::target::mappings::{self, Mapping};
 use crate::target::memory::Memory;
-use crate::target::{Process, Refused, ProcessFile, open_own, open_target};
+use crate::target::{Process, ProcessFile, Refused, open_own, open_target};
 use rtscope_heap::closure;
 use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
 use rtscope_heap::ledger::Residency;

@@ -6,7 +6,7 @@ mod source;
 mod take;
 mod touched;
 
-pub use found::{Refusal, found};
 pub(super) use found::{HeapTarget, refusal};
+pub use found::{Refusal, found};
 pub(super) use sampled::Sampled;
 pub use take::{Ask, Failed, of_core, take};

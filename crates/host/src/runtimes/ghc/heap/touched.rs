@@ -144,7 +144,7 @@ fn bounded(space: &Space, touched: &[Range<u64>]) -> (Space, Untouched) {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::found::{Files, FileSource, HeapTarget};
+    use super::super::found::{FileSource, Files, HeapTarget};
     use super::*;
     use crate::binary::Inspected;
     use crate::system::clock;

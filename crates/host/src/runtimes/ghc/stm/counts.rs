@@ -226,7 +226,8 @@ mod tests {
             tokens: AT,
         };
         let (no_block, no_runtime) = (None, None);
-        let all = StmCounters { memory, block: None, runtime: Some(runtime), n_capabilities: None, no_block, no_runtime };
+        let all =
+            StmCounters { memory, block: None, runtime: Some(runtime), n_capabilities: None, no_block, no_runtime };
         all.look().unwrap().attempts
     }
 

@@ -15,7 +15,7 @@ mod watch;
 
 pub use super::heap::Refusal;
 pub use changes::Changes;
-pub use counts::{StmCounters, StmLook, Outcomes};
+pub use counts::{Outcomes, StmCounters, StmLook};
 pub use place::{find, look};
 pub use watch::StmOutput;
 pub(crate) use watch::Watcher;

@@ -2,7 +2,7 @@
 //! block by its first bytes. Owns the messages about what is missing.
 
 use super::code;
-use super::counts::{StmCounters, StmLook, RuntimeCounter};
+use super::counts::{RuntimeCounter, StmCounters, StmLook};
 use crate::binary::{Inspected, RuntimeSymbols};
 use crate::runtimes::ghc::heap::{Refusal, refusal};
 use crate::runtimes::ghc::unflushed::Modules;

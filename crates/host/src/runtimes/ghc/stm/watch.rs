@@ -130,8 +130,12 @@ impl Watcher {
         let CountState::Finding(finding) = std::mem::replace(&mut process.state, CountState::Refused) else { return };
         match finding.join() {
             Ok(Ok(at)) => {
-                process.state =
-                    CountState::Counting(Box::new(Counting { at, last: None, gone: None, written: Changes::default() }));
+                process.state = CountState::Counting(Box::new(Counting {
+                    at,
+                    last: None,
+                    gone: None,
+                    written: Changes::default(),
+                }));
             }
             Ok(Err(refused @ (Refusal::NoCounts(..) | Refusal::NotPermitted(_)))) if process.tries == TRIES_MAX => {
                 let seen = StmSeen::Source { whole: process.whole, outcomes: false, why: Some(refused.to_string()) };

@@ -40,8 +40,15 @@ pub const THREAD_WORDS: usize = 17;
 
 impl TsoLayout {
     pub fn of(version: Version) -> Option<TsoLayout> {
-        let early =
-            TsoLayout { why_blocked: 34, block_info: 40, id: 48, transaction: 80, label: None, bytes: 120, array: false };
+        let early = TsoLayout {
+            why_blocked: 34,
+            block_info: 40,
+            id: 48,
+            transaction: 80,
+            label: None,
+            bytes: 120,
+            array: false,
+        };
         Some(match (version.0, version.1) {
             (9, 0) => early,
             (9, 6) => TsoLayout { label: Some(88), bytes: 128, array: true, ..early },

@@ -16,17 +16,17 @@ mod tests;
 
 pub use names::interpret;
 
-use super::heap::{Sampled, HeapTarget};
+use super::heap::{HeapTarget, Sampled};
 use crate::kernel::asleep::Asleep;
 use crate::runtimes::c_stack::Stacks;
 use crate::runtimes::recorded::{NoHeap, Then};
-use crate::runtimes::waiting::{Code, ThreadsLook, Looks, Role, Thread};
+use crate::runtimes::waiting::{Code, Looks, Role, Thread, ThreadsLook};
 use crate::target::Process;
 use crate::target::memory::{LiveProcess, Memory};
 use chunks::Chunks;
 use holders::Holders;
 use layout::{TsoLayout, Why};
-use list::{RtsPlace, Reading, Tso};
+use list::{Reading, RtsPlace, Tso};
 use rtscope_heap::Statics;
 use rtscope_model::{Doing, OldObjects, Version, WaitKind};
 use stack::{Tables, Walk};
@@ -63,7 +63,12 @@ pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
 
 /// One sample of `memory` as a program with these variables, including the system threads of its green threads; for
 /// fuzzers. Errors: it cannot be read, or that version is not known.
-pub fn by_bytes(memory: &impl Memory, statics: Statics, version: Version, non_threaded: bool) -> io::Result<ThreadsLook> {
+pub fn by_bytes(
+    memory: &impl Memory,
+    statics: Statics,
+    version: Version,
+    non_threaded: bool,
+) -> io::Result<ThreadsLook> {
     let place = place(statics, Some(version), non_threaded).map_err(io::Error::other)?;
     calls::callers(memory, &place, non_threaded.then_some(1));
     look(memory, &place, &mut Tables::default())

@@ -3,7 +3,7 @@
 //! that the manager fills. Owns the names of these functions (`GHC.Event.Thread` of base, in
 //! `GHC.Internal` since 9.10) and of the manager's own loops; refuses to use anything else.
 
-use crate::runtimes::waiting::{NamedFrame, Interpreted, Role, first_outside};
+use crate::runtimes::waiting::{Interpreted, NamedFrame, Role, first_outside};
 use rtscope_model::WaitKind;
 
 /// Module and item of a name such as `GHC.Internal.Event.Thread.threadDelay1`, without base's prefix.
@@ -50,7 +50,8 @@ pub fn interpret(found: WaitKind, frames: &[Option<NamedFrame<'_>>]) -> Interpre
     let first = frames.iter().flatten().find(|frame| own(frame));
     let by_name = first.and_then(|frame| kind(frame.function()));
     // A thread that only waits has only frames that catch exceptions.
-    let of_program = |frame: &NamedFrame<'_>| own(frame) && frame.role == Role::Goes && !runs_an_action(frame.function());
+    let of_program =
+        |frame: &NamedFrame<'_>| own(frame) && frame.role == Role::Goes && !runs_an_action(frame.function());
     let outside = frames.iter().position(|frame| frame.is_some_and(|frame| of_program(&frame)));
     let outside = outside
         .or_else(|| first_outside(frames))

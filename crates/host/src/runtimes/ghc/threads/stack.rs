@@ -120,7 +120,9 @@ pub fn scan(memory: &impl Memory, tables: &mut Tables, stack: u64) -> Walk {
         next = None;
         for (at, word) in words.iter().enumerate().filter(|(_, word)| word.is_multiple_of(8)) {
             match tables.peek(memory, *word) {
-                FrameKind::Catch(count) => found.catching.extend(words.iter().skip(at + 1).take(count.saturating_sub(1))),
+                FrameKind::Catch(count) => {
+                    found.catching.extend(words.iter().skip(at + 1).take(count.saturating_sub(1)))
+                }
                 FrameKind::Underflow => next = words.get(at + 1).copied(),
                 FrameKind::Stop => found.whole = true,
                 _ => {}
@@ -179,7 +181,10 @@ impl Walk {
             let info = *words.get(at)?;
             let frame = tables.find(memory, info);
             let count = match frame {
-                FrameKind::Small(count) | FrameKind::Transaction(count) | FrameKind::Catch(count) | FrameKind::Update(count) => count,
+                FrameKind::Small(count)
+                | FrameKind::Transaction(count)
+                | FrameKind::Catch(count)
+                | FrameKind::Update(count) => count,
                 FrameKind::Big(size) => usize::try_from(memory.read_u64(size).ok()?).ok()?.checked_add(1)?,
                 FrameKind::Function => usize::try_from(*words.get(at + 1)?).ok()?.checked_add(3)?,
                 FrameKind::Underflow => return words.get(at + 1).copied(),

@@ -3,7 +3,7 @@
 use super::list::RtsPlace;
 use super::testing::Image;
 use super::*;
-use crate::runtimes::waiting::{Code, NamedFrame, Interpreted, Role};
+use crate::runtimes::waiting::{Code, Interpreted, NamedFrame, Role};
 use std::cell::Cell;
 
 const CODE: u64 = 0x40_0000;
@@ -51,8 +51,11 @@ fn empty() -> (Image, RtsPlace) {
     image.put(END, &[code(CONSTRUCTOR)]);
     image.put(CAPABILITY + layout::RUNNING_TASK, &[0]);
     image.put(CAPABILITY + layout::CURRENT_THREAD, &[0]);
-    let place =
-        RtsPlace { statics, layout: TsoLayout { array: false, ..TsoLayout::of((9, 6, 6)).unwrap() }, non_threaded: false };
+    let place = RtsPlace {
+        statics,
+        layout: TsoLayout { array: false, ..TsoLayout::of((9, 6, 6)).unwrap() },
+        non_threaded: false,
+    };
     (image, place)
 }
 

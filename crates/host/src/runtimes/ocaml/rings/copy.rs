@@ -6,7 +6,7 @@
 //! piece, and the head is reread after each: what it has passed meanwhile may have been
 //! overwritten and is dropped. Head and tail always lie between two events.
 
-use super::layout::{RingLayout, NAME, NAMES, WORD};
+use super::layout::{NAME, NAMES, RingLayout, WORD};
 use super::stream::StreamWriter;
 use rtscope_decode::ocaml_ring::PACKED_WORDS_MAX;
 use rtscope_model::Time;

@@ -6,7 +6,7 @@
 
 use super::copy::{Ring, Round};
 use super::found::{self, Mapped, mapped_by};
-use super::layout::{Judged, RingLayout, METADATA};
+use super::layout::{Judged, METADATA, RingLayout};
 use super::pen::Pen;
 use super::place;
 use super::stream::StreamWriter;

@@ -1,8 +1,8 @@
 //! `rings/N.ring`: the file that receives the words. Owns its form and the buffer of
 //! whole frames that wait to be written.
 
-use super::layout::{RingLayout, NAME};
-use super::pen::{WriteJob, Pen};
+use super::layout::{NAME, RingLayout};
+use super::pen::{Pen, WriteJob};
 use crate::capture::folder::Folder;
 use rtscope_decode::ocaml_ring::Packer;
 use rtscope_decode::ocaml_ring::captured::{self, FRAME_WORDS, HEAD_WORDS, frame, kind};
