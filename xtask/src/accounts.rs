@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// What to record, and where the rows are.
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct AccountsArgs {
     /// Rows are appended here; existing ones are not recorded again.
     #[arg(long, value_name = "FILE.jsonl", default_value_os_t = target_folder().join("accounts.jsonl"))]
     rows: PathBuf,
@@ -57,7 +57,7 @@ const AS: [(&str, &[&str]); 3] = [
 
 /// One recording.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Row {
+struct AccountRow {
     commit: String,
     workload: String,
     on: String,
@@ -79,7 +79,7 @@ struct Row {
 ///
 /// # Errors
 /// The rows cannot be read or written, or a program cannot be built.
-pub fn run(options: &Options, rtscope: &Path, print: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn run(options: &AccountsArgs, rtscope: &Path, print: &mut dyn FnMut(&str)) -> Result<()> {
     let mut rows = Rows::open(&options.rows)?;
     if !options.table {
         suite(options, rtscope, &mut rows, print)?;
@@ -88,7 +88,12 @@ pub fn run(options: &Options, rtscope: &Path, print: &mut dyn FnMut(&str)) -> Re
     Ok(())
 }
 
-fn suite(options: &Options, rtscope: &Path, rows: &mut Rows<Row>, print: &mut dyn FnMut(&str)) -> Result<()> {
+fn suite(
+    options: &AccountsArgs,
+    rtscope: &Path,
+    rows: &mut Rows<AccountRow>,
+    print: &mut dyn FnMut(&str),
+) -> Result<()> {
     let runner = open_to_all(Runner::new(rtscope)?)?;
     let commit = commit(&["crates", "workloads"])?;
     let asked = |spec: &&Spec| options.on.is_empty() || options.on.iter().any(|name| name == spec.name);
@@ -102,13 +107,13 @@ fn suite(options: &Options, rtscope: &Path, rows: &mut Rows<Row>, print: &mut dy
         for (toolchain, run) in on.iter().flat_map(|on| (0..options.runs).map(move |run| (on, run))) {
             for (recorder, becoming) in AS {
                 let on = workload.language.compiler(toolchain).unwrap_or_default();
-                let same = |row: &Row| {
+                let same = |row: &AccountRow| {
                     (&*row.workload, &*row.on, &*row.recorder, row.run) == (&*workload.name, &*on, recorder, run)
                 };
                 if rows.all.iter().any(same) {
                     continue;
                 }
-                let row = Row {
+                let row = AccountRow {
                     commit: commit.clone(),
                     workload: workload.name.clone(),
                     on,
@@ -139,8 +144,8 @@ fn open_to_all(mut runner: Runner) -> Result<Runner> {
     Ok(runner)
 }
 
-fn row(report: Result<Value>) -> Row {
-    let mut row = Row {
+fn row(report: Result<Value>) -> AccountRow {
+    let mut row = AccountRow {
         commit: String::new(),
         workload: String::new(),
         on: String::new(),
@@ -159,7 +164,7 @@ fn row(report: Result<Value>) -> Row {
     row
 }
 
-fn account(report: &Value, row: &mut Row) -> Option<()> {
+fn account(report: &Value, row: &mut AccountRow) -> Option<()> {
     let account = &report["account"];
     let lanes = account["lanes_ns"].as_u64()?;
     let parts = account["parts"].as_array()?;
@@ -181,7 +186,7 @@ fn sums_up(parts: &[Value], whole: u64) -> bool {
     parts.iter().map(of).sum::<u64>() == whole && parts.iter().all(below)
 }
 
-fn sentence(row: &Row) -> String {
+fn sentence(row: &AccountRow) -> String {
     let what = match (row.not_known, &row.error) {
         (Some(share), _) => {
             format!("{:.2} % not known{}", 100.0 * share, if row.sums_up { "" } else { ", DOES NOT SUM UP" })
@@ -193,14 +198,14 @@ fn sentence(row: &Row) -> String {
 
 /// By recorder and runtime: number of recordings, median and largest unknown share, and the number of
 /// recordings with more than 5 %.
-fn table(rows: &[Row]) -> Vec<String> {
-    let mut groups: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
+fn table(rows: &[AccountRow]) -> Vec<String> {
+    let mut groups: BTreeMap<(&str, &str), Vec<&AccountRow>> = BTreeMap::new();
     rows.iter().for_each(|row| groups.entry((&row.recorder, &row.on)).or_default().push(row));
     let head = [
         "| recorder | runtime | recordings | sum up | median | largest | above 5 % |",
         "|---|---|---|---|---|---|---|",
     ];
-    let line = |((recorder, on), rows): ((&str, &str), Vec<&Row>)| {
+    let line = |((recorder, on), rows): ((&str, &str), Vec<&AccountRow>)| {
         let shares: Vec<f64> = rows.iter().filter_map(|row| row.not_known).collect();
         let (middle, most) = if shares.is_empty() {
             (f64::NAN, f64::NAN)

@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Events by type.
-type Counts = BTreeMap<u16, u64>;
+type EventCounts = BTreeMap<u16, u64>;
 
 /// Tag of block markers.
 const BLOCK_MARKER: u16 = 18;
@@ -188,7 +188,7 @@ fn compile_ghc_events(toolchain: &Toolchain) -> Result<PathBuf> {
 }
 
 /// Parses lines of `tag count`.
-fn counts_of(text: &[u8]) -> Result<Counts> {
+fn counts_of(text: &[u8]) -> Result<EventCounts> {
     let text = std::str::from_utf8(text)?;
     let pairs = text.lines().map(|line| {
         let (tag, count) = line.split_once(' ').context("not `tag count`")?;
@@ -198,13 +198,13 @@ fn counts_of(text: &[u8]) -> Result<Counts> {
 }
 
 /// Counts of `report --json`, without types that have no events.
-pub fn counts_of_report(report: &Value) -> Counts {
+pub fn counts_of_report(report: &Value) -> EventCounts {
     let rows = report["source"]["events_by_type"].as_array().map_or(&[][..], Vec::as_slice);
     let pair = |row: &Value| Some((u16::try_from(row["tag"].as_u64()?).ok()?, row["count"].as_u64()?));
     rows.iter().filter_map(pair).filter(|(_, count)| *count > 0).collect()
 }
 
-fn differences(reader: &str, theirs: &Counts, ours: &Counts) -> Vec<String> {
+fn differences(reader: &str, theirs: &EventCounts, ours: &EventCounts) -> Vec<String> {
     let tags: std::collections::BTreeSet<_> = theirs.keys().chain(ours.keys()).collect();
     let differing = tags.into_iter().filter(|tag| theirs.get(tag) != ours.get(tag));
     let none = 0;

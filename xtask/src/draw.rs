@@ -27,18 +27,18 @@ pub struct Draw {
 }
 
 /// Draws the parts of templates, one after the other.
-pub struct Drawing {
+pub struct TemplateFiller {
     state: u64,
     named: BTreeMap<String, String>,
 }
 
-impl Drawing {
+impl TemplateFiller {
     /// Equal seeds give equal draws.
-    pub fn new(seed: u64) -> Drawing {
+    pub fn new(seed: u64) -> TemplateFiller {
         // Consecutive seeds must give different draws.
         let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).max(1);
         (0..4).for_each(|_| _ = random(&mut state));
-        Drawing { state, named: BTreeMap::new() }
+        TemplateFiller { state, named: BTreeMap::new() }
     }
 
     /// Fills in a list of templates.
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn draws(template: &str) -> Vec<String> {
-        (0..2_000).map(|seed| Drawing::new(seed).word(template).unwrap()).collect()
+        (0..2_000).map(|seed| TemplateFiller::new(seed).word(template).unwrap()).collect()
     }
 
     #[test]
@@ -110,16 +110,16 @@ mod tests {
             assert!((900..1_100).contains(&times), "{choice}: {times}");
         }
         let words = ["{n=2..9}", "{n}x{n}"].map(str::to_owned);
-        let drawn = Drawing::new(3).words(&words).unwrap();
+        let drawn = TemplateFiller::new(3).words(&words).unwrap();
         assert_eq!(drawn[1], format!("{0}x{0}", drawn[0]));
-        assert_eq!(drawn, Drawing::new(3).words(&words).unwrap(), "the same seed");
+        assert_eq!(drawn, TemplateFiller::new(3).words(&words).unwrap(), "the same seed");
     }
 
     #[test]
     fn what_is_no_template_is_refused() {
         for wrong in ["{", "{5", "{name}", "{9..2}", "{0..2}", "{a..b}", "{n=m}"] {
-            assert!(Drawing::new(1).word(wrong).is_err(), "{wrong}");
+            assert!(TemplateFiller::new(1).word(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(Drawing::new(1).word("-N2").unwrap(), "-N2");
+        assert_eq!(TemplateFiller::new(1).word("-N2").unwrap(), "-N2");
     }
 }

@@ -1,7 +1,7 @@
 //! How much a workload's fault slows it down: its time with and without its remedy, without a recorder.
 //! Owns the table; a workload's claim must hold here before anything that explains it is judged.
 
-use crate::runner::{Run, Runner};
+use crate::runner::{Runner, TimedRun};
 use crate::statistics::{bootstrap, shuffle};
 use crate::toolchain::Toolchain;
 use crate::workload::{self, Language, Workload};
@@ -11,7 +11,7 @@ use anyhow::Result;
 struct Arm<'a> {
     workload: Workload,
     toolchain: &'a Toolchain,
-    runs: Vec<Run>,
+    runs: Vec<TimedRun>,
 }
 
 /// Measures the workloads in `only` (none: those for OCaml) `repeats` times each, all in random order;
@@ -83,8 +83,11 @@ mod tests {
     #[test]
     fn a_line_has_the_median_and_the_ends() {
         let toolchain = Toolchain { name: "ghc-9.6", version: "9.6.6".into(), root: Some("/tree".into()) };
-        let run =
-            |seconds, foreign| Run { seconds, throttled_periods: None, noise: Noise { foreign, ..Noise::default() } };
+        let run = |seconds, foreign| TimedRun {
+            seconds,
+            throttled_periods: None,
+            noise: Noise { foreign, ..Noise::default() },
+        };
         let arm = Arm {
             workload: workload::load("idle-domain").unwrap(),
             toolchain: &toolchain,

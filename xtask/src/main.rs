@@ -80,11 +80,11 @@ enum Job {
         out: PathBuf,
     },
     /// Run the workloads with known truth and count hits, misses, false alarms.
-    Truth(truth::command::Options),
+    Truth(truth::command::TruthArgs),
     /// Run programs with and without one kind of runtime work, and report how much of it gets the right purpose.
-    Purposes(purposes::command::Options),
+    Purposes(purposes::command::PurposesArgs),
     /// Record programs whose waits are known and count how many looks are right.
-    Waits(waits::Options),
+    Waits(waits::WaitsArgs),
     /// Measure reading speed, memory and the recorder's overhead.
     Bench {
         /// Pairs of runs for the overhead; 0 leaves it out.
@@ -98,7 +98,7 @@ enum Job {
         pairs: usize,
     },
     /// Record workloads as root, as another user and with `CAP_PERFMON`, and report the unknown part of their time.
-    Accounts(accounts::Options),
+    Accounts(accounts::AccountsArgs),
     /// Measure what a planned start changes, and how much time `rtscope run` adds.
     Starts {
         /// Pairs of runs.
@@ -115,7 +115,7 @@ enum Job {
         repeats: usize,
     },
     /// Run thousands of short runs of the transaction scheduler's suite, and store the evidence of each fault.
-    StmSuite(stm_suite::Options),
+    StmSuite(stm_suite::SuiteArgs),
     /// Compare `report --pauses` of a log with an independent computation.
     VerifyPauses {
         /// Eventlogs to compare.

@@ -40,7 +40,7 @@ pub struct RawPause {
 
 /// Events of one capability, in the order in which it posted them.
 #[derive(Default)]
-struct Lane<'log> {
+struct CapabilityEvents<'log> {
     /// Events of collections.
     gc: Vec<RawEvent<'log>>,
     /// Events of green threads, ascending in time.
@@ -49,7 +49,7 @@ struct Lane<'log> {
 
 /// Every complete pause of `log`, in the order in which the world stopped.
 pub fn pauses(log: &RawLog<'_>) -> Vec<RawPause> {
-    let mut lanes: BTreeMap<u16, Lane<'_>> = BTreeMap::new();
+    let mut lanes: BTreeMap<u16, CapabilityEvents<'_>> = BTreeMap::new();
     for event in log.events.iter().filter(|event| event.cap != NO_CAP) {
         match event.tag {
             RUN_THREAD | STOP_THREAD | MIGRATE_THREAD => lanes.entry(event.cap).or_default().threads.push(*event),
@@ -76,7 +76,12 @@ pub fn pauses(log: &RawLog<'_>) -> Vec<RawPause> {
     found
 }
 
-fn around_stats(cap: u16, gc: &[RawEvent<'_>], stats: usize, lanes: &BTreeMap<u16, Lane<'_>>) -> Option<RawPause> {
+fn around_stats(
+    cap: u16,
+    gc: &[RawEvent<'_>],
+    stats: usize,
+    lanes: &BTreeMap<u16, CapabilityEvents<'_>>,
+) -> Option<RawPause> {
     let start = gc[..stats].iter().rposition(|event| event.tag == GC_START)?;
     // GC_END comes right after the figures in 9.x, with an earlier time stamp.
     let end = gc.iter().skip(start).find(|event| event.tag == GC_END)?;

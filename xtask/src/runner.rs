@@ -28,7 +28,7 @@ pub struct Runner {
 
 /// What was observed of a run from outside.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct TimedRun {
     /// Duration of the run.
     pub seconds: f64,
     /// Periods in which the quota ran out, if there was one.
@@ -50,14 +50,14 @@ pub struct Recording {
 
 /// A recording and its report.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct ReportedRun {
     /// The recording.
     pub recording: Recording,
     /// `report --json`.
     pub report: Value,
 }
 
-impl std::ops::Deref for Outcome {
+impl std::ops::Deref for ReportedRun {
     type Target = Recording;
 
     fn deref(&self) -> &Recording {
@@ -65,7 +65,7 @@ impl std::ops::Deref for Outcome {
     }
 }
 
-impl Outcome {
+impl ReportedRun {
     /// Id of the first finding, or [`NOTHING`].
     pub fn first(&self) -> &str {
         self.report["findings"][0]["id"].as_str().unwrap_or(NOTHING)
@@ -103,7 +103,7 @@ impl Runner {
     }
 
     /// Builds, records and reports `workload` once.
-    pub fn run(&self, workload: &Workload, toolchain: &Toolchain) -> Result<Outcome> {
+    pub fn run(&self, workload: &Workload, toolchain: &Toolchain) -> Result<ReportedRun> {
         self.judged(self.record(workload, toolchain)?)
     }
 
@@ -122,7 +122,7 @@ impl Runner {
             recorder.arg("record").args(&workload.record).arg("-o").arg(&capture).arg("--").args(command);
             recorder
         };
-        let Run { noise, throttled_periods, .. } = self.surrounded(workload, toolchain, &program, recorder)?;
+        let TimedRun { noise, throttled_periods, .. } = self.surrounded(workload, toolchain, &program, recorder)?;
         Ok(Recording { capture, throttled_periods, noise })
     }
 
@@ -146,7 +146,7 @@ impl Runner {
     }
 
     /// Builds `workload` and runs it once without a recorder.
-    pub fn alone(&self, workload: &Workload, toolchain: &Toolchain) -> Result<Run> {
+    pub fn alone(&self, workload: &Workload, toolchain: &Toolchain) -> Result<TimedRun> {
         ensure!(workload.host.is_none(), "{} runs in a guest", workload.name);
         let program = workload.build(toolchain, &self.builds)?;
         self.surrounded(workload, toolchain, &program, plainly)
@@ -159,7 +159,7 @@ impl Runner {
         toolchain: &Toolchain,
         program: &Path,
         started: impl FnOnce(&[OsString]) -> Command,
-    ) -> Result<Run> {
+    ) -> Result<TimedRun> {
         ensure!(workload.server.is_none(), "{} is a server: it does not end by itself", workload.name);
         let around = Surroundings::make(workload, &self.scratch)?;
         let mut command = self.started(workload, toolchain, program, &around, started);
@@ -171,7 +171,7 @@ impl Runner {
         let throttled_periods = around.end();
         let stderr = String::from_utf8_lossy(&done.stderr);
         ensure!(done.status.success(), "{} ended with {}: {stderr}", workload.name, done.status);
-        Ok(Run { seconds, throttled_periods, noise })
+        Ok(TimedRun { seconds, throttled_periods, noise })
     }
 
     /// The command that `started` makes from the workload's command, ready to run.
@@ -235,8 +235,8 @@ impl Runner {
     }
 
     /// The recording with its report.
-    pub fn judged(&self, recording: Recording) -> Result<Outcome> {
-        Ok(Outcome { report: self.report_of_a_runtime(&recording.capture)?, recording })
+    pub fn judged(&self, recording: Recording) -> Result<ReportedRun> {
+        Ok(ReportedRun { report: self.report_of_a_runtime(&recording.capture)?, recording })
     }
 
     /// A report that knows a runtime: one that saw none finds nothing, and that is no answer.
@@ -317,9 +317,9 @@ mod tests {
         path
     }
 
-    fn outcome(report: Value) -> Outcome {
+    fn outcome(report: Value) -> ReportedRun {
         let noise = Noise::default();
-        Outcome { recording: Recording { capture: PathBuf::new(), throttled_periods: None, noise }, report }
+        ReportedRun { recording: Recording { capture: PathBuf::new(), throttled_periods: None, noise }, report }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! plainly and with `rtscope run`, in pairs; also measures the time that `rtscope run` adds to a start. Owns
 //! the measuring; `statistics` does the arithmetic.
 
-use crate::runner::{Outcome, Runner};
+use crate::runner::{ReportedRun, Runner};
 use crate::statistics::{bootstrap, median, ratio, shuffle};
 use crate::toolchain::Toolchain;
 use crate::workload::{self, Workload};
@@ -24,7 +24,7 @@ struct Arm {
 }
 
 impl Arm {
-    fn add(&mut self, outcome: &Outcome) -> Result<()> {
+    fn add(&mut self, outcome: &ReportedRun) -> Result<()> {
         let number = |pointer: &str| outcome.report.pointer(pointer).and_then(serde_json::Value::as_f64);
         let needed = |pointer| number(pointer).with_context(|| format!("the report has no {pointer}"));
         self.worst_ms.push(needed("/pauses/pause_ns/max")? / 1e6);

@@ -21,7 +21,7 @@ pub struct Verdict {
 /// The compared part of a line of `report --pauses`; concurrent stops have no request and no figures of their
 /// own, so only stop-the-world collections are compared.
 #[derive(Debug, Deserialize)]
-struct Line {
+struct ReportedPause {
     kind: String,
     leader: Option<u16>,
     requested_ns: Option<u64>,
@@ -42,7 +42,7 @@ pub fn verify(rtscope: &Path, log: &Path) -> Result<Verdict> {
     ensure!(matches!(done.status.code(), Some(0 | 3)), "report --pauses ended with {}: {stderr}", done.status);
     let mut reported = Vec::new();
     for line in String::from_utf8(done.stdout)?.lines() {
-        let line: Line = serde_json::from_str(line).with_context(|| line.to_owned())?;
+        let line: ReportedPause = serde_json::from_str(line).with_context(|| line.to_owned())?;
         if line.kind != "concurrent-sync" {
             reported.push(line);
         }
@@ -51,7 +51,7 @@ pub fn verify(rtscope: &Path, log: &Path) -> Result<Verdict> {
     Ok(compare(&expected, &reported))
 }
 
-fn compare(expected: &[RawPause], reported: &[Line]) -> Verdict {
+fn compare(expected: &[RawPause], reported: &[ReportedPause]) -> Verdict {
     let mut verdict = Verdict { pauses: expected.len(), differences: Vec::new() };
     if expected.len() != reported.len() {
         verdict.differences.push(format!("{} pauses in the raw log, {} said", expected.len(), reported.len()));
@@ -91,7 +91,7 @@ mod tests {
             straggler: None,
             generation: Some(0),
         };
-        let line = |stopped_ns| Line {
+        let line = |stopped_ns| ReportedPause {
             kind: "minor".into(),
             leader: Some(0),
             requested_ns: Some(1),

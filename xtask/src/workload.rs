@@ -1,7 +1,7 @@
 //! Workloads with known truth: `workloads/LANGUAGE/NAME/workload.toml` says how a workload is built and run,
 //! and which finding is true of it. Owns the file's format and the build; `runner` runs workloads.
 
-use crate::draw::{Draw, Drawing};
+use crate::draw::{Draw, TemplateFiller};
 use crate::ocaml;
 use crate::package::Packages;
 use crate::toolchain::Toolchain;
@@ -280,7 +280,7 @@ impl Workload {
     pub fn drawn(&self, seed: u64) -> Result<Workload> {
         let Some(draw) = &self.draw else { return Ok(self.clone()) };
         let mut one = self.clone();
-        let mut drawing = Drawing::new(seed);
+        let mut drawing = TemplateFiller::new(seed);
         if let Some(args) = &draw.args {
             one.args = drawing.words(args)?;
         }

@@ -6,13 +6,13 @@
 
 use crate::account::{By, Sweep, Together, Words, account, given_back};
 use crate::basis::compose::Segment;
-use crate::blame::Holder;
+use crate::blame::CpuHolder;
 use crate::blame::evidence::Evidence;
 use crate::blame::held::Held;
 use crate::collector::allocation::Allocation;
 use crate::collector::collections::Collections;
 use crate::collector::concurrent::Phases;
-use crate::collector::drawing::{OverTime, Worst};
+use crate::collector::drawing::{OverTime, WorstPauses};
 use crate::collector::tracer::Disturbance;
 use crate::findings::{self, Facts};
 use crate::folds::{End, Fold, Folds, Now, Past};
@@ -336,7 +336,7 @@ impl Analysis {
         let requests = &mut self.requests;
         self.held.settle(&judge, ready, &mut |holder, from, to| {
             if let Some(requests) = requests {
-                requests.waited(from, to, matches!(holder, Holder::Quota { .. }));
+                requests.waited(from, to, matches!(holder, CpuHolder::Quota { .. }));
             }
         });
     }
@@ -600,7 +600,7 @@ fn folds(context: &Context) -> Vec<Box<dyn Fold>> {
         Box::<HeapProfiles>::default(),
         Box::<User>::default(),
         Box::<OverTime>::default(),
-        Box::<Worst>::default(),
+        Box::<WorstPauses>::default(),
     ];
     list.extend(runtimes::of(context).folds(context));
     list

@@ -1,8 +1,8 @@
 //! Whole recordings, from events to results.
 
 use super::*;
-use crate::results::Outcome;
-use crate::results::waits::{HolderDoes, Kind, Wait, Waits};
+use crate::results::RuleOutcome;
+use crate::results::waits::{HolderDoes, Wait, WaitShare, Waits};
 use crate::testing::{self, Places, Script, switch};
 use rtscope_model::Tid;
 use rtscope_model::manifest::Group;
@@ -118,7 +118,7 @@ fn a_quota_that_runs_out_in_most_periods_comes_before_a_costlier_neighbour() {
 fn a_neighbour_is_named() {
     let (results, _) = analyse(context(2), held(20, 77));
     assert_eq!(ids(&results), ["preempted"]);
-    let found: Vec<_> = results.checked.iter().filter(|checked| checked.outcome == Outcome::Found).collect();
+    let found: Vec<_> = results.checked.iter().filter(|checked| checked.outcome == RuleOutcome::Found).collect();
     assert_eq!(found.iter().map(|checked| (checked.id, &checked.why)).collect::<Vec<_>>(), [("preempted", &None)]);
     let finding = results.findings.first().unwrap();
     assert!(finding.claim.starts_with("task-77 ran"), "{}", finding.claim);
@@ -204,7 +204,7 @@ fn looked(kind: WaitKind, looks: u64) -> Option<Waits> {
         looks_share: 1.0,
         ..Wait::default()
     };
-    let of_kind = Kind { kind, holder: Some(Doing::Runs), threads_mean: 3.0, looks_share: 1.0 };
+    let of_kind = WaitShare { kind, holder: Some(Doing::Runs), threads_mean: 3.0, looks_share: 1.0 };
     Some(Waits { looks, kinds: vec![of_kind], by: vec![wait], ..Waits::default() })
 }
 
@@ -222,14 +222,14 @@ fn lanes_without_work_waiting_for_one_lock_are_a_convoy() {
     let few = of(1);
     assert!(few.findings.is_empty(), "{:?}", ids(&few));
     let convoy = few.checked.iter().find(|rule| rule.id == "lock-convoy").unwrap();
-    assert_eq!(convoy.outcome, Outcome::CouldNotLook);
+    assert_eq!(convoy.outcome, RuleOutcome::CouldNotLook);
     assert_eq!(convoy.why.as_deref(), Some("1 look at what threads wait for: record for longer."));
 }
 
 #[test]
 fn threads_of_one_domain_are_reported_where_cpus_are_free() {
     let of = |cpus, waits| {
-        let runtime = crate::results::Runtime { family: Some("ocaml".into()), ..Default::default() };
+        let runtime = crate::results::ProgramRuntime { family: Some("ocaml".into()), ..Default::default() };
         let context = Context { waits, runtime, ..context(cpus) };
         away_of(context, OffState::Sleeping)
     };
@@ -289,7 +289,7 @@ fn a_healthy_program_has_no_finding() {
     let context = Context { symbols: at.symbols, nursery_bytes: None, ..quota(context(2)) };
     let (results, pauses) = analyse(context, sampled);
     assert!(results.findings.is_empty(), "{:?}", ids(&results));
-    let clear = |id: &&str| results.checked.iter().any(|rule| rule.id == *id && rule.outcome == Outcome::Clear);
+    let clear = |id: &&str| results.checked.iter().any(|rule| rule.id == *id && rule.outcome == RuleOutcome::Clear);
     assert!(["cpu-throttled", "preempted", "oversubscribed"].iter().all(clear), "{:?}", results.checked);
     assert_eq!((results.pauses.count, pauses.len()), (1000, 1000));
     let wall = results.productivity.wall.unwrap();

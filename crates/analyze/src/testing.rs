@@ -43,7 +43,7 @@ pub fn context() -> Context {
     Context {
         program_pid: Some(Pid(10)),
         program_tids: vec![Tid(11), Tid(12)],
-        runtime: crate::results::Runtime { family: Some("ghc".into()), ..Default::default() },
+        runtime: crate::results::ProgramRuntime { family: Some("ghc".into()), ..Default::default() },
         threaded: Some(true),
         cpus_allowed: vec![0, 1],
         generations: Some(2),

@@ -8,7 +8,7 @@
 pub use crate::results::Throttled;
 
 use crate::lanes::times::Spent;
-use crate::pauses::sums::Sums;
+use crate::pauses::sums::PauseSums;
 use crate::recording::stm::{StmRates, StmTotals};
 use crate::results::dist::Quantiles;
 use crate::results::{BlamedPause, Lane, Pauses};
@@ -55,14 +55,14 @@ pub struct HeldSums {
 
 /// The data of one second.
 struct Second {
-    pauses: Sums,
+    pauses: PauseSums,
     /// Time on a CPU, and time runnable without one, nanoseconds.
     cpu: [u64; 2],
 }
 
 impl Second {
     fn new() -> Second {
-        Second { pauses: Sums::with(Quantiles::Coarse), cpu: [0; 2] }
+        Second { pauses: PauseSums::with(Quantiles::Coarse), cpu: [0; 2] }
     }
 
     fn merge(&mut self, other: &Second) {
@@ -98,7 +98,7 @@ pub struct Levels {
 
 /// The longest waits in pauses, by cause.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Worst {
+pub struct WorstWait {
     /// The cause of these waits.
     pub cause: Cause,
     /// The process that took the CPU, where known.
@@ -113,7 +113,7 @@ pub struct Worst {
 
 /// Shares of wall-clock time in which the program was runnable but kept off a CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Kept {
+pub struct KeptOff {
     /// Kept off by a quota.
     pub quota: f64,
     /// Kept off by other processes.
@@ -145,7 +145,7 @@ pub struct LaneShares {
 
 /// The figures of a window.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Figures {
+pub struct WindowFigures {
     /// Its end, nanoseconds of the trace clock.
     #[serde(rename = "at_ns")]
     pub at: Time,
@@ -167,9 +167,9 @@ pub struct Figures {
     /// Transactions; `None`: none was seen.
     pub transactions: Option<StmRates>,
     /// The worst cause; `None` if there were no waits in pauses.
-    pub worst: Option<Worst>,
+    pub worst: Option<WorstWait>,
     /// What kept it off a CPU; `None` without usable kernel events.
-    pub kept: Option<Kept>,
+    pub kept: Option<KeptOff>,
     /// The quota that ran out most; `None`: no group of the program has one.
     pub throttled: Option<Throttled>,
     /// Memory at its end.
@@ -239,7 +239,7 @@ impl Window {
     }
 
     /// The figures of the seconds that are over.
-    pub fn figures(&self, names: &Names) -> Figures {
+    pub fn figures(&self, names: &Names) -> WindowFigures {
         let none = Standing::default();
         let mut sum = Second::new();
         self.seconds.iter().for_each(|(second, _, _)| sum.merge(second));
@@ -252,7 +252,7 @@ impl Window {
         let total_ns = self.seconds.iter().map(|(second, _, _)| second.pauses.stopped_ns()).sum::<u64>().min(span_ns);
         let lanes = !end.lanes.is_empty();
         let [used, missed] = sum.cpu.map(|ns| (!self.threads.is_empty()).then(|| share(ns)));
-        Figures {
+        WindowFigures {
             at: end.at,
             span_ns,
             pauses: sum.pauses.pauses(span_ns, total_ns),
@@ -306,9 +306,9 @@ fn throttled(end: &Standing, start: &Standing) -> Option<Throttled> {
     most.or_else(|| all.next())
 }
 
-fn worst(sums: &Sums, names: &Names) -> Option<Worst> {
+fn worst(sums: &PauseSums, names: &Names) -> Option<WorstWait> {
     let ((cause, who), total) = sums.worst_cause().filter(|(_, total)| total.ns > 0)?;
-    Some(Worst {
+    Some(WorstWait {
         cause,
         who: who.map(|who| names.get(who).to_owned()),
         sum_ns: total.ns,
@@ -317,12 +317,12 @@ fn worst(sums: &Sums, names: &Names) -> Option<Worst> {
     })
 }
 
-fn kept(held: &HeldSums, before: Option<&HeldSums>, names: &Names, share: impl Fn(u64) -> f64) -> Kept {
+fn kept(held: &HeldSums, before: Option<&HeldSums>, names: &Names, share: impl Fn(u64) -> f64) -> KeptOff {
     let none = HeldSums::default();
     let before = before.unwrap_or(&none);
     let name = |(name, ns): (&NameId, &u64)| (ns.saturating_sub(before.by_name.get(name).copied().unwrap_or(0)), *name);
     let most = held.by_name.iter().map(name).max().filter(|(ns, _)| *ns > 0);
-    Kept {
+    KeptOff {
         quota: share(held.quota_ns.saturating_sub(before.quota_ns)),
         others: share(held.foreign_ns.saturating_sub(before.foreign_ns)),
         who: most.map(|(_, name)| names.get(name).to_owned()),

@@ -41,7 +41,7 @@ fn held(waits_ms: impl Iterator<Item = u64>) -> Script {
 }
 
 /// The results of a script, and the figures of a window over its last `seconds`.
-fn both(script: Script, seconds: usize, end: u64) -> (Results, Figures) {
+fn both(script: Script, seconds: usize, end: u64) -> (Results, WindowFigures) {
     let names = names();
     let (mut analysis, mut live) = (Analysis::new(context(end)), Analysis::new(context(end)));
     let mut window = Window::new(seconds, Standing { at: Time(0), ..Standing::default() });

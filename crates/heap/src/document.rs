@@ -9,7 +9,8 @@ use crate::pinned;
 use crate::scan::Scan;
 use crate::survey::Survey;
 use rtscope_model::heap::{
-    self as shown, Entry, Generation, Heap, Holder, Large, Line, Megablock, Pinned, Runtime, SCHEMA, Worst,
+    self as shown, Entry, Generation, Heap, HeapLine, Large, Megablock, PinHolder, Pinned, RuntimeFigures, SCHEMA,
+    WorstGroup,
 };
 use rtscope_model::units::counted;
 use std::collections::HashMap;
@@ -25,7 +26,7 @@ pub struct Read<'a> {
     /// Names of info tables, by address.
     pub names: &'a HashMap<u64, String>,
     /// Ledger lines for memory outside the heap.
-    pub outside: Vec<Line>,
+    pub outside: Vec<HeapLine>,
     /// Resident set size, as the system reports it, bytes.
     pub rss_bytes: Option<u64>,
 }
@@ -81,7 +82,7 @@ impl Read<'_> {
         let of_kind = || totals.iter().filter(|total| total.kind == Kind::Pinned);
         let blocks = of_kind().map(|total| total.blocks).sum::<u64>();
         let found = self.scan.map(|(scan, _)| &scan.pinned);
-        let worst = |worst: &pinned::Worst| Worst {
+        let worst = |worst: &pinned::Worst| WorstGroup {
             address: worst.address,
             live_bytes: worst.live_bytes,
             dead_bytes: worst.dead_bytes,
@@ -104,8 +105,8 @@ impl Read<'_> {
         Large { holder: holder.map(|holder| self.name(holder)), ..large.clone() }
     }
 
-    fn holders(&self) -> Vec<Holder> {
-        let holder = |holder: &pinned::Holder| Holder {
+    fn holders(&self) -> Vec<PinHolder> {
+        let holder = |holder: &pinned::Holder| PinHolder {
             name: self.name(holder.info_address),
             count: holder.count,
             live_bytes: holder.live_bytes,
@@ -180,8 +181,8 @@ impl Read<'_> {
     }
 }
 
-fn kinds(survey: &Survey) -> Vec<shown::Kind> {
-    let kind = |total: &crate::survey::Total| shown::Kind {
+fn kinds(survey: &Survey) -> Vec<shown::BlockKind> {
+    let kind = |total: &crate::survey::Total| shown::BlockKind {
         kind: total.kind.word().into(),
         generation: total.generation,
         blocks: total.blocks,
@@ -192,7 +193,7 @@ fn kinds(survey: &Survey) -> Vec<shown::Kind> {
     survey.totals.iter().map(kind).collect()
 }
 
-fn runtime(survey: &Survey) -> Runtime {
+fn runtime(survey: &Survey) -> RuntimeFigures {
     let generation = |(number, generation): (usize, &crate::runtime::Generation)| Generation {
         generation: number.min(255) as u8,
         collections: u64::from(generation.collections),
@@ -201,7 +202,7 @@ fn runtime(survey: &Survey) -> Runtime {
         compact_blocks: generation.compact_blocks,
         blocks_max: generation.blocks_max,
     };
-    Runtime {
+    RuntimeFigures {
         generations: survey.after.generations.iter().enumerate().map(generation).collect(),
         nursery_blocks: survey.after.nursery_blocks,
         megablocks: survey.after.megablocks,

@@ -7,7 +7,7 @@ use crate::map::Kind;
 use crate::megablock::Megablock;
 use crate::pinned::Pinned;
 use crate::survey::Survey;
-use rtscope_model::heap::{Fragmentation, Line, Part};
+use rtscope_model::heap::{Fragmentation, HeapLine, Part};
 
 /// What one megablock holds.
 struct Held {
@@ -33,7 +33,7 @@ impl Held {
 }
 
 /// Computes the levels; `lines` are the ledger's.
-pub fn levels(survey: &Survey, resident: &Resident, pinned: Option<&Pinned>, lines: &[Line]) -> Fragmentation {
+pub fn levels(survey: &Survey, resident: &Resident, pinned: Option<&Pinned>, lines: &[HeapLine]) -> Fragmentation {
     let mut levels = Fragmentation {
         object_bytes: pinned.map(|pinned| pinned.used_bytes.saturating_sub(pinned.live_bytes)),
         slop_bytes: lines.iter().filter(|line| line.part == Part::Slop).map(|line| line.bytes).sum(),

@@ -6,7 +6,7 @@ use crate::descriptor::{BLOCK, BLOCKS, MEGABLOCK};
 use crate::map::Kind;
 use crate::pinned::Pinned;
 use crate::survey::Survey;
-use rtscope_model::heap::{Line, Part};
+use rtscope_model::heap::{HeapLine, Part};
 use std::collections::BTreeMap;
 
 /// Machine words that hold one bit for each block of a megablock.
@@ -64,14 +64,14 @@ pub fn resident(survey: &Survey, residency: &Residency) -> Resident {
 /// The lines written so far.
 #[derive(Default)]
 struct Ledger {
-    lines: Vec<Line>,
+    lines: Vec<HeapLine>,
     slop: u64,
 }
 
 impl Ledger {
     fn line(&mut self, part: Part, line: impl Into<String>, bytes: u64, how: &str) {
         if bytes > 0 {
-            self.lines.push(Line { line: line.into(), part, bytes, how: how.into() });
+            self.lines.push(HeapLine { line: line.into(), part, bytes, how: how.into() });
         }
     }
 
@@ -85,7 +85,7 @@ impl Ledger {
 }
 
 /// The heap's lines; `sums`: what is in memory; `pinned`: the pinned objects, if they were read.
-pub fn lines(survey: &Survey, sums: &Resident, pinned: Option<&Pinned>) -> Vec<Line> {
+pub fn lines(survey: &Survey, sums: &Resident, pinned: Option<&Pinned>) -> Vec<HeapLine> {
     let oldest = survey.oldest_generation();
     let used = |kind: Kind, generation: u8| {
         let alike = |total: &&crate::survey::Total| total.kind == kind && total.generation.unwrap_or(0) == generation;

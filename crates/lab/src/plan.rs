@@ -12,7 +12,7 @@ pub mod systemd;
 pub(crate) mod text;
 pub(crate) mod yaml;
 
-pub use args::{Format, PlanArgs, goals};
+pub use args::{PlanArgs, PlanFormat, goals};
 pub use planned::Planned;
 
 use rtscope_host::procfs::Host;
@@ -47,19 +47,19 @@ pub fn make(args: &PlanArgs) -> Result<Planned, UserError> {
 
 /// The plan in the form that `args` ask for.
 pub fn written(planned: &Planned, args: &PlanArgs, style: &Style) -> String {
-    match if args.json { Format::Json } else { args.format } {
-        Format::Text => text::render(planned, args.explain, style),
-        Format::Env => env::render(planned),
-        Format::Json => json::render(planned),
-        Format::K8s => k8s::render(planned),
-        Format::Systemd => systemd::render(planned),
-        Format::Docker => docker::render(planned),
+    match if args.json { PlanFormat::Json } else { args.format } {
+        PlanFormat::Text => text::render(planned, args.explain, style),
+        PlanFormat::Env => env::render(planned),
+        PlanFormat::Json => json::render(planned),
+        PlanFormat::K8s => k8s::render(planned),
+        PlanFormat::Systemd => systemd::render(planned),
+        PlanFormat::Docker => docker::render(planned),
     }
 }
 
 /// The message to people that accompanies a plan in a format for programs.
 pub fn note(planned: &Planned, args: &PlanArgs) -> Option<String> {
-    let quiet = args.json || matches!(args.format, Format::Text | Format::Json);
+    let quiet = args.json || matches!(args.format, PlanFormat::Text | PlanFormat::Json);
     if quiet || !planned.plan.env.is_empty() {
         return None;
     }

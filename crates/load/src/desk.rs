@@ -3,10 +3,10 @@
 //! opened; if the limit is reached, the request waits. Refuses to know when requests are due.
 
 use crate::clock;
-use crate::tally::{Part, Tally};
+use crate::tally::{WorkerSecond, WorkerTally};
 use crate::target::Protocol;
 use crate::task::Load;
-use crate::wire::{Fault, Line, Trunk};
+use crate::wire::{ClientLine, Fault, Trunk};
 use rtscope_model::Time;
 use rtscope_model::request::{Outcome, Request};
 use std::cell::{Cell, RefCell};
@@ -23,7 +23,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 const TRIES: u8 = 3;
 
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Job {
+pub(crate) struct DueRequest {
     pub(crate) due: Time,
     /// When the schedule released it.
     pub(crate) handed: Time,
@@ -32,7 +32,7 @@ pub(crate) struct Job {
 }
 
 /// A slot for a line, whether one is open or not.
-struct Place {
+struct LineSlot {
     number: usize,
     wake: Notify,
     /// When its current request was due.
@@ -44,16 +44,16 @@ pub(crate) struct Desk {
     load: Arc<Load>,
     address: SocketAddr,
     trunks: Vec<Trunk>,
-    places: Vec<Rc<Place>>,
+    places: Vec<Rc<LineSlot>>,
     /// Numbers of slots without a line, lowest first, so that shared connections fill up.
     vacant: RefCell<BinaryHeap<Reverse<usize>>>,
     /// Idle lines, last used on top.
-    idle: RefCell<Vec<Rc<Place>>>,
-    queue: RefCell<VecDeque<Job>>,
+    idle: RefCell<Vec<Rc<LineSlot>>>,
+    queue: RefCell<VecDeque<DueRequest>>,
     /// Lines that were woken or are being opened: each will check the queue.
     coming: Cell<usize>,
     opened: Cell<u64>,
-    tally: RefCell<Tally>,
+    tally: RefCell<WorkerTally>,
     kept: RefCell<Vec<u8>>,
 }
 
@@ -64,7 +64,7 @@ impl Desk {
             Protocol::Http1 => (0, connections),
             Protocol::Http2 => (connections, connections.saturating_mul(load.streams)),
         };
-        let place = |number| Rc::new(Place { number, wake: Notify::new(), serves: Cell::new(None) });
+        let place = |number| Rc::new(LineSlot { number, wake: Notify::new(), serves: Cell::new(None) });
         Desk {
             load,
             address,
@@ -80,7 +80,7 @@ impl Desk {
         }
     }
 
-    pub(crate) fn take(&self, job: Job) {
+    pub(crate) fn take(&self, job: DueRequest) {
         self.tally.borrow_mut().due(job.warm_up);
         self.queue.borrow_mut().push_back(job);
     }
@@ -99,7 +99,7 @@ impl Desk {
         }
     }
 
-    fn vacant_place(&self) -> Option<Rc<Place>> {
+    fn vacant_place(&self) -> Option<Rc<LineSlot>> {
         let Reverse(number) = self.vacant.borrow_mut().pop()?;
         self.places.get(number).cloned()
     }
@@ -117,11 +117,11 @@ impl Desk {
         self.oldest_waiting().map(|job| self.deadline(&job))
     }
 
-    fn oldest_waiting(&self) -> Option<Job> {
+    fn oldest_waiting(&self) -> Option<DueRequest> {
         self.queue.borrow().front().copied()
     }
 
-    fn deadline(&self, job: &Job) -> Time {
+    fn deadline(&self, job: &DueRequest) -> Time {
         job.due.plus(clock::ns(self.load.timeout))
     }
 
@@ -135,7 +135,7 @@ impl Desk {
     }
 
     /// What was counted since the last call, and the requests to record.
-    pub(crate) fn part(&self, now: Time) -> (Part, Vec<u8>) {
+    pub(crate) fn part(&self, now: Time) -> (WorkerSecond, Vec<u8>) {
         let mut part = self.tally.borrow_mut().part();
         part.waiting = self.queue.borrow().len() as u64;
         part.in_flight = self.in_flight();
@@ -152,7 +152,7 @@ impl Desk {
         totals
     }
 
-    fn end(&self, job: &Job, sent: Option<Time>, done: Time, outcome: Outcome, connection: usize) {
+    fn end(&self, job: &DueRequest, sent: Option<Time>, done: Time, outcome: Outcome, connection: usize) {
         let connection = u32::try_from(connection).unwrap_or(u32::MAX);
         let request = Request { due: job.due, sent, done, outcome, connection, warm_up: job.warm_up };
         self.tally.borrow_mut().ended(&request, job.handed);
@@ -161,15 +161,15 @@ impl Desk {
         }
     }
 
-    async fn open(&self, place: &Place) -> Result<Line, Fault> {
+    async fn open(&self, place: &LineSlot) -> Result<ClientLine, Fault> {
         match self.trunks.get(place.number / self.load.streams.max(1)) {
             Some(trunk) => trunk.line(&self.opened).await,
-            None => Line::one(self.address, &self.opened).await,
+            None => ClientLine::one(self.address, &self.opened).await,
         }
     }
 
     /// The next request for a line that has just opened or has just served one.
-    async fn next(&self, place: &Rc<Place>) -> Job {
+    async fn next(&self, place: &Rc<LineSlot>) -> DueRequest {
         loop {
             if let Some(job) = self.queue.borrow_mut().pop_front() {
                 return job;
@@ -193,7 +193,7 @@ impl Desk {
     }
 
     /// Serves one request on a line; returns whether the line can serve more.
-    async fn serve(&self, job: Job, line: &mut Line, place: &Place) -> bool {
+    async fn serve(&self, job: DueRequest, line: &mut ClientLine, place: &LineSlot) -> bool {
         place.serves.set(Some(job.due));
         let left = Duration::from_nanos(self.deadline(&job).since(clock::now()));
         let sent = Cell::new(None);
@@ -209,7 +209,7 @@ impl Desk {
         place.serves.set(None);
         let outcome = match ended {
             Ok(Err(Fault::Unsent)) if job.tries < TRIES => {
-                self.queue.borrow_mut().push_front(Job { tries: job.tries + 1, ..job });
+                self.queue.borrow_mut().push_front(DueRequest { tries: job.tries + 1, ..job });
                 return false;
             }
             Ok(Ok(status)) => Outcome::Answered(status),
@@ -222,7 +222,7 @@ impl Desk {
 }
 
 /// Opens a line and serves requests on it as long as it lasts.
-async fn line(desk: Rc<Desk>, place: Rc<Place>) {
+async fn line(desk: Rc<Desk>, place: Rc<LineSlot>) {
     let opened = timeout(desk.load.timeout, desk.open(&place)).await;
     desk.arrived();
     match opened {

@@ -1,7 +1,7 @@
 //! The result of a load as programs read it: schema `rtscope/load/1`, described in
 //! `docs/guide/load.md`. Owns keys and doubts; refuses to format anything for people.
 
-use crate::spread::Figures;
+use crate::spread::SpreadFigures;
 use crate::tally::Errors;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ pub struct Document {
     /// One entry per second, by when requests ended; the warm-up's requests are not counted.
     pub seconds: Vec<Second>,
     /// Requests that were recorded in a file; null without one.
-    pub kept: Option<Kept>,
+    pub kept: Option<KeptRequests>,
     /// Reasons why the figures may not be what was asked for; empty is good.
     pub doubts: Vec<Doubt>,
     /// For plots: pairs of a share of all requests and the nanoseconds that these took at most.
@@ -127,12 +127,12 @@ pub struct Rate {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Latency {
-    pub all: Figures,
-    pub fine: Figures,
-    pub failed: Figures,
-    pub late: Figures,
-    pub queued: Figures,
-    pub service: Figures,
+    pub all: SpreadFigures,
+    pub fine: SpreadFigures,
+    pub failed: SpreadFigures,
+    pub late: SpreadFigures,
+    pub queued: SpreadFigures,
+    pub service: SpreadFigures,
 }
 
 /// One second of a load: the requests that became due and ended in it, and the latency of those that ended.
@@ -160,7 +160,7 @@ pub struct Second {
 
 /// Requests recorded in a file.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KeptRequests {
     /// Requests written.
     pub requests: u64,
     /// Requests left out because the file was full.

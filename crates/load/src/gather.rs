@@ -2,10 +2,10 @@
 //! watch over limits; refuses to send.
 
 use crate::clock::ns;
-use crate::document::{Document, Ended, Kept, Latency, PhaseShape, Rate, Requests, SCHEMA, Second, Started};
-use crate::limit::{Figure, Watched};
+use crate::document::{Document, Ended, KeptRequests, Latency, PhaseShape, Rate, Requests, SCHEMA, Second, Started};
+use crate::limit::{Figure, WatchedLimit};
 use crate::profile::Phase;
-use crate::tally::{Part, Totals};
+use crate::tally::{Totals, WorkerSecond};
 use crate::target::Protocol;
 use crate::task::Load;
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ pub(crate) struct Gather<'l> {
     load: &'l Load,
     /// The number of the last second that each worker reported, and whether it has finished.
     reported: Vec<Option<u64>>,
-    pending: BTreeMap<u64, Part>,
+    pending: BTreeMap<u64, WorkerSecond>,
     seconds: Vec<Second>,
     totals: Totals,
-    watched: Vec<Watched<'l>>,
+    watched: Vec<WatchedLimit<'l>>,
     /// The limit that was broken first.
     pub(crate) broken: Option<&'l str>,
 }
@@ -34,13 +34,13 @@ impl<'l> Gather<'l> {
             pending: BTreeMap::new(),
             seconds: Vec::new(),
             totals: Totals::default(),
-            watched: load.limits.iter().map(Watched::new).collect(),
+            watched: load.limits.iter().map(WatchedLimit::new).collect(),
             broken: None,
         }
     }
 
     /// Takes a worker's second; returns the seconds that are now complete.
-    pub(crate) fn second(&mut self, worker: usize, number: u64, part: &Part) -> Vec<Second> {
+    pub(crate) fn second(&mut self, worker: usize, number: u64, part: &WorkerSecond) -> Vec<Second> {
         self.pending.entry(number).or_default().merge(part);
         self.reached(worker, number)
     }
@@ -64,7 +64,7 @@ impl<'l> Gather<'l> {
         complete
     }
 
-    fn complete(&mut self, number: u64, part: &Part) -> Second {
+    fn complete(&mut self, number: u64, part: &WorkerSecond) -> Second {
         let second = Second {
             from_ns: number * SECOND,
             lasts_ns: SECOND,
@@ -89,7 +89,7 @@ impl<'l> Gather<'l> {
         second
     }
 
-    pub(crate) fn document(self, started: Started, interrupted: bool, kept: Option<Kept>) -> Document {
+    pub(crate) fn document(self, started: Started, interrupted: bool, kept: Option<KeptRequests>) -> Document {
         let Gather { load, totals, mut seconds, broken, reported, .. } = self;
         let took_ns = totals.last.0.saturating_sub(started.monotonic_ns);
         trim(&mut seconds, took_ns);
@@ -140,7 +140,7 @@ impl<'l> Gather<'l> {
 
 /// The figure of one second that a limit is about. If no request ended, latency is the time that the
 /// oldest request has waited: a server that hangs breaks a limit, too.
-fn figure(part: &Part, figure: Figure) -> Option<f64> {
+fn figure(part: &WorkerSecond, figure: Figure) -> Option<f64> {
     let ended = part.fine + part.failed;
     match figure {
         Figure::Errors if ended == 0 => None,
@@ -184,7 +184,7 @@ mod tests {
     use crate::document::Doubt;
     use crate::limit::Limit;
     use crate::profile::Profile;
-    use crate::tally::Tally;
+    use crate::tally::WorkerTally;
     use crate::target::Target;
     use rtscope_model::Time;
     use rtscope_model::request::{Outcome, Request};
@@ -203,8 +203,8 @@ mod tests {
         }
     }
 
-    fn part(latency: &[u64], outcome: Outcome) -> (Part, Totals) {
-        let mut tally = Tally::default();
+    fn part(latency: &[u64], outcome: Outcome) -> (WorkerSecond, Totals) {
+        let mut tally = WorkerTally::default();
         for ns in latency {
             tally.due(false);
             let (due, done) = (Time(2_000_000_000), Time(2_000_000_000 + ns));
@@ -249,9 +249,9 @@ mod tests {
 
     #[test]
     fn a_server_that_hangs_has_a_latency() {
-        let hung = Part { oldest_ns: 3_000_000_000, ..Part::default() };
+        let hung = WorkerSecond { oldest_ns: 3_000_000_000, ..WorkerSecond::default() };
         assert_eq!(figure(&hung, Figure::Latency(0.99)), Some(3e9));
         assert_eq!(figure(&hung, Figure::Errors), None);
-        assert_eq!(figure(&Part::default(), Figure::Latency(0.5)), None);
+        assert_eq!(figure(&WorkerSecond::default(), Figure::Latency(0.5)), None);
     }
 }

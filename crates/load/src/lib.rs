@@ -23,7 +23,7 @@ mod worker;
 pub use tally::Errors;
 pub use task::{Load, Stop};
 
-use document::{Document, Kept, Second, Started};
+use document::{Document, KeptRequests, Second, Started};
 use gather::Gather;
 use keep::Keeper;
 use rtscope_model::Time;
@@ -94,7 +94,7 @@ pub fn run(
     }
     listened.map_err(LoadError::Keep)?;
     let interrupted = stop.state.load(Ordering::Relaxed) == INTERRUPTED;
-    let kept = keeper.map(|keeper| Kept { requests: keeper.kept, left_out: keeper.left_out });
+    let kept = keeper.map(|keeper| KeptRequests { requests: keeper.kept, left_out: keeper.left_out });
     Ok(gather.document(started, interrupted, kept))
 }
 

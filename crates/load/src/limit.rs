@@ -27,14 +27,14 @@ pub struct Limit {
 
 /// A limit, and for how many seconds it has been exceeded.
 #[derive(Clone, Debug)]
-pub(crate) struct Watched<'l> {
+pub(crate) struct WatchedLimit<'l> {
     pub(crate) limit: &'l Limit,
     broken: u64,
 }
 
-impl<'l> Watched<'l> {
-    pub(crate) fn new(limit: &'l Limit) -> Watched<'l> {
-        Watched { limit, broken: 0 }
+impl<'l> WatchedLimit<'l> {
+    pub(crate) fn new(limit: &'l Limit) -> WatchedLimit<'l> {
+        WatchedLimit { limit, broken: 0 }
     }
 
     /// Takes the figure of a whole second, `None` if it has none; returns the limit once it has been
@@ -56,7 +56,7 @@ mod tests {
     fn only_seconds_in_a_row_count() {
         let lasts = Duration::from_secs(3);
         let limit = Limit { figure: Figure::Errors, above: 0.05, lasts, text: "errors > 5% for 3s".into() };
-        let mut watched = Watched::new(&limit);
+        let mut watched = WatchedLimit::new(&limit);
         let broken: Vec<bool> = [Some(0.06), Some(0.5), Some(0.05), Some(0.06), None, Some(1.0), Some(1.0), Some(1.0)]
             .into_iter()
             .map(|share| watched.second(share).is_some())

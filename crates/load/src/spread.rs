@@ -30,7 +30,7 @@ impl Default for Spread {
 /// Number of times and their figures; null if there are none.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[allow(missing_docs)]
-pub struct Figures {
+pub struct SpreadFigures {
     pub count: u64,
     pub min_ns: Option<u64>,
     pub mean_ns: Option<f64>,
@@ -93,11 +93,11 @@ impl Spread {
         Some([self.quantile(low)?, self.quantile(high)?])
     }
 
-    pub(crate) fn figures(&self) -> Figures {
+    pub(crate) fn figures(&self) -> SpreadFigures {
         let Some(histogram) = self.histogram.as_ref().filter(|histogram| !histogram.is_empty()) else {
-            return Figures::default();
+            return SpreadFigures::default();
         };
-        Figures {
+        SpreadFigures {
             count: histogram.len(),
             min_ns: Some(histogram.min()),
             mean_ns: Some(histogram.mean()),
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn few_have_no_interval_and_none_have_no_figure() {
         let mut spread = Spread::default();
-        assert_eq!(spread.figures(), Figures::default());
+        assert_eq!(spread.figures(), SpreadFigures::default());
         spread.add(u64::MAX);
         spread.add(0);
         let figures = spread.figures();

@@ -51,7 +51,7 @@ impl Errors {
 
 /// The requests that ended in one second.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct WorkerSecond {
     pub(crate) due: u64,
     pub(crate) fine: u64,
     pub(crate) failed: u64,
@@ -65,8 +65,8 @@ pub(crate) struct Part {
     pub(crate) oldest_ns: u64,
 }
 
-impl Part {
-    pub(crate) fn merge(&mut self, other: &Part) {
+impl WorkerSecond {
+    pub(crate) fn merge(&mut self, other: &WorkerSecond) {
         self.due += other.due;
         self.fine += other.fine;
         self.failed += other.failed;
@@ -119,12 +119,12 @@ impl Totals {
 
 /// The counts of one worker.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
-    part: Part,
+pub(crate) struct WorkerTally {
+    part: WorkerSecond,
     pub(crate) totals: Totals,
 }
 
-impl Tally {
+impl WorkerTally {
     pub(crate) fn due(&mut self, warm_up: bool) {
         if warm_up {
             self.totals.warm_up += 1;
@@ -163,7 +163,7 @@ impl Tally {
     }
 
     /// The requests that ended since the last call.
-    pub(crate) fn part(&mut self) -> Part {
+    pub(crate) fn part(&mut self) -> WorkerSecond {
         std::mem::take(&mut self.part)
     }
 }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn latency_is_what_its_three_parts_sum_to() {
-        let mut tally = Tally::default();
+        let mut tally = WorkerTally::default();
         tally.due(false);
         tally.ended(&request(1000, Some(1300), 1900, Outcome::Answered(200)), Time(1100));
         let totals = &tally.totals;
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn errors_count_with_their_time_and_the_warm_up_does_not_count() {
-        let mut tally = Tally::default();
+        let mut tally = WorkerTally::default();
         for outcome in [Outcome::Timeout, Outcome::Answered(503), Outcome::Answered(503), Outcome::Answered(200)] {
             tally.due(false);
             tally.ended(&request(0, None, 10 * SECOND, outcome), Time(0));
@@ -225,7 +225,7 @@ mod tests {
     fn a_stall_shows_in_an_open_loop_and_hides_in_a_closed_one() {
         let minute = Duration::from_secs(60);
         let profile = Profile::new(vec![Phase::constant(1000.0, minute)]).unwrap();
-        let (mut tally, mut free) = (Tally::default(), 0);
+        let (mut tally, mut free) = (WorkerTally::default(), 0);
         for due in profile.moments(0, 1) {
             let done = stalling(due, &mut free);
             tally.due(false);
@@ -237,7 +237,7 @@ mod tests {
         let truth = 0.91e9;
         assert!((open as f64 / truth - 1.0).abs() < 0.01, "{open}");
 
-        let (mut closed, mut at, mut free) = (Tally::default(), 0, 0);
+        let (mut closed, mut at, mut free) = (WorkerTally::default(), 0, 0);
         while at < 60 * SECOND {
             let done = stalling(at, &mut free);
             closed.ended(&request(at, Some(at), done, Outcome::Answered(200)), Time(at));
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn workers_add_up() {
-        let (mut one, mut two) = (Tally::default(), Tally::default());
+        let (mut one, mut two) = (WorkerTally::default(), WorkerTally::default());
         for (tally, status) in [(&mut one, 200), (&mut two, 500)] {
             tally.due(false);
             tally.ended(&request(0, Some(1), 7, Outcome::Answered(status)), Time(0));

@@ -39,44 +39,44 @@ impl Fault {
 }
 
 /// A connection, or a share of one, that serves one request at a time.
-pub(crate) enum Line {
+pub(crate) enum ClientLine {
     /// The line has a connection of its own.
     One(http1::SendRequest<Body>),
     /// The line shares a connection with others.
     Shared(http2::SendRequest<Body>),
 }
 
-impl Line {
+impl ClientLine {
     /// Opens a connection for one line.
-    pub(crate) async fn one(address: SocketAddr, opened: &Cell<u64>) -> Result<Line, Fault> {
+    pub(crate) async fn one(address: SocketAddr, opened: &Cell<u64>) -> Result<ClientLine, Fault> {
         let stream = connect(address, opened).await?;
         let (line, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| fault(&error))?;
         // The user of the line sees how the connection ends.
         tokio::task::spawn_local(async move { drop(connection.await) });
-        Ok(Line::One(line))
+        Ok(ClientLine::One(line))
     }
 
     /// Waits until it can take a request; false if the connection is closed.
     pub(crate) async fn ready(&mut self) -> bool {
         match self {
-            Line::One(line) => line.ready().await.is_ok(),
-            Line::Shared(line) => line.ready().await.is_ok(),
+            ClientLine::One(line) => line.ready().await.is_ok(),
+            ClientLine::Shared(line) => line.ready().await.is_ok(),
         }
     }
 
     /// Whether the connection cannot be used again after a fault or a timeout.
     pub(crate) fn is_spent(&self) -> bool {
         match self {
-            Line::One(_) => true,
-            Line::Shared(line) => line.is_closed(),
+            ClientLine::One(_) => true,
+            ClientLine::Shared(line) => line.is_closed(),
         }
     }
 
     /// Sends a request, reads the whole answer and returns its status.
     pub(crate) async fn exchange(&mut self, request: Request<Body>) -> Result<u16, Fault> {
         let answer = match self {
-            Line::One(line) => line.try_send_request(request).await.map_err(|error| unsent(&error))?,
-            Line::Shared(line) => line.try_send_request(request).await.map_err(|error| unsent(&error))?,
+            ClientLine::One(line) => line.try_send_request(request).await.map_err(|error| unsent(&error))?,
+            ClientLine::Shared(line) => line.try_send_request(request).await.map_err(|error| unsent(&error))?,
         };
         read(answer).await.map_err(|error| fault(&error))
     }
@@ -103,16 +103,16 @@ impl Trunk {
     }
 
     /// A line on it; waits while it is being opened.
-    pub(crate) async fn line(&self, opened: &Cell<u64>) -> Result<Line, Fault> {
+    pub(crate) async fn line(&self, opened: &Cell<u64>) -> Result<ClientLine, Fault> {
         let mut open = self.open.lock().await;
         if let Some(line) = open.as_ref().filter(|line| !line.is_closed()) {
-            return Ok(Line::Shared(line.clone()));
+            return Ok(ClientLine::Shared(line.clone()));
         }
         let stream = TokioIo::new(connect(self.address, opened).await?);
         let (line, connection) = http2::handshake(Here, stream).await.map_err(|error| fault(&error))?;
         tokio::task::spawn_local(async move { drop(connection.await) });
         *open = Some(line.clone());
-        Ok(Line::Shared(line))
+        Ok(ClientLine::Shared(line))
     }
 }
 

@@ -2,9 +2,9 @@
 //! once per second what ended. Owns the event loop; `desk` chooses the connections.
 
 use crate::clock::{self, Timer};
-use crate::desk::{Desk, Job};
+use crate::desk::{Desk, DueRequest};
 use crate::profile::Profile;
-use crate::tally::{Part, Totals};
+use crate::tally::{Totals, WorkerSecond};
 use crate::task::{Load, RUNNING, Stop};
 use rtscope_model::Time;
 use std::io;
@@ -31,7 +31,7 @@ const TASKS_PER_LOOK: u32 = 13;
 
 pub(crate) enum Message {
     /// What ended in the second with this number, counted from the start.
-    Second { worker: usize, number: u64, part: Part, kept: Vec<u8> },
+    Second { worker: usize, number: u64, part: WorkerSecond, kept: Vec<u8> },
     /// The worker has finished; its totals.
     Done { worker: usize, totals: Box<Totals> },
 }
@@ -86,7 +86,7 @@ impl Worker {
             let now = clock::now();
             desk.expire(now);
             while let Some(due) = next.filter(|due| *due <= now) {
-                desk.take(Job { due, handed: now, warm_up: due < measured, tries: 0 });
+                desk.take(DueRequest { due, handed: now, warm_up: due < measured, tries: 0 });
                 next = moments.next();
             }
             desk.fill();

@@ -31,10 +31,10 @@ pub enum LaneState {
 }
 
 /// A state, its number in tiles, its name, its name where kinds of collections are not distinguished, its role.
-type Row = (LaneState, u16, &'static str, &'static str, &'static str);
+type StateRow = (LaneState, u16, &'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
-const TABLE: [Row; 12] = [
+const TABLE: [StateRow; 12] = [
     (LaneState::Program, 1, "program", "program", "program"),
     (LaneState::Idle, 2, "idle", "idle", "idle"),
     (LaneState::WaitingToStop, 3, "waiting to stop", "waiting to stop", "waiting-to-stop"),
@@ -82,7 +82,7 @@ impl LaneState {
         self.summed() == LaneState::CollectingMinor
     }
 
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static StateRow {
         TABLE.iter().find(|row| row.0 == self).unwrap_or(&TABLE[0])
     }
 

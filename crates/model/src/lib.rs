@@ -75,7 +75,7 @@ pub use loss::{Loss, LossKind};
 pub use names::{NameId, Names};
 pub use pause::{Cause, CausePiece, LanePause, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis};
 pub use program::{Link, Refusal, Rtsopts, SchedPolicy, Version};
-pub use purpose::{Part, PurposeId, Role};
+pub use purpose::{PurposeClass, PurposeId, Role};
 pub use resources::Resources;
 pub use runtime::RuntimeInfo;
 pub use runtimes::heap;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The category of a purpose.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Part {
+pub enum PurposeClass {
     /// Work of a collection.
     Collecting,
     /// Spinning, yielding or sleeping until other collector threads are done or a stop is complete.
@@ -23,7 +23,7 @@ pub struct Purpose {
     /// Text for the user, as the object of "time for".
     pub words: &'static str,
     /// Its category.
-    pub part: Part,
+    pub part: PurposeClass,
     /// More specific purposes, if the enclosing collection is known to be of the youngest generation, or of
     /// an older one.
     pub by_age: Option<[&'static str; 2]>,
@@ -31,16 +31,16 @@ pub struct Purpose {
     pub by_way: Option<[&'static str; 2]>,
 }
 
-const fn purpose(part: Part, id: &'static str, words: &'static str) -> Purpose {
+const fn purpose(part: PurposeClass, id: &'static str, words: &'static str) -> Purpose {
     Purpose { id, words, part, by_age: None, by_way: None }
 }
 
 const fn collecting(id: &'static str, words: &'static str) -> Purpose {
-    purpose(Part::Collecting, id, words)
+    purpose(PurposeClass::Collecting, id, words)
 }
 
 const fn serving(id: &'static str, words: &'static str) -> Purpose {
-    purpose(Part::Serving, id, words)
+    purpose(PurposeClass::Serving, id, words)
 }
 
 /// All purposes.
@@ -81,8 +81,8 @@ pub static PURPOSES: &[Purpose] = &[
     collecting("statistics", "statistics of collections"),
     collecting("census", "heap profiles"),
     collecting("heap-checks", "checks of the heap (debug runtime)"),
-    purpose(Part::Waiting, "waiting-for-collectors", "waiting for other collectors"),
-    purpose(Part::Waiting, "stopping", "stopping and releasing lanes"),
+    purpose(PurposeClass::Waiting, "waiting-for-collectors", "waiting for other collectors"),
+    purpose(PurposeClass::Waiting, "stopping", "stopping and releasing lanes"),
     serving("allocation", "allocation"),
     serving("allocation-sampling", "sampling of allocations"),
     serving("applying", "applying functions"),

@@ -41,7 +41,7 @@ pub struct Resources {
     /// in it, however much memory the machine has left.
     pub memory_limited: bool,
     /// Every level of control groups that covers the process, starting with its own.
-    pub levels: Vec<Level>,
+    pub levels: Vec<CgroupLevel>,
     /// The files that were read.
     pub sources: Vec<Source>,
     /// What could not be read or is inconsistent, one sentence each, with the value used instead.
@@ -101,7 +101,7 @@ pub struct OneCache {
 
 /// A level of control groups.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Level {
+pub struct CgroupLevel {
     /// Path relative to the hierarchy's mount, `/` for the mount itself.
     pub path: String,
     /// Version of the hierarchy: 1 or 2.

@@ -14,7 +14,7 @@ const BYTES_MAX: u64 = 256 << 20;
 
 /// The loaded snapshots of a capture.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct LoadedHeaps {
     /// Ordered by time.
     pub heaps: Vec<Heap>,
     /// Snapshots not loaded because there are too many.
@@ -24,14 +24,14 @@ pub struct Kept {
 }
 
 /// Loads the snapshots of a capture; with `pid`, only those of that process.
-pub fn load(capture: &Capture, pid: Option<u32>) -> Kept {
+pub fn load(capture: &Capture, pid: Option<u32>) -> LoadedHeaps {
     let sized = |name: String| {
         let size = capture.folder().size(&name);
         (name, size)
     };
     let names: Vec<_> = capture.heap_names().into_iter().map(sized).collect();
     let chosen = thinned(&names);
-    let mut kept = Kept { left_out: (names.len() - chosen.len()) as u64, ..Kept::default() };
+    let mut kept = LoadedHeaps { left_out: (names.len() - chosen.len()) as u64, ..LoadedHeaps::default() };
     for name in chosen {
         match capture.heap(name) {
             Ok(heap) => kept.heaps.push(heap),
@@ -172,7 +172,7 @@ mod tests {
         let heap = Heap {
             of: evil.clone(),
             doubts: vec![evil.clone()],
-            holders: vec![rtscope_model::heap::Holder { name: evil, ..Default::default() }],
+            holders: vec![rtscope_model::heap::PinHolder { name: evil, ..Default::default() }],
             ..Heap::default()
         };
         let heap = cleaned(heap);

@@ -4,9 +4,9 @@
 use rtscope_analyze::Context;
 use rtscope_analyze::recording::start::Start;
 use rtscope_analyze::recording::stm::Stm;
-use rtscope_analyze::recording::waits::Waits;
-use rtscope_analyze::results::waits::Waits as Values;
-use rtscope_analyze::results::{Program, Runtime};
+use rtscope_analyze::recording::waits::WaitLooks;
+use rtscope_analyze::results::waits::Waits;
+use rtscope_analyze::results::{Program, ProgramRuntime};
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::formats::{self, Log, LogError, LogFacts, LogFormat, Opening};
@@ -66,7 +66,7 @@ pub fn describe(context: &mut Context, facts: LogFacts) {
             kernel.missing = facts.kernel_missing;
         }
     }
-    context.runtime = Runtime { family: facts.family, version: facts.version, way: facts.way, args: facts.args };
+    context.runtime = ProgramRuntime { family: facts.family, version: facts.version, way: facts.way, args: facts.args };
     context.threaded = facts.threaded;
     context.generations = facts.generations;
     context.nursery_bytes = facts.nursery_bytes;
@@ -74,7 +74,7 @@ pub fn describe(context: &mut Context, facts: LogFacts) {
     let transactions = facts.transactions.as_deref().and_then(|text| serde_json::from_str(text).ok());
     context.stm = transactions.filter(Stm::is_sound);
     let waits = facts.waits.as_deref().and_then(|text| serde_json::from_str(text).ok());
-    context.waits = waits.filter(Values::is_sound);
+    context.waits = waits.filter(Waits::is_sound);
     context.losses.extend(facts.losses);
 }
 
@@ -205,14 +205,14 @@ pub fn stream_bytes(capture: &Capture) -> u64 {
 const LOOKED_AT_MAX: usize = 64;
 
 /// Looks at what the threads of process `pid` wait for; without one, of the process that was looked at most.
-pub fn waits(capture: &Capture, pid: Option<Pid>, losses: &mut Vec<Loss>) -> Option<Values> {
+pub fn waits(capture: &Capture, pid: Option<Pid>, losses: &mut Vec<Loss>) -> Option<Waits> {
     let mut lines = capture.waits()?;
-    let mut processes: BTreeMap<u32, Waits> = BTreeMap::new();
+    let mut processes: BTreeMap<u32, WaitLooks> = BTreeMap::new();
     for line in lines.by_ref().filter(|line| pid.is_none_or(|pid| pid.0 == line.pid)) {
         if processes.len() < LOOKED_AT_MAX || processes.contains_key(&line.pid) {
             processes.entry(line.pid).or_default().push(line.time, line.seen);
         }
     }
     losses.extend(lines.losses());
-    processes.into_values().max_by_key(Waits::looks).map(|waits| waits.values())
+    processes.into_values().max_by_key(WaitLooks::looks).map(|waits| waits.values())
 }

@@ -3,7 +3,7 @@
 
 use super::{units, words};
 use rtscope_analyze::kernel::called;
-use rtscope_analyze::results::{Code, Place, Results};
+use rtscope_analyze::results::{Code, CodePlace, Results};
 use rtscope_model::{CausePiece, LaneId, SymbolId, Symbols};
 use std::collections::BTreeMap;
 
@@ -39,14 +39,14 @@ pub fn longest_stay<'p>(
 }
 
 /// The places that took the most CPU time, each with its share of all sampled time.
-pub fn places(code: &Code) -> Vec<(&Place, f64)> {
+pub fn places(code: &Code) -> Vec<(&CodePlace, f64)> {
     let all = code.samples.saturating_mul(code.period_ns).max(1);
     let shares = code.top.iter().map(|place| (place, place.running_ns as f64 / all as f64));
     shares.filter(|(_, share)| *share >= SHARE_MIN).take(PLACES_MAX).collect()
 }
 
 /// How long pauses waited for a thread that ran in `place`.
-pub fn waited(place: &Place) -> String {
+pub fn waited(place: &CodePlace) -> String {
     units::duration_or_dash((place.waited_ns > 0).then_some(place.waited_ns))
 }
 

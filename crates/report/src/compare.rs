@@ -4,7 +4,7 @@
 use super::{units, words};
 use crate::compared::{Compared, ConditionOutcome, Evaluated};
 use rtscope_analyze::compare::Unit;
-use rtscope_analyze::compare::findings::{Change, FindingChange, Seen};
+use rtscope_analyze::compare::findings::{Change, FindingChange, RunFinding};
 use rtscope_analyze::compare::judge::Compared as Figure;
 use rtscope_analyze::compare::setting::Difference;
 use rtscope_analyze::compare::{Comparison, OtherProcesses, SCHEMA, Verdict};
@@ -264,8 +264,9 @@ pub fn shown(figure: &Figure) -> bool {
 
 /// A finding and its change, in a sentence.
 pub fn finding(finding: &FindingChange) -> String {
-    let cost =
-        |seen: &Seen| format!("{} ({})", words::costs(seen.cost_ns, seen.cost_bytes).0, units::percent(seen.share));
+    let cost = |seen: &RunFinding| {
+        format!("{} ({})", words::costs(seen.cost_ns, seen.cost_bytes).0, units::percent(seen.share))
+    };
     let small = if finding.matters { "" } else { "; so small a finding comes and goes by chance" };
     match (finding.change, &finding.a, &finding.b) {
         (Change::Stays, Some(a), Some(b)) => format!("{} stays: it cost {}, now {}", finding.id, cost(a), cost(b)),

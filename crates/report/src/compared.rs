@@ -5,7 +5,7 @@ use rtscope_analyze::compare::condition::{Asks, Bound, Condition, Holds, Values,
 use rtscope_analyze::compare::judge::Compared as Judged;
 use rtscope_analyze::compare::sample::Samples;
 use rtscope_analyze::compare::{Comparison, Side, compare};
-use rtscope_analyze::results::{Outcome, Results};
+use rtscope_analyze::results::{Results, RuleOutcome};
 use rtscope_model::Names;
 use rtscope_model::manifest::Manifest;
 use rtscope_terminal::user_error::UserError;
@@ -128,9 +128,9 @@ fn evaluate_finding(condition: &Condition, id: &str, after: &Results) -> Result<
             .next(format!("ask for one of {}", known.join(", "))));
     };
     let (outcome, note) = match rule.outcome {
-        Outcome::Found => (ConditionOutcome::Holds, None),
-        Outcome::Clear => (ConditionOutcome::DoesNotHold, None),
-        Outcome::CouldNotLook | Outcome::NotAsked => (ConditionOutcome::Unknown, rule.why.clone()),
+        RuleOutcome::Found => (ConditionOutcome::Holds, None),
+        RuleOutcome::Clear => (ConditionOutcome::DoesNotHold, None),
+        RuleOutcome::CouldNotLook | RuleOutcome::NotAsked => (ConditionOutcome::Unknown, rule.why.clone()),
     };
     Ok(Evaluated { condition: condition.text.clone(), outcome, before: None, after: None, note })
 }

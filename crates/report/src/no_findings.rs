@@ -3,7 +3,7 @@
 
 use super::words::has_runtime;
 use indexmap::IndexMap;
-use rtscope_analyze::results::{Outcome, Results};
+use rtscope_analyze::results::{Results, RuleOutcome};
 use rtscope_model::units::{self, percent_of};
 use rtscope_terminal::style::{clean, sentence};
 use std::fmt::Write as _;
@@ -32,16 +32,16 @@ pub fn without_findings_in_short(results: &Results) -> (bool, &'static str, Stri
     let seen: String = seen.into_iter().filter(|(was, _)| *was).map(|(_, what)| what).collect();
     let share = percent_of(results.pauses.total_ns, results.span_ns);
     let text = format!("Looked at {pauses} ({share} of the run){seen}.");
-    let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook);
+    let blind = results.checked.iter().any(|rule| rule.outcome == RuleOutcome::CouldNotLook);
     let clear = super::seen::exit_code(results) == 0 && !blind;
     (clear, if clear { "Nothing found." } else { "Nothing found in what was seen." }, text)
 }
 
 /// Which rules were clear, and which could not look and why.
 fn checked(results: &Results) -> String {
-    let with = |outcome: Outcome| results.checked.iter().filter(move |rule| rule.outcome == outcome);
+    let with = |outcome: RuleOutcome| results.checked.iter().filter(move |rule| rule.outcome == outcome);
     let mut text = String::new();
-    let clear: Vec<_> = with(Outcome::Clear).map(|rule| rule.id).collect();
+    let clear: Vec<_> = with(RuleOutcome::Clear).map(|rule| rule.id).collect();
     if !clear.is_empty() {
         let _ = write!(text, " Clear: {}.", clear.join(", "));
     }

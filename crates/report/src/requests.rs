@@ -2,7 +2,7 @@
 
 use super::units::{count, counted, duration, percent};
 use super::words::all_of;
-use rtscope_analyze::results::requests::{Joined, Part, What};
+use rtscope_analyze::results::requests::{Joined, SlowPart, What};
 
 /// The latency of all requests: "1,200 requests of `url`: half took at most 316 us, 99 in 100 37.1 ms, the slowest
 /// 47.6 ms."
@@ -31,7 +31,7 @@ pub fn slowest(joined: &Joined) -> String {
 
 /// Where their time went: "Together they took 95.3 s more than the median: 62 % of that in pauses, …".
 pub fn explained(joined: &Joined) -> Option<String> {
-    let share = |part: &Part| Some(format!("{} {}", percent(part.above_share?), ways(part.what)[2]));
+    let share = |part: &SlowPart| Some(format!("{} {}", percent(part.above_share?), ways(part.what)[2]));
     let shares = all_of(reported_parts(joined).filter_map(share), ", ")?;
     Some(format!("Together they took {} more than the median: {shares}.", duration(joined.slow.above_ns)))
 }
@@ -70,7 +70,7 @@ fn is_blind(joined: &Joined) -> bool {
 }
 
 /// The parts to report: always pauses and the rest, waits for a CPU only if there were any.
-fn reported_parts(joined: &Joined) -> impl Iterator<Item = &Part> {
+fn reported_parts(joined: &Joined) -> impl Iterator<Item = &SlowPart> {
     let kernel = |what| matches!(what, What::Throttled | What::RunQueue);
     joined.slow.parts.iter().filter(move |part| !kernel(part.what) || part.above_ns.is_some_and(|ns| ns > 0))
 }

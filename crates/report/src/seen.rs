@@ -14,7 +14,7 @@ rtscope_model::listed! {
     /// A part of the wall clock; the page's style sheet has its name as a class.
     #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
     #[serde(rename_all = "lowercase")]
-    pub enum Part: words {
+    pub enum WallPart: words {
         /// Outside pauses.
         Program = "outside pauses",
         /// From the request until the last lane has stopped.
@@ -30,24 +30,26 @@ rtscope_model::listed! {
 
 /// Where the wall clock went, in nanoseconds, without empty parts. Parts sum up to the span, except for time in
 /// pauses not seen completely if it is less than a thousandth of the span. Empty if pauses could not be seen at all.
-pub fn wall_clock(results: &Results) -> Vec<(Part, u64)> {
+pub fn wall_clock(results: &Results) -> Vec<(WallPart, u64)> {
     if !has_runtime(results) {
         return Vec::new();
     }
     let Pauses { total_ns, time_to_stop_ns, collect_ns, release_ns, .. } = &results.pauses;
     let total = (*total_ns).min(results.span_ns);
     let mut left = total;
-    let mut parts = vec![(Part::Program, results.span_ns - total)];
-    for (part, sum) in
-        [(Part::Stop, time_to_stop_ns.sum), (Part::Collect, collect_ns.sum), (Part::Release, release_ns.sum)]
-    {
+    let mut parts = vec![(WallPart::Program, results.span_ns - total)];
+    for (part, sum) in [
+        (WallPart::Stop, time_to_stop_ns.sum),
+        (WallPart::Collect, collect_ns.sum),
+        (WallPart::Release, release_ns.sum),
+    ] {
         // Consecutive pauses may overlap by a late release: the union is the bound.
         let sum = sum.unwrap_or(0).min(left);
         left -= sum;
         parts.push((part, sum));
     }
     if left.saturating_mul(1_000) >= results.span_ns {
-        parts.push((Part::Unsplit, left));
+        parts.push((WallPart::Unsplit, left));
     }
     parts.retain(|(_, ns)| *ns > 0);
     parts
@@ -90,7 +92,7 @@ fn matters(part: u64, whole: u64) -> bool {
 /// Whether pauses not seen completely change figures: one of a thousand does not.
 fn too_many_partial(results: &Results) -> bool {
     let pauses = &results.pauses;
-    let unsplit = wall_clock(results).into_iter().find(|(part, _)| *part == Part::Unsplit);
+    let unsplit = wall_clock(results).into_iter().find(|(part, _)| *part == WallPart::Unsplit);
     pauses.partial > 0
         && (matters(pauses.partial, pauses.count) || unsplit.is_some_and(|(_, ns)| matters(ns, results.span_ns)))
 }

@@ -1,8 +1,8 @@
 //! Tables that the text and the page share: columns, their heads in each, and cells. Refuses to lay them out.
 
-use super::words::{self, Part, wall_clock};
+use super::words::{self, WallPart, wall_clock};
 use super::{further, units};
-use rtscope_analyze::results::requests::{Joined, Worst};
+use rtscope_analyze::results::requests::{Joined, SlowRequest};
 use rtscope_analyze::results::{Distribution, Lane, Results, UserEvents};
 use rtscope_terminal::screen::Screen;
 
@@ -51,12 +51,12 @@ fn side(heads: Vec<&'static str>, rows: Vec<Vec<String>>) -> (Vec<&'static str>,
 }
 
 /// A row for each part of the wall clock, named by `name`, and one for whole pauses, named `whole`.
-pub fn pauses(results: &Results, whole: &str, name: impl Fn(Part) -> String) -> Table {
+pub fn pauses(results: &Results, whole: &str, name: impl Fn(WallPart) -> String) -> Table {
     let pauses = &results.pauses;
     let of_run = |sum: u64| units::percent_of(sum, results.span_ns);
     let dash = || "-".to_string();
     let sum_only =
-        |part: Part, sum: u64| [name(part), dash(), dash(), dash(), dash(), units::duration(sum), of_run(sum)];
+        |part: WallPart, sum: u64| [name(part), dash(), dash(), dash(), dash(), units::duration(sum), of_run(sum)];
     let row = |name: String, d: &Distribution| {
         if d.count == 0 {
             return [name, dash(), dash(), dash(), dash(), "unknown".into(), dash()];
@@ -64,12 +64,12 @@ pub fn pauses(results: &Results, whole: &str, name: impl Fn(Part) -> String) -> 
         let [p50, p90, p99, max, sum] = [d.p50, d.p90, d.p99, d.max, d.sum].map(units::duration_or_dash);
         [name, p50, p90, p99, max, sum, d.sum.map_or_else(dash, of_run)]
     };
-    let mut rows = vec![sum_only(Part::Program, results.span_ns.saturating_sub(pauses.total_ns))];
+    let mut rows = vec![sum_only(WallPart::Program, results.span_ns.saturating_sub(pauses.total_ns))];
     if pauses.count > 0 {
-        rows.push(row(name(Part::Stop), &pauses.time_to_stop_ns));
-        rows.push(row(name(Part::Collect), &pauses.collect_ns));
-        rows.push(row(name(Part::Release), &pauses.release_ns));
-        let unsplit = wall_clock(results).into_iter().find(|(part, _)| *part == Part::Unsplit);
+        rows.push(row(name(WallPart::Stop), &pauses.time_to_stop_ns));
+        rows.push(row(name(WallPart::Collect), &pauses.collect_ns));
+        rows.push(row(name(WallPart::Release), &pauses.release_ns));
+        let unsplit = wall_clock(results).into_iter().find(|(part, _)| *part == WallPart::Unsplit);
         rows.extend(unsplit.map(|(part, sum)| sum_only(part, sum)));
         rows.push(row(whole.into(), &pauses.pause_ns));
     }
@@ -152,7 +152,7 @@ pub fn user_spans(results: &Results, name: impl Fn(&str) -> String) -> Table {
 /// The slowest requests, named by when they were due.
 pub fn slowest(results: &Results, joined: &Joined, shown: usize, name: impl Fn(String) -> String) -> Table {
     let ns = units::duration_or_dash;
-    let row = |worst: &Worst| {
+    let row = |worst: &SlowRequest| {
         [
             name(units::duration(worst.due.since(results.started))),
             units::duration(worst.done.since(worst.due)),

@@ -1,10 +1,10 @@
 //! Wording of causes, states, losses and runtimes, shared by the text and the page so that both say the same.
 
-pub use super::seen::{Part, has_runtime, is_unwritten, wall_clock};
+pub use super::seen::{WallPart, has_runtime, is_unwritten, wall_clock};
 use indexmap::IndexMap;
-use rtscope_analyze::results::heap_profile::{Band, Found as HeapProfile};
+use rtscope_analyze::results::heap_profile::{Band, ProfileSummary};
 use rtscope_analyze::results::{
-    BlockedSum, CauseSum, Distribution, HeldUpSum, Lane, Level, Memory, Results, Runtime, ThreadState,
+    BlockedSum, CauseSum, Distribution, HeldUpSum, Lane, Memory, MemoryLevel, ProgramRuntime, Results, ThreadState,
 };
 use rtscope_model::pause::PauseKind;
 use rtscope_model::{Cause, Loss, LossKind, Time, units};
@@ -253,7 +253,7 @@ pub fn limits(results: &Results) -> Vec<String> {
 }
 
 /// The runtime: "GHC 9.0.2, threaded"; `None` if no runtime was seen.
-pub fn runtime(runtime: &Runtime) -> Option<String> {
+pub fn runtime(runtime: &ProgramRuntime) -> Option<String> {
     let id = runtime.family.as_deref()?;
     let info = runtime.info();
     let name = if info.is_known() { info.name } else { id };
@@ -355,7 +355,7 @@ pub fn slices(results: &Results) -> Option<String> {
 }
 
 /// The known memory figures, with the names that distinguish them.
-pub fn memory(memory: &Memory) -> Vec<(&'static str, Level)> {
+pub fn memory(memory: &Memory) -> Vec<(&'static str, MemoryLevel)> {
     let lines = [
         ("RSS", memory.rss_bytes),
         ("heap held", memory.heap_bytes),
@@ -368,7 +368,7 @@ pub fn memory(memory: &Memory) -> Vec<(&'static str, Level)> {
 }
 
 /// The largest labels of a heap profile, at most `shown`, and the rest as one band, if any.
-pub fn heap_profile(profile: &HeapProfile, shown: usize) -> (Vec<Band>, Option<Band>) {
+pub fn heap_profile(profile: &ProfileSummary, shown: usize) -> (Vec<Band>, Option<Band>) {
     let (shown, more) = profile.bands.split_at(shown.min(profile.bands.len()));
     let of_other = profile.other.iter().map(|other| (&other.points, other.last_bytes));
     let mut rest = Band::default();
@@ -389,14 +389,14 @@ pub fn heap_profile(profile: &HeapProfile, shown: usize) -> (Vec<Band>, Option<B
 }
 
 /// What a reader of a heap profile must know about its labels.
-pub fn heap_profile_note(profile: &HeapProfile) -> Option<&'static str> {
+pub fn heap_profile_note(profile: &ProfileSummary) -> Option<&'static str> {
     let shown = |label: &str| profile.bands.iter().any(|band| band.label == label);
     let pinned = shown("ARR_WORDS") || shown("SYSTEM.PINNED");
     pinned.then_some("blocks of pinned objects count as a whole (ARR_WORDS, SYSTEM.PINNED), what is dead in them too")
 }
 
 /// How much of a heap profile was seen.
-pub fn heap_samples(profile: &HeapProfile) -> String {
+pub fn heap_samples(profile: &ProfileSummary) -> String {
     let mut text = units::counted(profile.samples, "sample", "samples");
     if profile.cut > 0 {
         let _ = write!(text, ", {} more of which the end is missing", units::count(profile.cut));

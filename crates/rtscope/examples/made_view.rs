@@ -15,7 +15,7 @@ use rtscope_report::kinds::{SpanKind, described};
 use rtscope_view::api::View;
 use rtscope_view::pauses::BookWriter;
 use rtscope_view::server::Server;
-use rtscope_view::session::{Change, Form, Found, Gap, Group, SCHEMA, Session, Track};
+use rtscope_view::session::{Change, Form, Gap, SCHEMA, Session, ShownFinding, Track, TrackGroup};
 use std::io::{self, Read};
 
 const MS: u64 = 1_000_000;
@@ -375,7 +375,7 @@ impl<'s> Made<'s> {
                 "6 capabilities share 2 CPUs: lanes queued behind their own siblings for 1.40 s of 3.20 s.",
             )),
         };
-        let found = |id: &str, severity: &str, claim: &str, at, to| Found {
+        let found = |id: &str, severity: &str, claim: &str, at, to| ShownFinding {
             id: id.into(),
             severity: severity.into(),
             claim: claim.into(),
@@ -439,7 +439,7 @@ impl<'s> Made<'s> {
             above.push(track(id, name, Form::Values, Some("bytes")));
         }
         above.push(track(RATE, "allocation", Form::Values, Some("bytes/s")));
-        session.groups.push(Group {
+        session.groups.push(TrackGroup {
             name: if self.of.lanes > 0 { "Pauses" } else { "Memory" }.into(),
             sub: None,
             tracks: above,
@@ -450,7 +450,7 @@ impl<'s> Made<'s> {
                 tracks.push(track(lane_track(lane) + 1, &format!("thread {}", 4100 + lane), Form::Spans, None));
                 tracks.push(track(lane_track(lane) + 2, "CPU", Form::Spans, None));
             }
-            session.groups.push(Group { name: format!("capability {lane}"), sub: None, tracks });
+            session.groups.push(TrackGroup { name: format!("capability {lane}"), sub: None, tracks });
         }
     }
 

@@ -4,7 +4,7 @@
 mod format;
 mod writer;
 
-pub use format::{Format, To};
+pub use format::{ExportFormat, To};
 
 use clap::Args;
 use format::table_path;
@@ -36,7 +36,7 @@ pub struct ExportArgs {
     pub recording: Recording,
     /// The format
     #[arg(long, value_name = "FORMAT")]
-    pub to: Format,
+    pub to: ExportFormat,
     /// Where to; `-` is standard output. Replaces a file; for parquet a folder, new or empty (default: FILE's name
     /// with the format's ending, here, where that does not exist)
     #[arg(short, long, value_name = "OUT")]
@@ -80,7 +80,7 @@ fn cannot(path: &Path, error: &io::Error) -> UserError {
     UserError::unwritable(path, error).next("give another path with -o")
 }
 
-fn to_stdout(input: &input::Input, options: &pipeline::Options, format: Format) -> Result<Done, UserError> {
+fn to_stdout(input: &input::Input, options: &pipeline::Options, format: ExportFormat) -> Result<Done, UserError> {
     if format.is_folder() {
         return Err(UserError::new("not written: tables are several files").next("name a folder with -o"));
     }
@@ -88,14 +88,19 @@ fn to_stdout(input: &input::Input, options: &pipeline::Options, format: Format) 
         return Err(UserError::new("not written: standard output is a terminal and the format is binary")
             .next("name a file with -o, or lead it into one"));
     }
-    let mut out = Counted { out: BufWriter::new(io::stdout()), bytes: 0 };
+    let mut out = CountingWriter { out: BufWriter::new(io::stdout()), bytes: 0 };
     let exit = whole(write(input, options, format, To::Stream(&mut out)), Path::new("-"), || ())?;
     Ok((exit, out.bytes))
 }
 
-fn to_file(input: &input::Input, options: &pipeline::Options, format: Format, path: &Path) -> Result<Done, UserError> {
+fn to_file(
+    input: &input::Input,
+    options: &pipeline::Options,
+    format: ExportFormat,
+    path: &Path,
+) -> Result<Done, UserError> {
     let file = File::create(path).map_err(|error| cannot(path, &error))?;
-    let mut out = Counted { out: BufWriter::with_capacity(1 << 20, file), bytes: 0 };
+    let mut out = CountingWriter { out: BufWriter::with_capacity(1 << 20, file), bytes: 0 };
     let exit = whole(write(input, options, format, To::Stream(&mut out)), path, || {
         // Devices and pipes are not removed.
         if path.is_file() {
@@ -115,7 +120,7 @@ fn whole(written: Result<io::Result<Exit>, UserError>, path: &Path, remove: impl
 fn to_folder(
     input: &input::Input,
     options: &pipeline::Options,
-    format: Format,
+    format: ExportFormat,
     folder: &Path,
 ) -> Result<Done, UserError> {
     let made = !folder.exists();
@@ -152,7 +157,7 @@ pub struct Exit {
 pub fn write(
     input: &input::Input,
     options: &pipeline::Options,
-    format: Format,
+    format: ExportFormat,
     to: To<'_>,
 ) -> Result<io::Result<Exit>, UserError> {
     let (mut hand, taken) = writer::pair(format);
@@ -183,7 +188,7 @@ fn refuse_existing(path: &Path) -> Result<(), UserError> {
 }
 
 /// FILE's name with the format's ending, in the current folder.
-fn default_output(file: &Path, format: Format) -> PathBuf {
+fn default_output(file: &Path, format: ExportFormat) -> PathBuf {
     // `run` for `run.rtscope.zst`.
     let packed = file.extension().is_some_and(|ending| ending == "zst");
     let file = if packed { file.with_extension("") } else { file.to_owned() };
@@ -205,12 +210,12 @@ fn refuse_itself(file: &Path, output: &Path) -> Result<(), UserError> {
 }
 
 /// Counts the bytes written to `out`.
-struct Counted<W> {
+struct CountingWriter<W> {
     out: W,
     bytes: u64,
 }
 
-impl<W: Write> Write for Counted<W> {
+impl<W: Write> Write for CountingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.out.write(bytes)?;
         self.bytes += count as u64;
@@ -228,12 +233,12 @@ mod tests {
 
     #[test]
     fn an_output_is_called_after_its_input() {
-        let called = |file: &str| default_output(Path::new(file), Format::Fxt).display().to_string();
+        let called = |file: &str| default_output(Path::new(file), ExportFormat::Fxt).display().to_string();
         assert_eq!(called("/data/run.rtscope"), "run.fxt");
         assert_eq!(called("/data/run.rtscope.zst"), "run.fxt");
         assert_eq!(called("a.b.eventlog"), "a.b.fxt");
         assert_eq!(called("-"), "trace.fxt");
-        assert_eq!(default_output(Path::new("x/run.rtscope"), Format::Perfetto), Path::new("run.pftrace"));
+        assert_eq!(default_output(Path::new("x/run.rtscope"), ExportFormat::Perfetto), Path::new("run.pftrace"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::{StoreError, study};
 use rtscope_tune::jobs;
-use rtscope_tune::study::{Description, Kind, Row};
+use rtscope_tune::study::{Description, Row, StudyKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -88,7 +88,7 @@ fn take(dir: &Path, out: &Path) -> Result<Merged, String> {
     machines.sort_unstable();
     machines.dedup();
     let machine = machines.join("; ");
-    let description = Description { machine, kind: Kind::Merged { of }, ..first.description.clone() };
+    let description = Description { machine, kind: StudyKind::Merged { of }, ..first.description.clone() };
     let blocks: Vec<u32> = shards.keys().copied().collect();
     let missing = (0..of).filter(|index| !shards.contains_key(index)).collect();
     let rows = shards.into_values().flat_map(|shard| shard.rows).collect();
@@ -97,8 +97,8 @@ fn take(dir: &Path, out: &Path) -> Result<Merged, String> {
 
 fn of(description: &Description) -> u32 {
     match description.kind {
-        Kind::Block { of, .. } | Kind::Merged { of } => of,
-        Kind::Search => 0,
+        StudyKind::Block { of, .. } | StudyKind::Merged { of } => of,
+        StudyKind::Search => 0,
     }
 }
 
@@ -120,8 +120,8 @@ fn files(dir: &Path) -> Result<Vec<PathBuf>, String> {
 fn read(path: &Path) -> Result<Option<Shard>, String> {
     let (description, rows) = study::read(path).map_err(|error| error.to_string())?;
     let index = match description.kind {
-        Kind::Block { index, of } if index < of => index,
-        Kind::Merged { .. } => return Ok(None),
+        StudyKind::Block { index, of } if index < of => index,
+        StudyKind::Merged { .. } => return Ok(None),
         _ => return Err("it is no block of a job".to_owned()),
     };
     let space = description.space().map_err(|error| error.to_string())?;
@@ -162,7 +162,7 @@ mod tests {
     use rtscope_tune::study::{Design, Outcome, Taken, Verdict};
 
     fn shard(folder: &Path, name: &str, index: u32, change: impl FnOnce(&mut Description, &mut Vec<Row>)) {
-        let kind = Kind::Block { index, of: 8 };
+        let kind = StudyKind::Block { index, of: 8 };
         let mut about = Description { machine: format!("node {}", index % 2), kind, ..description() };
         let asks = jobs::block(&about.space().unwrap(), &about.design, index);
         let value = |configuration: usize| f64::from(index + 1) * (1.0 - 0.2 * configuration as f64);
@@ -183,7 +183,7 @@ mod tests {
         let merged = merge(dir, &out).unwrap();
         assert_eq!((merged.blocks, merged.missing, merged.left_out), (vec![0, 1, 2, 3, 5, 6], vec![4, 7], vec![]));
         let (kept, rows) = study::read(&out).unwrap();
-        assert_eq!((&kept.machine[..], kept.kind, rows.len()), ("node 0; node 1", Kind::Merged { of: 8 }, 24));
+        assert_eq!((&kept.machine[..], kept.kind, rows.len()), ("node 0; node 1", StudyKind::Merged { of: 8 }, 24));
         let found = jobs::answer(&kept.space().unwrap(), &kept.design, &rows);
         assert_eq!((found.verdict, found.candidates[0].pairs), (Verdict::Better(2), 6));
         // Later, with one more block.
@@ -213,7 +213,7 @@ mod tests {
             refused(&seeded),
             "a.sqlite and b.sqlite are of different studies: not the same budget, seed or intervals"
         );
-        let more = |dir: &Path| shard(dir, "b.sqlite", 1, |about, _| about.kind = Kind::Block { index: 1, of: 9 });
+        let more = |dir: &Path| shard(dir, "b.sqlite", 1, |about, _| about.kind = StudyKind::Block { index: 1, of: 9 });
         assert_eq!(refused(&more), "a.sqlite and b.sqlite are of different studies: not the same number of blocks");
         let again = |dir: &Path| shard(dir, "b.sqlite", 0, |_, rows| rows.truncate(2));
         assert_eq!(refused(&again), "a.sqlite and b.sqlite both hold block 0 and are not the same: keep one of them");
@@ -232,7 +232,7 @@ mod tests {
         shard(dir, "a.sqlite", 0, |_, _| ());
         std::fs::copy(dir.join("a.sqlite"), dir.join("b.sqlite")).unwrap();
         std::fs::write(dir.join("c.sqlite"), "").unwrap();
-        shard(dir, "d.sqlite", 1, |about, _| about.kind = Kind::Search);
+        shard(dir, "d.sqlite", 1, |about, _| about.kind = StudyKind::Search);
         shard(dir, "e.sqlite", 2, |_, rows| rows[1].taken.ask.number += 100);
         shard(dir, "f.sqlite", 3, |_, _| ());
         let open = Store::open(&dir.join("f.sqlite")).unwrap();

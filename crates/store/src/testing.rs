@@ -1,6 +1,6 @@
 //! Small studies for tests.
 
-use rtscope_tune::study::{Ask, Description, Design, Kind, Outcome, Row, Stage, Taken};
+use rtscope_tune::study::{Ask, Description, Design, Outcome, Row, Stage, StudyKind, Taken};
 
 /// A study of three configurations.
 pub fn description() -> Description {
@@ -16,7 +16,7 @@ pub fn description() -> Description {
         limits: vec!["rss=512M".to_owned()],
         proposer: "believed".to_owned(),
         machine: "2 CPUs".to_owned(),
-        kind: Kind::Search,
+        kind: StudyKind::Search,
     }
 }
 

@@ -8,18 +8,18 @@ use std::fs;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-use xtask::runner::{Outcome, Runner};
+use xtask::runner::{ReportedRun, Runner};
 use xtask::toolchain::Toolchain;
 use xtask::workload::Workload;
 
-type Kept = Mutex<HashMap<(String, &'static str), Arc<OnceLock<Outcome>>>>;
+type KeptRecordings = Mutex<HashMap<(String, &'static str), Arc<OnceLock<ReportedRun>>>>;
 
 /// A recording has the machine to itself; reports share it. Recordings go first, so that reports of several tests
 /// run at a time, and none of them takes a CPU from a program that is recorded.
 static MACHINE: RwLock<()> = RwLock::new(());
 
 /// Records `workload` while nothing else is recorded or reported, and reports it.
-fn alone(runner: &Runner, workload: &Workload, toolchain: &Toolchain) -> Outcome {
+fn alone(runner: &Runner, workload: &Workload, toolchain: &Toolchain) -> ReportedRun {
     let recording = {
         let _machine = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
         runner.record(workload, toolchain).unwrap()
@@ -34,16 +34,21 @@ pub fn shared<T>(reports: impl FnOnce() -> T) -> T {
 }
 
 /// A recording of `workload` by `runner`, as `judge` sees it.
-pub fn another<T>(runner: &Runner, workload: &Workload, toolchain: &Toolchain, judge: impl FnOnce(&Outcome) -> T) -> T {
+pub fn another<T>(
+    runner: &Runner,
+    workload: &Workload,
+    toolchain: &Toolchain,
+    judge: impl FnOnce(&ReportedRun) -> T,
+) -> T {
     let outcome = alone(runner, workload, toolchain);
     shared(|| judge(&outcome))
 }
 
 /// The first recording of `workload` by `toolchain`; `judge` sees it, and others do too. Its capture
 /// stays until the next run of tests.
-pub fn first<T>(workload: &Workload, toolchain: &Toolchain, judge: impl FnOnce(&Outcome) -> T) -> T {
-    static KEPT: OnceLock<Kept> = OnceLock::new();
-    let mut kept = KEPT.get_or_init(Kept::default).lock().unwrap_or_else(PoisonError::into_inner);
+pub fn first<T>(workload: &Workload, toolchain: &Toolchain, judge: impl FnOnce(&ReportedRun) -> T) -> T {
+    static KEPT: OnceLock<KeptRecordings> = OnceLock::new();
+    let mut kept = KEPT.get_or_init(KeptRecordings::default).lock().unwrap_or_else(PoisonError::into_inner);
     let place = Arc::clone(kept.entry((workload.name.clone(), toolchain.name)).or_default());
     drop(kept);
     let outcome = place.get_or_init(|| {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 use xtask::cache::cache;
 use xtask::missing;
-use xtask::runner::{Outcome, Runner};
+use xtask::runner::{ReportedRun, Runner};
 use xtask::toolchain::{Spec, Toolchain, is_root};
 use xtask::truth::off;
 use xtask::workload::{self, NOTHING, Workload};
@@ -35,7 +35,7 @@ const SPELL: Duration = Duration::from_secs(5);
 
 /// Id of the first finding, ignoring steal time that this machine's counters confirm, which is true of
 /// any workload on a shared host; in a healthy workload, also ignoring what is known to be true.
-fn first_of_the_workload<'o>(outcome: &'o Outcome, workload: &Workload) -> &'o str {
+fn first_of_the_workload<'o>(outcome: &'o ReportedRun, workload: &Workload) -> &'o str {
     let noise = &outcome.noise;
     let span = outcome.report["span_ns"].as_f64().unwrap_or(f64::INFINITY) / 1e9;
     let stolen = noise.steal * noise.seconds >= NOISE_MAX * span;
@@ -52,7 +52,7 @@ pub fn comes_first(ghc: &str, name: &str) {
         return missing("root, for a control group with a quota");
     }
     // Whether it hit, and whether that counts.
-    let judge = |outcome: &Outcome| {
+    let judge = |outcome: &ReportedRun| {
         account::sums_up(&outcome.report);
         if workload.quota_cpus.is_some() {
             assert!(outcome.throttled_periods > Some(0), "the quota did not limit anything");

@@ -16,17 +16,17 @@ use xtask::missing;
 use xtask::toolchain::Toolchain;
 
 /// A folder for studies, and the right to run trials.
-pub struct Place {
+pub struct StudyFolder {
     /// The folder of all files.
     pub folder: TempDir,
     _alone: MutexGuard<'static, ()>,
 }
 
 /// Waits for the other tests of this binary.
-pub fn place() -> Place {
+pub fn place() -> StudyFolder {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    Place { folder: scratch(), _alone: alone }
+    StudyFolder { folder: scratch(), _alone: alone }
 }
 
 /// Whether no trial ran because other load kept the machine busy, which is no fault of rtscope.
@@ -49,7 +49,7 @@ pub fn sleeper(seconds: &str) -> Vec<OsString> {
     words(&["sleep", seconds])
 }
 
-impl Place {
+impl StudyFolder {
     /// `rtscope tune OPTIONS -- PROGRAM`, to be run in the folder.
     pub fn tune(&self, options: &[&str], program: &[OsString]) -> Command {
         let mut command = Command::new(crate::rtscope());

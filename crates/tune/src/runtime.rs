@@ -2,7 +2,7 @@
 //! already has. Owns what a runtime must provide for its programs; refuses to inspect any program.
 
 use crate::dialect::{self, Dialect, OF_STARTS, What};
-use crate::options::part::{Bounds, Broken, Part, View};
+use crate::options::part::{Bounds, Broken, SpacePart, View};
 use crate::plan::Plan;
 use crate::plan::workers::Room;
 use rtscope_model::resources::Resources;
@@ -78,7 +78,7 @@ pub trait Linked: Debug + Send + Sync {
     fn plan(&self, plan: &mut Plan, resources: &Resources, room: &Room, given: &Given);
 
     /// What can be tried; `template`: the command says where the number of domains goes.
-    fn part(&self, wish: &Wish<'_>, room: &Room, template: bool) -> Part;
+    fn part(&self, wish: &Wish<'_>, room: &Room, template: bool) -> SpacePart;
 
     /// Conflicting words of a configuration: what the runtime refuses, what it ignores, what does not fit
     /// the machine.
@@ -96,7 +96,7 @@ pub trait Linked: Debug + Send + Sync {
 
 /// A runtime whose programs can be planned for.
 #[derive(Debug)]
-pub struct Runtime {
+pub struct TunableRuntime {
     /// How its flags are spelled.
     pub dialect: &'static Dialect,
     /// Creates a program that accepts every flag.
@@ -107,7 +107,7 @@ pub struct Runtime {
     pub about: &'static str,
 }
 
-impl Runtime {
+impl TunableRuntime {
     /// A program of this runtime that is not known any further.
     pub fn program(&self, given: Given) -> Program {
         Program { name: None, link: Ok((self.any)()), given }

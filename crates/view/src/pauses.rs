@@ -57,12 +57,12 @@ struct Block {
     begin: u64,
     end: u64,
     longest: u64,
-    parts: Parts,
+    parts: PhaseTimes,
 }
 
 /// How long pauses stopped the program in an interval, by phase.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
-pub(super) struct Parts {
+pub(super) struct PhaseTimes {
     /// Pauses that overlap the interval.
     count: u64,
     /// Nanoseconds within the interval, in total.
@@ -76,7 +76,7 @@ pub(super) struct Parts {
     longest_ns: Option<u64>,
 }
 
-impl Parts {
+impl PhaseTimes {
     fn add(&mut self, record: &Record, from: u64, to: u64) {
         let cut = |begin: u64, end: u64| end.min(to).saturating_sub(begin.max(from));
         self.count += 1;
@@ -87,7 +87,7 @@ impl Parts {
         self.longest_ns = self.longest_ns.max(Some(record.ns()));
     }
 
-    fn join(&mut self, other: &Parts) {
+    fn join(&mut self, other: &PhaseTimes) {
         self.count += other.count;
         self.stood_ns += other.stood_ns;
         self.stop_ns += other.stop_ns;
@@ -173,7 +173,7 @@ impl Book {
     pub(super) fn open(lines: File, index: File) -> io::Result<Book> {
         let mut book = Book { lines, index, blocks: Vec::new() };
         while let Some(records) = Some(book.records(book.blocks.len())?).filter(|records| !records.is_empty()) {
-            let mut block = Block { begin: u64::MAX, end: 0, longest: 0, parts: Parts::default() };
+            let mut block = Block { begin: u64::MAX, end: 0, longest: 0, parts: PhaseTimes::default() };
             for record in &records {
                 block.begin = block.begin.min(record.begin);
                 block.end = block.end.max(record.released.max(record.begin.saturating_add(1)));
@@ -252,8 +252,8 @@ impl Book {
     }
 
     /// How much of `[from, to)` (trace clock) pauses took, by phase.
-    pub(super) fn parts(&self, from: u64, to: u64) -> io::Result<Parts> {
-        let mut parts = Parts::default();
+    pub(super) fn parts(&self, from: u64, to: u64) -> io::Result<PhaseTimes> {
+        let mut parts = PhaseTimes::default();
         for (number, block) in self.touching(from, to) {
             if block.begin >= from && block.end <= to {
                 parts.join(&block.parts);
@@ -346,7 +346,7 @@ mod tests {
         // Pause 96 lasts from 96,000 to 96,100: stops for 50, collects for 25.
         let cut = book.parts(96_020, 96_060).unwrap();
         assert_eq!((cut.count, cut.stood_ns, cut.stop_ns, cut.collect_ns, cut.release_ns), (1, 40, 30, 10, 0));
-        assert_eq!(book.parts(96_200, 96_300).unwrap(), Parts::default());
+        assert_eq!(book.parts(96_200, 96_300).unwrap(), PhaseTimes::default());
     }
 
     #[test]

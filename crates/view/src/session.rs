@@ -31,11 +31,11 @@ pub struct Session {
     /// Kinds of spans.
     pub kinds: Vec<Kind>,
     /// Groups of tracks, from the top.
-    pub groups: Vec<Group>,
+    pub groups: Vec<TrackGroup>,
     /// Names that spans refer to by index; the first is empty.
     pub details: Vec<String>,
     /// Findings, most severe first.
-    pub findings: Vec<Found>,
+    pub findings: Vec<ShownFinding>,
     /// What was lost, and when.
     pub gaps: Vec<Gap>,
     /// What the recording does not show, one sentence each.
@@ -46,7 +46,7 @@ pub struct Session {
 
 /// Tracks that belong together, such as those of a lane.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Group {
+pub struct TrackGroup {
     /// The heading: "capability 3".
     pub name: String,
     /// A second name, shown next to the heading.
@@ -84,7 +84,7 @@ pub enum Form {
 
 /// A finding and where it shows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Found {
+pub struct ShownFinding {
     /// Stable name of the finding.
     pub id: String,
     /// "note", "warning", "severe".
@@ -170,7 +170,7 @@ impl Session {
     }
 
     /// Adds what was drawn; `results` are those that the session was made from.
-    pub fn with(mut self, results: &Results, parts: Parts) -> Session {
+    pub fn with(mut self, results: &Results, parts: SessionParts) -> Session {
         for (found, finding) in self.findings.iter_mut().zip(&results.findings) {
             found.track = parts.shows(finding);
         }
@@ -214,12 +214,12 @@ fn clock_words(clock: ClockMap) -> String {
     }
 }
 
-fn found(finding: &Finding, results: &Results, (start, end): (u64, u64)) -> Found {
+fn found(finding: &Finding, results: &Results, (start, end): (u64, u64)) -> ShownFinding {
     let since = |time: Time| time.0.clamp(start, end) - start;
     let shows = shows(finding, results);
     let change =
         |remedy: &Remedy| Change { text: clean(&remedy.text.to_string()).into_owned(), paste: remedy.flag.clone() };
-    Found {
+    ShownFinding {
         id: finding.id.clone(),
         severity: word(&finding.severity),
         claim: finding.claim.to_string(),
@@ -264,18 +264,18 @@ pub(super) const MEMORY: &str = "Memory";
 pub(super) const WAITED_FOR: &str = "what they waited for";
 
 /// What the drawing of tracks adds to a session.
-pub struct Parts {
+pub struct SessionParts {
     /// Kinds that were drawn.
     pub kinds: Vec<Kind>,
     /// Groups of tracks, from the top.
-    pub groups: Vec<Group>,
+    pub groups: Vec<TrackGroup>,
     /// Names that spans refer to by index; the first is empty.
     pub details: Vec<String>,
     /// What tracks do not show, one sentence each.
     pub missing: Vec<String>,
 }
 
-impl Parts {
+impl SessionParts {
     /// The track that shows best what a finding is about: lines of memory, else causes of waits, else pauses.
     pub fn shows(&self, finding: &Finding) -> Option<u32> {
         let name = if finding.cost_bytes.is_some() { MEMORY } else { PAUSES };

@@ -27,22 +27,22 @@ fn or_none<T>(found: Result<Vec<T>, LevelsError>) -> Result<Vec<T>, LevelsError>
 
 /// What an interval holds of one kind.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
-pub struct Sum {
+pub struct KindSum {
     /// Nanoseconds within the interval.
     pub ns: u64,
     /// Number of spans that begin in the interval.
     pub count: u64,
 }
 
-pub type Sums = BTreeMap<u16, Sum>;
+pub type KindSums = BTreeMap<u16, KindSum>;
 
 /// A sum begins at a level where its interval has at most this many tiles.
 const TILES_AT_FIRST: u64 = 4;
 
 /// The sums of a track in an interval by kind, exact as far as kinds were kept separate. Whole bins are taken from a
 /// level that has few tiles there, the rest at both ends from finer levels.
-pub fn sums(levels: &Reader, track: u32, within: ops::Range<u64>) -> Result<Sums, LevelsError> {
-    let mut sums = Sums::new();
+pub fn sums(levels: &Reader, track: u32, within: ops::Range<u64>) -> Result<KindSums, LevelsError> {
+    let mut sums = KindSums::new();
     let Some(last) = within.end.checked_sub(1).filter(|last| *last >= within.start) else { return Ok(sums) };
     let few = |level: &u8| tile_at(*level, last) - tile_at(*level, within.start) < TILES_AT_FIRST;
     let level = (0..=levels.top()).find(few).unwrap_or(levels.top());
@@ -54,7 +54,7 @@ pub fn sums(levels: &Reader, track: u32, within: ops::Range<u64>) -> Result<Sums
 struct Adding<'a> {
     levels: &'a Reader,
     track: u32,
-    sums: &'a mut Sums,
+    sums: &'a mut KindSums,
 }
 
 impl Adding<'_> {
@@ -170,7 +170,7 @@ mod tests {
             let spans = line(&lengths);
             let end = spans.last().map_or(0, |span| span.to);
             let (from, to) = (from.min(end), (from + length).min(end));
-            let mut wanted = Sums::new();
+            let mut wanted = KindSums::new();
             for span in &spans {
                 let ns = span.to.min(to).saturating_sub(span.from.max(from));
                 let sum = wanted.entry(span.kind).or_default();
@@ -179,7 +179,7 @@ mod tests {
             }
             wanted.retain(|_, sum| sum.ns > 0 || sum.count > 0);
             let sums = sums(&levels(7, &spans), 7, from..to).unwrap();
-            let ns = |of: &Sums| of.iter().map(|(kind, sum)| (*kind, sum.ns)).filter(|(_, ns)| *ns > 0).collect::<Vec<_>>();
+            let ns = |of: &KindSums| of.iter().map(|(kind, sum)| (*kind, sum.ns)).filter(|(_, ns)| *ns > 0).collect::<Vec<_>>();
             prop_assert_eq!(ns(&sums), ns(&wanted));
             prop_assert_eq!(sums.values().map(|sum| sum.count).sum::<u64>(), wanted.values().map(|sum| sum.count).sum::<u64>());
         }

@@ -2,7 +2,7 @@
 
 use super::claims::{PROGRAM, RIGHT_MIN, claims};
 use super::pair::Pair;
-use super::row::Row;
+use super::row::PurposeRow;
 use super::table;
 use crate::cache::cache;
 use crate::commit::commit;
@@ -19,7 +19,7 @@ pub const WITH_MIN: f64 = 0.98;
 
 /// What to run.
 #[derive(Args, Clone, Debug)]
-pub struct Options {
+pub struct PurposesArgs {
     /// Seeds, each of which draws its sizes.
     #[arg(long, num_args = 1.., default_values_t = [1, 2, 3])]
     pub seeds: Vec<u64>,
@@ -38,7 +38,7 @@ pub struct Options {
 }
 
 /// Runs what is missing and prints the table; returns whether all demands are met.
-pub fn run(rtscope: &Path, options: &Options, print: &mut dyn FnMut(&str)) -> Result<bool> {
+pub fn run(rtscope: &Path, options: &PurposesArgs, print: &mut dyn FnMut(&str)) -> Result<bool> {
     let mut rows = Rows::open(&options.rows)?;
     if !options.table {
         let there: Vec<Toolchain> = ALL.iter().filter_map(|spec| spec.installed(&cache())).collect();
@@ -62,8 +62,8 @@ fn kinds(
     runner: &Runner,
     (toolchain, language): (&Toolchain, Language),
     (seed, commit): (u64, &str),
-    options: &Options,
-    rows: &mut Rows<Row>,
+    options: &PurposesArgs,
+    rows: &mut Rows<PurposeRow>,
     print: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let asked = |kind: &str| options.only.is_empty() || options.only.iter().any(|only| only == kind);
@@ -75,7 +75,7 @@ fn kinds(
         let claim = claim.drawn(seed);
         let pair = Pair { runner, toolchain, language, claim: &claim };
         let scored = pair.judged().with_context(|| format!("{PROGRAM} {} on {}", claim.kind, toolchain.name))?;
-        let row = Row::of(seed, commit, toolchain.name, (&claim.kind, claim.amount), &scored);
+        let row = PurposeRow::of(seed, commit, toolchain.name, (&claim.kind, claim.amount), &scored);
         print(&format!(
             "seed {seed} {} {}: {:.1} % right of {:.0} ms; {} samples, {:.1} % with a purpose; {}",
             row.runtime,

@@ -76,7 +76,7 @@ impl Scored {
 }
 
 /// One run.
-struct Run {
+struct PairRun {
     /// CPU time that the program printed.
     cpu_ns: f64,
     runtime: String,
@@ -114,7 +114,7 @@ impl Pair<'_> {
     fn scored(&self) -> Result<Scored> {
         let (with, without) = (self.run("with")?, self.run("without")?);
         let known_ns = with.cpu_ns - without.cpu_ns;
-        let by = |run: &Run| if self.claim.door.is_some() { run.by_door.clone() } else { run.by_purpose.clone() };
+        let by = |run: &PairRun| if self.claim.door.is_some() { run.by_door.clone() } else { run.by_purpose.clone() };
         let is_expected = |key: &str| match &self.claim.door {
             Some(door) => key.starts_with(door),
             None => self.claim.expect.iter().any(|id| id == key),
@@ -142,7 +142,7 @@ impl Pair<'_> {
         })
     }
 
-    fn run(&self, which: &str) -> Result<Run> {
+    fn run(&self, which: &str) -> Result<PairRun> {
         let Pair { runner, toolchain, language, claim } = self;
         let program = workload::build(*language, PROGRAM, true, toolchain, &runner.builds)?;
         let capture = runner.scratch.join(format!("{}-{which}-{}.rtscope", claim.kind, toolchain.name));
@@ -166,17 +166,17 @@ impl Pair<'_> {
         ensure!(done.status.success(), "{} {which} ended with {}: {wrong}", claim.kind, done.status);
         let cpu_ns = stdout.lines().find_map(|line| line.trim().parse().ok());
         let cpu_ns = cpu_ns.with_context(|| format!("{} {which} printed no time: {stdout}", claim.kind))?;
-        Run::of(cpu_ns, &runner.report(&capture)?)
+        PairRun::of(cpu_ns, &runner.report(&capture)?)
     }
 }
 
-impl Run {
-    fn of(cpu_ns: f64, report: &Value) -> Result<Run> {
+impl PairRun {
+    fn of(cpu_ns: f64, report: &Value) -> Result<PairRun> {
         let code = &report["code"];
         let purposes = code["purposes"].as_array().context("nothing was sampled")?;
         let ns = |value: &Value, key: &str| value[key].as_f64().unwrap_or(0.0);
         let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
-        let mut run = Run {
+        let mut run = PairRun {
             cpu_ns,
             runtime: format!("{} {}", text(&report["runtime"]["family"]), text(&report["runtime"]["version"])),
             period_ns: ns(code, "period_ns"),
@@ -245,10 +245,10 @@ mod tests {
                 {"id": "kernel:page fault, swap", "ns": 10, "parts": []}, {"id": "purpose:stacks", "ns": 80, "parts": []},
             ]},
         ]}]}});
-        let run = Run::of(7.0, &report).unwrap();
+        let run = PairRun::of(7.0, &report).unwrap();
         assert_eq!((run.runtime.as_str(), run.runtime_ns, run.with_purpose_ns), ("ghc 9.0.2", 80.0, 60.0));
         assert_eq!(run.by_purpose["stacks"], 60.0);
         assert_eq!(run.by_door["page fault, swap"], 10.0);
-        assert!(Run::of(7.0, &serde_json::json!({"code": null})).is_err());
+        assert!(PairRun::of(7.0, &serde_json::json!({"code": null})).is_err());
     }
 }

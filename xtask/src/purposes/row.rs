@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The result of one pair.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct PurposeRow {
     pub seed: u64,
     pub commit: String,
     pub runtime: String,
@@ -20,11 +20,11 @@ pub struct Row {
     pub elsewhere: String,
 }
 
-impl Row {
+impl PurposeRow {
     /// The row for a pair with this amount of work.
-    pub fn of(seed: u64, commit: &str, toolchain: &str, (kind, amount): (&str, u64), scored: &Scored) -> Row {
+    pub fn of(seed: u64, commit: &str, toolchain: &str, (kind, amount): (&str, u64), scored: &Scored) -> PurposeRow {
         let elsewhere = scored.elsewhere.iter().map(|(key, ns)| format!("{key} {:+.0} ms", ns / 1e6));
-        Row {
+        PurposeRow {
             seed,
             commit: commit.to_owned(),
             runtime: scored.runtime.clone(),
@@ -61,7 +61,7 @@ mod tests {
             found_ns: 960.0,
             elsewhere: vec![("copying-old".into(), 4e7)],
         };
-        let row = Row::of(3, "abc", "ghc-9.0", ("stacks", 10), &scored);
+        let row = PurposeRow::of(3, "abc", "ghc-9.0", ("stacks", 10), &scored);
         assert!(row.is_of(3, "abc", ("ghc-9.0", "ghc"), "stacks"));
         assert!(!row.is_of(3, "abc", ("ghc-9.0", "ocaml"), "stacks"));
         assert!(!row.is_of(3, "abd", ("ghc-9.0", "ghc"), "stacks"));

@@ -1,6 +1,6 @@
 //! The table of docs/purposes.md: the shares over all seeds, for each kind of work and runtime.
 
-use super::row::Row;
+use super::row::PurposeRow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -12,8 +12,8 @@ fn spread(shares: impl Iterator<Item = f64> + Clone) -> String {
 }
 
 /// Formats it as Markdown.
-pub fn draw(rows: &[Row]) -> String {
-    let mut groups: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
+pub fn draw(rows: &[PurposeRow]) -> String {
+    let mut groups: BTreeMap<(&str, &str), Vec<&PurposeRow>> = BTreeMap::new();
     for row in rows {
         groups.entry((&row.runtime, &row.kind)).or_default().push(row);
     }

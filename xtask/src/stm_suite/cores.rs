@@ -84,12 +84,12 @@ fn is_working_directory(pattern: &str) -> bool {
 
 /// The folder of runs and of what they leave.
 #[derive(Debug)]
-pub struct Place<'p> {
+pub struct RunFolder<'p> {
     pub keep: &'p Path,
     pub pattern: &'p Pattern,
 }
 
-impl Place<'_> {
+impl RunFolder<'_> {
     /// The core file in a run's folder.
     pub fn core(&self, folder: &Path) -> Option<PathBuf> {
         let files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
@@ -149,7 +149,7 @@ mod tests {
         let keep = tempfile::tempdir().unwrap();
         let _unlimited = Limit::raise().unwrap();
         let pattern = Pattern::into_working_directory(keep.path(), &|_| ()).unwrap();
-        let place = Place { keep: keep.path(), pattern: &pattern };
+        let place = RunFolder { keep: keep.path(), pattern: &pattern };
         let sleep = Path::new("/bin/sleep");
         let mut child = Command::new(sleep).arg("60").current_dir(keep.path()).spawn().unwrap();
         let pid = rustix::process::Pid::from_child(&child);

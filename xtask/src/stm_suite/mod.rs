@@ -11,9 +11,9 @@ use crate::commit::commit;
 use crate::toolchain::{ALL, Toolchain};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use cores::{Limit, Pattern, Place};
+use cores::{Limit, Pattern, RunFolder};
 use programs::Programs;
-use rows::{Row, Rows, summary};
+use rows::{Rows, SuiteRow, summary};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -29,7 +29,7 @@ const UNLED: &str = "unled";
 
 /// What to run how often, and where rows and cores go.
 #[derive(Args, Clone, Debug)]
-pub struct Options {
+pub struct SuiteArgs {
     /// Rows to have at the end; turns that already have one are not run again.
     #[arg(long, default_value_t = 5000)]
     pub runs: u32,
@@ -78,7 +78,7 @@ fn case(turn: u32) -> Case {
 ///
 /// # Errors
 /// A compiler is missing, a program cannot be built or started, a row cannot be written.
-pub fn run(options: &Options, print: &(dyn Fn(&str) + Sync)) -> Result<bool> {
+pub fn run(options: &SuiteArgs, print: &(dyn Fn(&str) + Sync)) -> Result<bool> {
     ensure!(options.seconds > 0.0 && options.at_once > 0, "--seconds and --at-once are above 0");
     let keep = options.keep.clone().unwrap_or_else(|| cache().join("stm-suite"));
     std::fs::create_dir_all(&keep)?;
@@ -92,7 +92,7 @@ pub fn run(options: &Options, print: &(dyn Fn(&str) + Sync)) -> Result<bool> {
         let built = Programs::build(&toolchains, &keep, &commit, print)?;
         let _unlimited = Limit::raise()?;
         let pattern = Pattern::into_working_directory(&keep, print)?;
-        let place = Place { keep: &keep, pattern: &pattern };
+        let place = RunFolder { keep: &keep, pattern: &pattern };
         let one = |turn: u32| -> Result<()> {
             let row = built.run(turn, &case(turn), options.seconds, &place, print)?;
             rows.append(&row)
@@ -101,7 +101,7 @@ pub fn run(options: &Options, print: &(dyn Fn(&str) + Sync)) -> Result<bool> {
     }
     let rows = rows.all();
     summary(&rows).iter().for_each(|line| print(line));
-    Ok(rows.iter().all(Row::ended_well))
+    Ok(rows.iter().all(SuiteRow::ended_well))
 }
 
 /// Calls `one` for every turn, `at_once` in parallel; the first error stops it.

@@ -2,8 +2,8 @@
 //! runs them. Owns the place of the builds and how a run's end is classified; refuses to run anything in the
 //! source tree.
 
-use super::cores::{Place, explain};
-use super::rows::Row;
+use super::cores::{RunFolder, explain};
+use super::rows::SuiteRow;
 use super::{Case, UNLED};
 use crate::package::Packages;
 use crate::toolchain::Toolchain;
@@ -88,7 +88,14 @@ impl<'t> Programs<'t> {
     ///
     /// # Errors
     /// The program cannot be started, or its folder cannot be created.
-    pub fn run(&self, turn: u32, case: &Case, seconds: f64, place: &Place<'_>, print: &dyn Fn(&str)) -> Result<Row> {
+    pub fn run(
+        &self,
+        turn: u32,
+        case: &Case,
+        seconds: f64,
+        place: &RunFolder<'_>,
+        print: &dyn Fn(&str),
+    ) -> Result<SuiteRow> {
         let named = |toolchain: &&Toolchain| toolchain.name == case.compiler;
         let toolchain = self.toolchains.iter().find(named).context("a case of no compiler")?;
         let package = if case.build == UNLED { UNLED } else { "led" };
@@ -110,7 +117,7 @@ impl<'t> Programs<'t> {
         let steps = printed["steps"].as_array().into_iter().flatten().filter_map(Value::as_u64).sum();
         let state = if case.build == UNLED { "NotLinked" } else { "Counting" };
         let whole = steps > 0 && printed["broken"] == serde_json::json!([]) && printed["state"] == state;
-        let mut row = Row {
+        let mut row = SuiteRow {
             turn,
             commit: self.commit.clone(),
             compiler: case.compiler.into(),

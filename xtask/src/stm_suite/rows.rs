@@ -13,7 +13,7 @@ const HEAD: &str =
 
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
+pub struct SuiteRow {
     pub turn: u32,
     pub commit: String,
     pub compiler: String,
@@ -34,7 +34,7 @@ pub struct Row {
     pub core: Option<PathBuf>,
 }
 
-impl Row {
+impl SuiteRow {
     pub fn ended_well(&self) -> bool {
         self.status == "ok"
     }
@@ -58,14 +58,14 @@ impl Row {
         )
     }
 
-    fn read(line: &str) -> Result<Row> {
+    fn read(line: &str) -> Result<SuiteRow> {
         let fields: Vec<&str> = line.split('\t').collect();
         let [turn, commit, compiler, build, program, mode, seed, seconds, cpu, steps, status, signal, core] =
             fields[..]
         else {
             bail!("{} columns", fields.len());
         };
-        Ok(Row {
+        Ok(SuiteRow {
             turn: turn.parse()?,
             commit: commit.into(),
             compiler: compiler.into(),
@@ -88,7 +88,7 @@ impl Row {
 pub struct Rows {
     path: PathBuf,
     turns: BTreeSet<u32>,
-    open: Mutex<(File, Vec<Row>)>,
+    open: Mutex<(File, Vec<SuiteRow>)>,
 }
 
 impl Rows {
@@ -103,7 +103,7 @@ impl Rows {
         ensure!(lines.next() == Some(HEAD), "{} is no file of this command", path.display());
         let rows = lines
             .enumerate()
-            .map(|(at, line)| Row::read(line).with_context(|| format!("{}, line {}", path.display(), at + 2)));
+            .map(|(at, line)| SuiteRow::read(line).with_context(|| format!("{}, line {}", path.display(), at + 2)));
         let rows = rows.collect::<Result<Vec<_>>>()?;
         fs::write(&path, whole).with_context(|| path.display().to_string())?;
         let file = OpenOptions::new().append(true).open(&path)?;
@@ -123,7 +123,7 @@ impl Rows {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn append(&self, row: &Row) -> Result<()> {
+    pub fn append(&self, row: &SuiteRow) -> Result<()> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.0.write_all(format!("{}\n", row.line()).as_bytes())?;
         open.1.push(row.clone());
@@ -131,14 +131,14 @@ impl Rows {
     }
 
     /// All rows, those of earlier sessions first.
-    pub fn all(self) -> Vec<Row> {
+    pub fn all(self) -> Vec<SuiteRow> {
         self.open.into_inner().unwrap_or_else(PoisonError::into_inner).1
     }
 }
 
 /// For each case and in total: runs, seconds, runs that did not end well, and the bound that follows.
-pub fn summary(rows: &[Row]) -> Vec<String> {
-    let mut groups: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
+pub fn summary(rows: &[SuiteRow]) -> Vec<String> {
+    let mut groups: BTreeMap<String, Vec<&SuiteRow>> = BTreeMap::new();
     for row in rows {
         let bank = row.program == "bank" && row.mode == "limit=1" && row.build == "threaded";
         let group = if bank { "bank limit=1 threaded" } else { "others" };
@@ -147,13 +147,13 @@ pub fn summary(rows: &[Row]) -> Vec<String> {
     }
     let bad = rows.iter().filter(|row| !row.ended_well()).map(|row| {
         let core = row.core.as_ref().map_or_else(String::new, |path| format!(", kept in {}", path.display()));
-        let Row { turn, compiler, build, program, mode, status, .. } = row;
+        let SuiteRow { turn, compiler, build, program, mode, status, .. } = row;
         format!("turn {turn}: {compiler} {program} {mode} {build}: {status}{core}")
     });
     groups.iter().map(|(name, rows)| sum(name.trim_start_matches('~'), rows)).chain(bad).collect()
 }
 
-fn sum(name: &str, rows: &[&Row]) -> String {
+fn sum(name: &str, rows: &[&SuiteRow]) -> String {
     let seconds: f64 = rows.iter().map(|row| row.seconds).sum();
     let cpu: f64 = rows.iter().map(|row| row.cpu_seconds).sum();
     let steps: u64 = rows.iter().map(|row| row.steps).sum();
@@ -171,8 +171,8 @@ fn sum(name: &str, rows: &[&Row]) -> String {
 mod tests {
     use super::*;
 
-    fn row(turn: u32) -> Row {
-        Row {
+    fn row(turn: u32) -> SuiteRow {
+        SuiteRow {
             turn,
             commit: "abc".into(),
             compiler: "ghc-9.0".into(),
@@ -184,7 +184,7 @@ mod tests {
             cpu_seconds: 1.5,
             steps: 1000,
             status: "ok".into(),
-            ..Row::default()
+            ..SuiteRow::default()
         }
     }
 
@@ -193,7 +193,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.tsv");
         let rows = Rows::open(path.clone()).unwrap();
-        let fault = Row { status: "signal".into(), signal: Some(11), core: Some("/k/core".into()), ..row(3) };
+        let fault = SuiteRow { status: "signal".into(), signal: Some(11), core: Some("/k/core".into()), ..row(3) };
         rows.append(&row(0)).unwrap();
         rows.append(&fault).unwrap();
         // Cut off in the middle of a row: that turn runs again.
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_bound_follows_from_runs_without_a_fault() {
-        let rows: Vec<Row> = (0..4).map(row).collect();
+        let rows: Vec<SuiteRow> = (0..4).map(row).collect();
         assert!(summary(&rows)[0].ends_with("0 by a signal; below one in 3 s with 95 %"));
     }
 

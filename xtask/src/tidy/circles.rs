@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A unit (a folder of a crate, or a file at its top level) and the units that it may use.
-pub(super) type Table = [(&'static str, &'static [&'static str])];
+pub(super) type AllowedUses = [(&'static str, &'static [&'static str])];
 
 /// Most floors in a table of folders.
 const FLOORS_MAX: usize = 7;
@@ -47,7 +47,7 @@ fn reached<'p>(from: &'p Path, used: &BTreeMap<&'p Path, Vec<&'p Path>>) -> BTre
 
 /// One sentence for each use between units of the crate in `source` that `table` does not permit, and for a
 /// table that has a circle or too many floors.
-pub(super) fn folders(uses: &Uses, source: &Path, table: &Table) -> Vec<String> {
+pub(super) fn folders(uses: &Uses, source: &Path, table: &AllowedUses) -> Vec<String> {
     let mut wrong = floors(table);
     let mut reported = BTreeSet::new();
     for ((from, to), path) in uses {
@@ -75,7 +75,7 @@ fn unit(file: &Path, source: &Path) -> Option<String> {
 }
 
 /// Removes units that use nothing that remains, floor by floor.
-fn floors(table: &Table) -> Vec<String> {
+fn floors(table: &AllowedUses) -> Vec<String> {
     let mut left: BTreeSet<&str> = table.iter().map(|(unit, _)| *unit).collect();
     let mut floors = 0;
     while !left.is_empty() {
@@ -133,7 +133,7 @@ mod tests {
             ("high.rs", "pub struct H; use crate::low::L;"),
             ("bottom.rs", "pub struct B;"),
         ];
-        let found = |table: &Table| folders(&of(&files).uses(), Path::new(""), table);
+        let found = |table: &AllowedUses| folders(&of(&files).uses(), Path::new(""), table);
         let back = found(&[("bottom", &[]), ("low", &["bottom"]), ("high", &["low"])]);
         assert!(back.len() == 1 && back[0].starts_with("low must not use high: "), "{back:?}");
         let circle = found(&[("bottom", &[]), ("low", &["bottom", "high"]), ("high", &["low"])]);

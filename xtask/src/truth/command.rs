@@ -1,6 +1,6 @@
 //! `cargo xtask truth`: its options, and the plan that they start or continue. Owns where journals are.
 
-use super::journal::{self, Journal, Plan, Read};
+use super::journal::{self, Journal, Read, SuitePlan};
 use super::score::Score;
 use super::suite::Suite;
 use super::table;
@@ -17,7 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What to run.
 #[derive(Args, Clone, Debug)]
-pub struct Options {
+pub struct TruthArgs {
     /// Runs of each workload.
     #[arg(long, default_value_t = 1)]
     pub runs: usize,
@@ -57,7 +57,7 @@ pub struct Options {
 }
 
 /// Runs a suite, or the rest of one, and prints its table; returns whether it is good enough.
-pub fn run(rtscope: &Path, options: &Options, print: &mut dyn FnMut(&str)) -> Result<bool> {
+pub fn run(rtscope: &Path, options: &TruthArgs, print: &mut dyn FnMut(&str)) -> Result<bool> {
     let read = match &options.table {
         Some(file) => journal::read(file)?,
         None => suite(rtscope, options, print)?,
@@ -66,7 +66,7 @@ pub fn run(rtscope: &Path, options: &Options, print: &mut dyn FnMut(&str)) -> Re
     Ok(Score::of(&read).passes())
 }
 
-fn suite(rtscope: &Path, options: &Options, print: &mut dyn FnMut(&str)) -> Result<Read> {
+fn suite(rtscope: &Path, options: &TruthArgs, print: &mut dyn FnMut(&str)) -> Result<Read> {
     let runner = Runner::new(rtscope)?;
     let (journal, seen) = match &options.resume {
         Some(file) => (Journal::resume(file)?, journal::read(file)?),
@@ -80,7 +80,7 @@ fn suite(rtscope: &Path, options: &Options, print: &mut dyn FnMut(&str)) -> Resu
     suite.run().with_context(|| format!("go on with `cargo xtask truth --resume {kept}`"))
 }
 
-fn begin(runner: &Runner, options: &Options, print: &mut dyn FnMut(&str)) -> Result<(Journal, Read)> {
+fn begin(runner: &Runner, options: &TruthArgs, print: &mut dyn FnMut(&str)) -> Result<(Journal, Read)> {
     let toolchains: Vec<Toolchain> = match &options.ghc[..] {
         [] => ALL.iter().filter_map(|spec| spec.installed(&cache())).collect(),
         names => names.iter().map(|name| installed(name)).collect::<Result<_>>()?,
@@ -91,8 +91,8 @@ fn begin(runner: &Runner, options: &Options, print: &mut dyn FnMut(&str)) -> Res
         names => names.to_vec(),
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-    let plan = Plan {
-        schema: Plan::schema(),
+    let plan = SuitePlan {
+        schema: SuitePlan::schema(),
         seed: options.seed.unwrap_or(now),
         runs: options.runs,
         workloads,
@@ -138,17 +138,17 @@ fn version(rtscope: &Path) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::journal::{Line, Run};
+    use super::super::journal::{Attempt, JournalLine};
     use super::*;
     use clap::Parser;
 
     #[derive(Parser)]
     struct Command {
         #[command(flatten)]
-        options: Options,
+        options: TruthArgs,
     }
 
-    fn options(words: &str) -> Result<Options, clap::Error> {
+    fn options(words: &str) -> Result<TruthArgs, clap::Error> {
         Command::try_parse_from(words.split(' ')).map(|command| command.options)
     }
 
@@ -168,8 +168,8 @@ mod tests {
     fn a_table_takes_the_file_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("7.jsonl");
-        let plan = Plan {
-            schema: Plan::schema(),
+        let plan = SuitePlan {
+            schema: SuitePlan::schema(),
             seed: 7,
             runs: 1,
             workloads: vec!["well".into()],
@@ -178,7 +178,7 @@ mod tests {
             noise_max: 0.05,
             repeats: 0,
             remedies_every: 1,
-            ..Plan::default()
+            ..SuitePlan::default()
         };
         let mut journal = Journal::begin(&path, &plan).unwrap();
         let table = || {
@@ -188,9 +188,13 @@ mod tests {
             (good, printed)
         };
         assert!(!table().0, "nothing was run");
-        let hit =
-            Run { workload: "well".into(), on: "ghc-9.0".into(), expect: workload::NOTHING.into(), ..Run::default() };
-        journal.add(&Line::Run(hit)).unwrap();
+        let hit = Attempt {
+            workload: "well".into(),
+            on: "ghc-9.0".into(),
+            expect: workload::NOTHING.into(),
+            ..Attempt::default()
+        };
+        journal.add(&JournalLine::Run(hit)).unwrap();
         let (good, printed) = table();
         assert!(good && printed.contains("healthy runs without an alarm: 1 of 1 (100.0 %)"), "{printed}");
     }

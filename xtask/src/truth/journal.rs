@@ -15,7 +15,7 @@ const SCHEMA: &str = "rtscope/truth/1";
 
 /// What a suite is to run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct SuitePlan {
     /// Always [`SCHEMA`].
     pub schema: String,
     /// Seed of the order.
@@ -45,7 +45,7 @@ pub struct Plan {
     pub rules_off: bool,
 }
 
-impl Plan {
+impl SuitePlan {
     /// The value of `schema`.
     pub fn schema() -> String {
         SCHEMA.to_owned()
@@ -54,7 +54,7 @@ impl Plan {
 
 /// One attempt at one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct Attempt {
     /// Its place in the order.
     pub slot: usize,
     /// Name of the workload.
@@ -89,7 +89,7 @@ pub struct Run {
     pub error: Option<String>,
 }
 
-impl Run {
+impl Attempt {
     /// Id of the first finding.
     pub fn first(&self) -> &str {
         self.found.first().map_or(NOTHING, String::as_str)
@@ -151,9 +151,9 @@ pub struct Cure {
     pub after: Option<f64>,
     /// The findings after the change.
     pub found: Vec<String>,
-    /// Other load, as in [`Run`].
+    /// Other load, as in [`Attempt`].
     pub noise: Noise,
-    /// Whether it was dirty, as in [`Run`].
+    /// Whether it was dirty, as in [`Attempt`].
     pub dirty: bool,
     /// Why there is nothing to compare.
     pub error: Option<String>,
@@ -162,11 +162,11 @@ pub struct Cure {
 /// A line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Line {
+pub enum JournalLine {
     /// The plan, on the first line.
-    Plan(Plan),
+    Plan(SuitePlan),
     /// An attempt at a run.
-    Run(Run),
+    Run(Attempt),
     /// An attempt at a remedy.
     Cure(Cure),
 }
@@ -181,11 +181,11 @@ pub struct Journal {
 
 impl Journal {
     /// Starts a journal; the file must not exist yet.
-    pub fn begin(path: &Path, plan: &Plan) -> Result<Journal> {
+    pub fn begin(path: &Path, plan: &SuitePlan) -> Result<Journal> {
         fs::create_dir_all(path.parent().context("a file without a folder")?)?;
         let file = File::create_new(path).with_context(|| path.display().to_string())?;
         let mut journal = Journal { path: path.to_owned(), file };
-        journal.add(&Line::Plan(plan.clone()))?;
+        journal.add(&JournalLine::Plan(plan.clone()))?;
         Ok(journal)
     }
 
@@ -200,7 +200,7 @@ impl Journal {
     }
 
     /// Appends a line and writes it immediately.
-    pub fn add(&mut self, line: &Line) -> Result<()> {
+    pub fn add(&mut self, line: &JournalLine) -> Result<()> {
         let text = serde_json::to_string(line)? + "\n";
         self.file.write_all(text.as_bytes()).with_context(|| self.path.display().to_string())
     }
@@ -210,9 +210,9 @@ impl Journal {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
     /// The suite's plan.
-    pub plan: Plan,
+    pub plan: SuitePlan,
     /// All attempts at runs, in the order in which they ended.
-    pub runs: Vec<Run>,
+    pub runs: Vec<Attempt>,
     /// All attempts at remedies, in the order in which they ended.
     pub cures: Vec<Cure>,
     /// Number of lines that a kill cut short: their attempts are repeated.
@@ -224,15 +224,17 @@ pub fn read(path: &Path) -> Result<Read> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let mut lines = text.lines().filter(|line| !line.is_empty());
     let first = lines.next().and_then(|line| serde_json::from_str(line).ok());
-    let Some(Line::Plan(plan)) = first.filter(|line| matches!(line, Line::Plan(plan) if plan.schema == SCHEMA)) else {
+    let Some(JournalLine::Plan(plan)) =
+        first.filter(|line| matches!(line, JournalLine::Plan(plan) if plan.schema == SCHEMA))
+    else {
         bail!("{} does not begin with the plan of a truth suite ({SCHEMA})", path.display());
     };
     let mut read = Read { plan, runs: Vec::new(), cures: Vec::new(), cut: 0 };
     for line in lines {
         match serde_json::from_str(line) {
-            Ok(Line::Run(run)) => read.runs.push(run),
-            Ok(Line::Cure(cure)) => read.cures.push(cure),
-            Ok(Line::Plan(_)) => bail!("{} holds two plans", path.display()),
+            Ok(JournalLine::Run(run)) => read.runs.push(run),
+            Ok(JournalLine::Cure(cure)) => read.cures.push(cure),
+            Ok(JournalLine::Plan(_)) => bail!("{} holds two plans", path.display()),
             Err(_) => read.cut += 1,
         }
     }
@@ -243,9 +245,9 @@ pub fn read(path: &Path) -> Result<Read> {
 mod tests {
     use super::*;
 
-    fn plan() -> Plan {
-        Plan {
-            schema: Plan::schema(),
+    fn plan() -> SuitePlan {
+        SuitePlan {
+            schema: SuitePlan::schema(),
             seed: 7,
             runs: 2,
             workloads: vec!["a".into()],
@@ -265,14 +267,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deeper/7.jsonl");
         let mut journal = Journal::begin(&path, &plan()).unwrap();
-        let run = Run { workload: "a".into(), found: vec!["x".into()], named: Some(true), ..Run::default() };
+        let run = Attempt { workload: "a".into(), found: vec!["x".into()], named: Some(true), ..Attempt::default() };
         let cure = Cure { after: Some(0.5), ..Cure::default() };
-        journal.add(&Line::Run(run.clone())).unwrap();
-        journal.add(&Line::Cure(cure.clone())).unwrap();
+        journal.add(&JournalLine::Run(run.clone())).unwrap();
+        journal.add(&JournalLine::Cure(cure.clone())).unwrap();
         drop(journal);
         assert!(Journal::begin(&path, &plan()).is_err(), "a journal is never overwritten");
         File::options().append(true).open(&path).unwrap().write_all(b"{\"run\":{\"sl").unwrap();
-        Journal::resume(&path).unwrap().add(&Line::Run(run.clone())).unwrap();
+        Journal::resume(&path).unwrap().add(&JournalLine::Run(run.clone())).unwrap();
         let read = read(&path).unwrap();
         assert_eq!(read, Read { plan: plan(), runs: vec![run.clone(), run], cures: vec![cure], cut: 1 });
     }
@@ -290,12 +292,12 @@ mod tests {
     #[test]
     fn what_is_true_as_well_is_no_false_alarm() {
         let found = ["late", "preempted", "other"].map(String::from).to_vec();
-        let run = Run { expect: "late".into(), also: vec!["preempted".into()], found, ..Run::default() };
+        let run = Attempt { expect: "late".into(), also: vec!["preempted".into()], found, ..Attempt::default() };
         assert!(run.hit() && run.false_alarms().eq(["other"]));
-        let healthy = Run { expect: NOTHING.into(), ..Run::default() };
+        let healthy = Attempt { expect: NOTHING.into(), ..Attempt::default() };
         assert!(healthy.hit() && healthy.false_alarms().next().is_none());
-        let known = Run { found: vec!["x".into()], also: vec!["x".into()], ..healthy.clone() };
-        assert!(known.hit() && !Run { also: Vec::new(), ..known }.hit());
-        assert!(!Run { error: Some("no report".into()), ..healthy }.hit());
+        let known = Attempt { found: vec!["x".into()], also: vec!["x".into()], ..healthy.clone() };
+        assert!(known.hit() && !Attempt { also: Vec::new(), ..known }.hit());
+        assert!(!Attempt { error: Some("no report".into()), ..healthy }.hit());
     }
 }

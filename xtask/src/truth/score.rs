@@ -1,7 +1,7 @@
 //! Counts hits, misses, false alarms, names and remedies, by workload and by finding, and decides whether the
 //! whole is good enough. Owns what counts as what; runs disturbed by other load only count separately.
 
-use super::journal::{Cure, Read, Run};
+use super::journal::{Attempt, Cure, Read};
 use crate::statistics::median;
 use crate::workload::NOTHING;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ impl Share {
 
 /// What is counted for a workload as well as for a finding.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct ScoreFigures {
     /// Runs on a quiet machine in which the truth came first.
     pub hits: Share,
     /// Hits among the runs that other load disturbed.
@@ -50,8 +50,8 @@ pub struct Figures {
     pub false_later: usize,
 }
 
-impl Figures {
-    fn run(&mut self, run: &Run) {
+impl ScoreFigures {
+    fn run(&mut self, run: &Attempt) {
         if run.dirty {
             return self.dirty.add(run.hit());
         }
@@ -92,7 +92,7 @@ pub struct OfWorkload {
     /// Its truth; empty before its first run.
     pub expect: String,
     /// The counts.
-    pub figures: Figures,
+    pub figures: ScoreFigures,
     /// Hits by toolchain.
     pub on: BTreeMap<String, Share>,
     /// Findings that were not expected, and how often.
@@ -107,7 +107,7 @@ pub struct Score {
     /// Workloads in the plan's order.
     pub workloads: Vec<OfWorkload>,
     /// Figures by finding id.
-    pub findings: BTreeMap<String, Figures>,
+    pub findings: BTreeMap<String, ScoreFigures>,
     /// Planned runs of each workload.
     pub planned: usize,
 }
@@ -141,7 +141,7 @@ impl Score {
         score
     }
 
-    fn run(&mut self, run: &Run) {
+    fn run(&mut self, run: &Attempt) {
         self.findings.entry(run.expect.clone()).or_default().run(run);
         let Some(workload) = self.workloads.iter_mut().find(|workload| workload.name == run.workload) else { return };
         workload.expect.clone_from(&run.expect);
@@ -206,12 +206,12 @@ impl Score {
 
 #[cfg(test)]
 mod tests {
-    use super::super::journal::{Plan, Promise};
+    use super::super::journal::{Promise, SuitePlan};
     use super::*;
 
-    fn read(workloads: &[&str], runs: Vec<Run>, cures: Vec<Cure>) -> Read {
-        let plan = Plan {
-            schema: Plan::schema(),
+    fn read(workloads: &[&str], runs: Vec<Attempt>, cures: Vec<Cure>) -> Read {
+        let plan = SuitePlan {
+            schema: SuitePlan::schema(),
             seed: 1,
             runs: 20,
             workloads: workloads.iter().map(|name| (*name).to_owned()).collect(),
@@ -219,14 +219,14 @@ mod tests {
             noise_max: 0.05,
             repeats: 1,
             remedies_every: 1,
-            ..Plan::default()
+            ..SuitePlan::default()
         };
         Read { plan, runs, cures, cut: 0 }
     }
 
-    fn run(workload: &str, expect: &str, found: &[&str]) -> Run {
+    fn run(workload: &str, expect: &str, found: &[&str]) -> Attempt {
         let found = found.iter().map(|id| (*id).to_owned()).collect();
-        Run { workload: workload.into(), expect: expect.into(), on: "ghc-9.6".into(), found, ..Run::default() }
+        Attempt { workload: workload.into(), expect: expect.into(), on: "ghc-9.6".into(), found, ..Attempt::default() }
     }
 
     fn share(yes: usize, of: usize) -> Share {
@@ -240,7 +240,7 @@ mod tests {
         let score = Score::of(&read(&["a"], runs.clone(), Vec::new()));
         assert!(score.passes(), "{:?}", score.demands());
         assert_eq!(score.workloads[0].wrong, [(NOTHING.to_owned(), 1)].into());
-        runs[0] = Run { error: Some("no report".into()), ..run("a", "preempted", &[]) };
+        runs[0] = Attempt { error: Some("no report".into()), ..run("a", "preempted", &[]) };
         let score = Score::of(&read(&["a"], runs, Vec::new()));
         assert_eq!((score.findings["preempted"].hits, score.passes()), (share(18, 20), false));
         assert_eq!(score.workloads[0].on["ghc-9.6"], share(18, 20));
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn of_two_causes_both_have_to_be_found_and_the_larger_first() {
-        let two = |found: &[&str]| Run { second: Some("less".into()), ..run("pair", "more", found) };
+        let two = |found: &[&str]| Attempt { second: Some("less".into()), ..run("pair", "more", found) };
         let runs = vec![two(&["more", "less"]), two(&["less", "more"]), two(&["more"]), run("one", "more", &["more"])];
         let score = Score::of(&read(&["pair", "one"], runs, Vec::new()));
         let pair = &score.workloads[0].figures;
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_dirty_run_decides_nothing_but_is_counted() {
-        let dirty = |found: &[&str]| Run { dirty: true, ..run("healthy", NOTHING, found) };
+        let dirty = |found: &[&str]| Attempt { dirty: true, ..run("healthy", NOTHING, found) };
         let mut runs = vec![run("healthy", NOTHING, &[]); 10];
         runs.extend([dirty(&["preempted"]), dirty(&[])]);
         let score = Score::of(&read(&["healthy"], runs.clone(), Vec::new()));
@@ -286,10 +286,10 @@ mod tests {
 
     #[test]
     fn names_and_remedies_have_bounds_of_their_own() {
-        let mut runs = vec![Run { named: Some(true), ..run("a", "late", &["late"]) }; 19];
-        runs.push(Run { named: Some(false), ..run("a", "late", &["late"]) });
+        let mut runs = vec![Attempt { named: Some(true), ..run("a", "late", &["late"]) }; 19];
+        runs.push(Attempt { named: Some(false), ..run("a", "late", &["late"]) });
         // A miss names nothing, but it is already counted as a miss.
-        runs.push(Run { named: Some(false), ..run("a", "late", &[]) });
+        runs.push(Attempt { named: Some(false), ..run("a", "late", &[]) });
         let promise = Promise { before: Some(10.0), ..Promise::default() };
         let cure = |after| Cure {
             workload: "a".into(),

@@ -1,9 +1,9 @@
 //! Runs a suite: repeats every place in the order until it has a run on a quiet machine, and tries the remedy
 //! after a hit. Owns the next step and what is recorded; `score` judges.
 
-use super::journal::{Cure, Journal, Promise, Read, Run};
+use super::journal::{Attempt, Cure, Journal, Promise, Read};
 use super::{journal, off, order, remedy};
-use crate::runner::{Outcome, Runner, keeps_captures};
+use crate::runner::{ReportedRun, Runner, keeps_captures};
 use crate::toolchain::Toolchain;
 use crate::workload::{NOTHING, Workload};
 use anyhow::{Context, Result, ensure};
@@ -128,7 +128,7 @@ impl<'a> Suite<'a> {
     }
 
     /// Whether this hit's remedy is tried: after the first hit, and then every `remedies_every`-th.
-    fn turn(&self, hit: &Run) -> bool {
+    fn turn(&self, hit: &Attempt) -> bool {
         let before = self.seen.runs.iter().take_while(|run| *run != hit);
         let hits = before.filter(|run| run.workload == hit.workload && run.promise.is_some() && !run.dirty);
         self.seen.plan.remedies_every > 0 && hits.count().is_multiple_of(self.seen.plan.remedies_every)
@@ -137,7 +137,7 @@ impl<'a> Suite<'a> {
     /// Runs once; returns whether the run was dirty.
     fn attempt(&mut self, slot: usize) -> Result<bool> {
         let (workload, toolchain) = self.place(slot)?;
-        let mut run = Run {
+        let mut run = Attempt {
             slot,
             workload: workload.name.clone(),
             on: workload.language.compiler(toolchain).unwrap_or_default(),
@@ -145,7 +145,7 @@ impl<'a> Suite<'a> {
             expect: workload.expect.clone(),
             second: workload.second.clone(),
             also: workload.also.clone(),
-            ..Run::default()
+            ..Attempt::default()
         };
         let mut capture = None;
         match self.runner.run(&workload, toolchain) {
@@ -171,7 +171,7 @@ impl<'a> Suite<'a> {
             (self.print)(&sentence(&run));
         }
         capture.iter().for_each(|capture| self.put_away(capture, slot, wrong && !run.dirty));
-        self.journal.add(&journal::Line::Run(run.clone()))?;
+        self.journal.add(&journal::JournalLine::Run(run.clone()))?;
         let dirty = run.dirty;
         self.seen.runs.push(run);
         Ok(dirty)
@@ -196,7 +196,7 @@ impl<'a> Suite<'a> {
             (self.print)(&sentence_of(&cure));
         }
         capture.iter().for_each(|capture| self.put_away(capture, slot, !cure.improved() && !cure.dirty));
-        self.journal.add(&journal::Line::Cure(cure.clone()))?;
+        self.journal.add(&journal::JournalLine::Cure(cure.clone()))?;
         let dirty = cure.dirty;
         self.seen.cures.push(cure);
         Ok(dirty)
@@ -256,7 +256,7 @@ impl<'a> Suite<'a> {
     }
 }
 
-fn found(outcome: &Outcome) -> Vec<String> {
+fn found(outcome: &ReportedRun) -> Vec<String> {
     outcome.findings().into_iter().map(str::to_owned).collect()
 }
 
@@ -266,7 +266,7 @@ pub fn minutes(time: Duration) -> String {
     if seconds < 120 { format!("{seconds} s") } else { format!("{} min", (seconds + 30) / 60) }
 }
 
-fn sentence(run: &Run) -> String {
+fn sentence(run: &Attempt) -> String {
     let what = match &run.error {
         Some(error) => format!("no report: {error}"),
         None => format!("{}: [{}]", if run.hit() { "hit" } else { "MISS" }, run.found.join(", ")),
@@ -303,7 +303,7 @@ fn dirt(dirty: bool, taken: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::journal::Plan;
+    use super::super::journal::SuitePlan;
     use super::*;
     use crate::workload::{self, Applied};
 
@@ -349,9 +349,9 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
         Ground { folder, runner, workload, toolchain }
     }
 
-    fn plan(noise_max: f64, remedies_every: usize) -> Plan {
-        Plan {
-            schema: Plan::schema(),
+    fn plan(noise_max: f64, remedies_every: usize) -> SuitePlan {
+        SuitePlan {
+            schema: SuitePlan::schema(),
             seed: 3,
             runs: 4,
             workloads: vec!["neighbour".into()],
@@ -359,7 +359,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
             noise_max,
             repeats: 1,
             remedies_every,
-            ..Plan::default()
+            ..SuitePlan::default()
         }
     }
 
@@ -374,7 +374,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
         read
     }
 
-    fn fresh(ground: &Ground, plan: &Plan) -> (Journal, Read) {
+    fn fresh(ground: &Ground, plan: &SuitePlan) -> (Journal, Read) {
         let path = ground.folder.path().join("journal");
         let journal = Journal::begin(&path, plan).unwrap();
         (journal, Read { plan: plan.clone(), runs: Vec::new(), cures: Vec::new(), cut: 0 })

@@ -1,13 +1,13 @@
 //! A score as text, or as the tables of `docs/truth.md`. Owns the columns.
 
 use super::journal::Read;
-use super::score::{Demand, Figures, Score, Share};
+use super::score::{Demand, Score, ScoreFigures, Share};
 use crate::statistics::median;
 use crate::workload::NOTHING;
 use std::collections::BTreeSet;
 
 /// A table that can be drawn as text or as Markdown.
-struct Table {
+struct ScoreTable {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
@@ -63,7 +63,7 @@ fn about(read: &Read) -> String {
     )
 }
 
-fn of_findings(score: &Score) -> Table {
+fn of_findings(score: &Score) -> ScoreTable {
     let head = [
         "finding",
         "runs",
@@ -90,10 +90,10 @@ fn of_findings(score: &Score) -> Table {
         row.extend(rest(figures));
         Some(row)
     };
-    Table { head: head.map(String::from).into(), rows: ids.into_iter().filter_map(row).collect() }
+    ScoreTable { head: head.map(String::from).into(), rows: ids.into_iter().filter_map(row).collect() }
 }
 
-fn of_workloads(score: &Score, read: &Read) -> Table {
+fn of_workloads(score: &Score, read: &Read) -> ScoreTable {
     let compilers = compilers(score, read);
     let mut head: Vec<String> = ["workload", "truth"].map(String::from).into();
     head.extend(compilers.iter().cloned());
@@ -108,7 +108,7 @@ fn of_workloads(score: &Score, read: &Read) -> Table {
         row.push(workload.applied.clone());
         row
     });
-    Table { head, rows: rows.collect() }
+    ScoreTable { head, rows: rows.collect() }
 }
 
 /// Compilers that ran something: first those that toolchains are named after, then others.
@@ -120,7 +120,7 @@ fn compilers(score: &Score, read: &Read) -> Vec<String> {
 }
 
 /// Columns of both tables: names and remedies.
-fn rest(figures: &Figures) -> [String; 3] {
+fn rest(figures: &ScoreFigures) -> [String; 3] {
     let ratio = figures.ratio().map_or_else(String::new, |ratio| format!("{ratio:.2}"));
     [of(figures.named), of(figures.cures), ratio]
 }
@@ -139,7 +139,7 @@ fn sentence(demand: &Demand) -> String {
     format!("{}: {yes} of {of} ({percent:.1} %); at least {} %: {verdict}", demand.what, demand.at_least)
 }
 
-impl Table {
+impl ScoreTable {
     /// Aligned columns, with figures to the right.
     fn text(&self) -> String {
         let all = || std::iter::once(&self.head).chain(&self.rows);
@@ -172,12 +172,12 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::journal::{Cure, Plan, Promise, Run};
+    use super::super::journal::{Attempt, Cure, Promise, SuitePlan};
     use super::*;
 
     fn small() -> Read {
-        let plan = Plan {
-            schema: Plan::schema(),
+        let plan = SuitePlan {
+            schema: SuitePlan::schema(),
             seed: 9,
             runs: 2,
             workloads: vec!["slow".into(), "well".into()],
@@ -187,20 +187,20 @@ mod tests {
             noise_max: 0.05,
             repeats: 1,
             remedies_every: 1,
-            ..Plan::default()
+            ..SuitePlan::default()
         };
-        let run = |workload: &str, expect: &str, on: &str, found: &[&str]| Run {
+        let run = |workload: &str, expect: &str, on: &str, found: &[&str]| Attempt {
             workload: workload.into(),
             expect: expect.into(),
             on: on.into(),
             found: found.iter().map(|id| (*id).to_owned()).collect(),
-            ..Run::default()
+            ..Attempt::default()
         };
         let runs = vec![
-            Run { named: Some(true), ..run("slow", "late", "ghc-9.0", &["late"]) },
+            Attempt { named: Some(true), ..run("slow", "late", "ghc-9.0", &["late"]) },
             run("slow", "late", "ghc-9.6", &["other"]),
             run("well", NOTHING, "ghc-9.0", &[]),
-            Run { dirty: true, ..run("well", NOTHING, "ghc-9.6", &["other"]) },
+            Attempt { dirty: true, ..run("well", NOTHING, "ghc-9.6", &["other"]) },
         ];
         let cure = Cure {
             workload: "slow".into(),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// What one thread of a program waits for, as the program itself reports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
-pub struct Known {
+pub struct KnownWait {
     /// Its phase: the threads of a phase wait at the same time.
     pub phase: u32,
     /// Its number: the runtime's for a green thread, else the system's.
@@ -33,15 +33,15 @@ pub struct Known {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Truth {
     /// All its threads.
-    pub threads: Vec<Known>,
+    pub threads: Vec<KnownWait>,
     /// The period for which a phase's report holds, nanoseconds of `CLOCK_MONOTONIC`.
     pub phases: BTreeMap<u32, (u64, u64)>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Line {
-    Thread(Known),
+enum TruthLine {
+    Thread(KnownWait),
     Times { phase: u32, from: u64, to: u64 },
 }
 
@@ -54,8 +54,8 @@ impl Truth {
         let mut truth = Truth::default();
         for line in text.lines() {
             match serde_json::from_str(line).with_context(|| format!("the program printed {line:?}"))? {
-                Line::Thread(known) => truth.threads.push(known),
-                Line::Times { phase, from, to } => _ = truth.phases.insert(phase, (from, to)),
+                TruthLine::Thread(known) => truth.threads.push(known),
+                TruthLine::Times { phase, from, to } => _ = truth.phases.insert(phase, (from, to)),
             }
         }
         let is_stated = truth.threads.iter().all(|known| truth.phases.contains_key(&known.phase));
@@ -66,18 +66,18 @@ impl Truth {
 
 /// Threads that a look found waiting for one object at one place.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Group {
+pub struct Waiters {
     pub kind: String,
     pub count: u32,
     pub object: Option<u64>,
     pub place: Option<String>,
     pub callee: Option<String>,
-    pub holder: Option<Holder>,
+    pub holder: Option<LookHolder>,
 }
 
 /// The thread that holds what they wait for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Holder {
+pub struct LookHolder {
     pub thread: u64,
     pub doing: String,
 }
@@ -86,7 +86,7 @@ pub struct Holder {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Look {
     pub time: u64,
-    pub groups: Vec<Group>,
+    pub groups: Vec<Waiters>,
 }
 
 /// The looks at one process in a capture's `waits.jsonl`; `text` is a complete file.
@@ -108,18 +108,18 @@ pub fn looks(text: &str) -> Result<Vec<Look>> {
     Ok(looks)
 }
 
-fn read(group: &Value, texts: &HashMap<u64, String>) -> Group {
+fn read(group: &Value, texts: &HashMap<u64, String>) -> Waiters {
     let text = |at: usize| group[at].as_u64().and_then(|number| texts.get(&number)).cloned();
     // `33 "name"`: number and name.
     let thread = |text: String| text.split(' ').next().and_then(|number| number.parse().ok());
     let doing = group[5].as_str().unwrap_or_default().to_owned();
-    Group {
+    Waiters {
         kind: group[0].as_str().unwrap_or_default().to_owned(),
         count: group[1].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(0),
         object: group[2].as_u64(),
         place: text(3),
         callee: text(7),
-        holder: text(4).and_then(thread).map(|thread| Holder { thread, doing }),
+        holder: text(4).and_then(thread).map(|thread| LookHolder { thread, doing }),
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!((found.len(), found[0].time, lock.count, lock.object), (1, 9, 3, Some(64)));
         assert_eq!(
             (lock.place.as_deref(), &lock.holder),
-            (Some("take"), &Some(Holder { thread: 3, doing: "runs".into() }))
+            (Some("take"), &Some(LookHolder { thread: 3, doing: "runs".into() }))
         );
         assert_eq!((time.callee.as_deref(), &time.holder), (Some("take"), &None));
     }

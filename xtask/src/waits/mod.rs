@@ -15,7 +15,7 @@ use crate::workload::{self, Language};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use known::Truth;
-use rows::Row;
+use rows::WaitRow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,7 +26,7 @@ const ATTEMPTS: u32 = 3;
 
 /// What to run how often, and where rows go.
 #[derive(Args, Clone, Debug)]
-pub struct Options {
+pub struct WaitsArgs {
     /// Seeds of the numbers of threads, the ways to lock and the holders.
     #[arg(long, num_args = 1.., default_values_t = [1, 2, 3])]
     pub seeds: Vec<u64>,
@@ -76,7 +76,7 @@ impl Subject<'_> {
     ///
     /// # Errors
     /// The program cannot be compiled, does not report the truth, or was not looked at.
-    pub fn run(&self, rtscope: &Path, seed: u64, seconds: f64, scratch: &Path) -> Result<Vec<Row>> {
+    pub fn run(&self, rtscope: &Path, seed: u64, seconds: f64, scratch: &Path) -> Result<Vec<WaitRow>> {
         for _ in 1..ATTEMPTS {
             let rows = self.once(rtscope, seed, seconds, scratch)?;
             if !rows.is_empty() {
@@ -89,7 +89,7 @@ impl Subject<'_> {
     }
 
     /// Makes one run; no rows: no look fell into the period.
-    fn once(&self, rtscope: &Path, seed: u64, seconds: f64, scratch: &Path) -> Result<Vec<Row>> {
+    fn once(&self, rtscope: &Path, seed: u64, seconds: f64, scratch: &Path) -> Result<Vec<WaitRow>> {
         let builds = target_folder().join("workloads");
         fs::create_dir_all(&builds)?;
         let program =
@@ -121,7 +121,7 @@ impl Subject<'_> {
         rows.with_context(|| format!("{}, seed {seed}: {stderr}", self.name))
     }
 
-    fn rows(&self, seed: u64, printed: &str, capture: &Path) -> Result<Vec<Row>> {
+    fn rows(&self, seed: u64, printed: &str, capture: &Path) -> Result<Vec<WaitRow>> {
         let truth = Truth::read(printed)?;
         if keeps_captures() {
             fs::write(capture.join("truth.jsonl"), printed)?;
@@ -131,7 +131,7 @@ impl Subject<'_> {
         let threads = |case: &str| truth.threads.iter().filter(|known| known.case == case).count() as u64;
         let row = |(case, score): (String, score::Score)| {
             let (runtime, threads) = (self.name.clone(), threads(&case));
-            Row { seed, commit: String::new(), runtime, threads, case, looks, score }
+            WaitRow { seed, commit: String::new(), runtime, threads, case, looks, score }
         };
         Ok(by.into_iter().map(row).collect())
     }
@@ -141,7 +141,7 @@ impl Subject<'_> {
 ///
 /// # Errors
 /// A compiler is missing, a run failed, or rows cannot be written.
-pub fn run(rtscope: &Path, options: &Options, print: &mut dyn FnMut(&str)) -> Result<bool> {
+pub fn run(rtscope: &Path, options: &WaitsArgs, print: &mut dyn FnMut(&str)) -> Result<bool> {
     let mut rows = Rows::open(&options.rows)?;
     if !options.table {
         suite(rtscope, options, &mut rows, print)?;
@@ -157,7 +157,7 @@ pub fn run(rtscope: &Path, options: &Options, print: &mut dyn FnMut(&str)) -> Re
     Ok(good)
 }
 
-fn suite(rtscope: &Path, options: &Options, rows: &mut Rows<Row>, print: &mut dyn FnMut(&str)) -> Result<()> {
+fn suite(rtscope: &Path, options: &WaitsArgs, rows: &mut Rows<WaitRow>, print: &mut dyn FnMut(&str)) -> Result<()> {
     let commit = commit(&["crates", "workloads"])?;
     let rtscope = &fs::canonicalize(rtscope).with_context(|| format!("{}: build it", rtscope.display()))?;
     let scratch = fs::canonicalize(target_folder())?.join("waits");

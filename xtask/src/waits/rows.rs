@@ -10,7 +10,7 @@ const REST_MIN: f64 = 0.95;
 
 /// The score of one case in one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct WaitRow {
     /// Seed of the run.
     pub seed: u64,
     /// Commit of this repository.
@@ -27,7 +27,7 @@ pub struct Row {
     pub score: Score,
 }
 
-impl Row {
+impl WaitRow {
     /// Whether it belongs to this run.
     pub fn is_of(&self, seed: u64, commit: &str, runtime: &str) -> bool {
         self.seed == seed && self.commit == commit && self.runtime == runtime
@@ -35,7 +35,7 @@ impl Row {
 }
 
 /// Sums of rows, grouped by `key`.
-pub fn by<'r>(rows: &'r [Row], key: impl Fn(&'r Row) -> &'r str) -> BTreeMap<&'r str, (u64, Score)> {
+pub fn by<'r>(rows: &'r [WaitRow], key: impl Fn(&'r WaitRow) -> &'r str) -> BTreeMap<&'r str, (u64, Score)> {
     let mut sums: BTreeMap<&str, (u64, Score)> = BTreeMap::new();
     for row in rows {
         let (threads, score) = sums.entry(key(row)).or_default();
@@ -63,9 +63,10 @@ fn shown(right: Right) -> String {
 }
 
 /// Markdown tables by runtime and by case.
-pub fn tables(rows: &[Row]) -> String {
-    let of_case = |row: &Row| format!("{}: {}", if row.runtime.starts_with("ghc") { "GHC" } else { "OCaml" }, row.case);
-    let named: Vec<Row> = rows.iter().map(|row| Row { case: of_case(row), ..row.clone() }).collect();
+pub fn tables(rows: &[WaitRow]) -> String {
+    let of_case =
+        |row: &WaitRow| format!("{}: {}", if row.runtime.starts_with("ghc") { "GHC" } else { "OCaml" }, row.case);
+    let named: Vec<WaitRow> = rows.iter().map(|row| WaitRow { case: of_case(row), ..row.clone() }).collect();
     let mut text = String::new();
     for (head, sums) in [("runtime", by(&named, |row| &row.runtime)), ("case", by(&named, |row| &row.case))] {
         text += &format!(
@@ -84,10 +85,18 @@ pub fn tables(rows: &[Row]) -> String {
 mod tests {
     use super::*;
 
-    fn row(runtime: &str, right: u64) -> Row {
+    fn row(runtime: &str, right: u64) -> WaitRow {
         let kind = Right { of: 100, right };
         let score = Score { kind, ..Score::default() };
-        Row { seed: 1, commit: "c".into(), runtime: runtime.into(), case: "lock".into(), threads: 4, looks: 25, score }
+        WaitRow {
+            seed: 1,
+            commit: "c".into(),
+            runtime: runtime.into(),
+            case: "lock".into(),
+            threads: 4,
+            looks: 25,
+            score,
+        }
     }
 
     #[test]

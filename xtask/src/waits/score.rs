@@ -2,7 +2,7 @@
 //! have groups without thread numbers, so each known thread is paired with at most one member of a group, the
 //! best matches first. An unpaired thread is wrong in everything.
 
-use super::known::{Group, Known, Look, Truth};
+use super::known::{KnownWait, Look, Truth, Waiters};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -64,7 +64,7 @@ impl Score {
 pub fn score(truth: &Truth, looks: &[Look]) -> (BTreeMap<String, Score>, u64) {
     let (mut by, mut count) = (BTreeMap::<String, Score>::new(), 0);
     for (phase, (from, to)) in &truth.phases {
-        let threads: Vec<&Known> = truth.threads.iter().filter(|known| known.phase == *phase).collect();
+        let threads: Vec<&KnownWait> = truth.threads.iter().filter(|known| known.phase == *phase).collect();
         for look in looks.iter().filter(|look| (*from..=*to).contains(&look.time)) {
             count += 1;
             judge(&threads, look, &mut by);
@@ -73,7 +73,7 @@ pub fn score(truth: &Truth, looks: &[Look]) -> (BTreeMap<String, Score>, u64) {
     (by, count)
 }
 
-fn judge(threads: &[&Known], look: &Look, by: &mut BTreeMap<String, Score>) {
+fn judge(threads: &[&KnownWait], look: &Look, by: &mut BTreeMap<String, Score>) {
     let paired = pairs(threads, &look.groups);
     let objects = objects(threads, &paired);
     let mut waiters: HashMap<&str, u32> = HashMap::new();
@@ -101,7 +101,7 @@ fn judge(threads: &[&Known], look: &Look, by: &mut BTreeMap<String, Score>) {
     }
 }
 
-fn is_held(known: &Known, group: &Group) -> bool {
+fn is_held(known: &KnownWait, group: &Waiters) -> bool {
     match (known.holder, &group.holder) {
         (None, None) => true,
         (Some(thread), Some(seen)) => seen.thread == thread && known.doing.contains(&seen.doing),
@@ -110,9 +110,9 @@ fn is_held(known: &Known, group: &Group) -> bool {
 }
 
 /// The group that each thread is paired with.
-fn pairs<'g>(threads: &[&Known], groups: &'g [Group]) -> Vec<Option<&'g Group>> {
-    let agrees = |known: &Known, group: &Group| -> u32 {
-        let thread = |holder: &super::known::Holder| holder.thread;
+fn pairs<'g>(threads: &[&KnownWait], groups: &'g [Waiters]) -> Vec<Option<&'g Waiters>> {
+    let agrees = |known: &KnownWait, group: &Waiters| -> u32 {
+        let thread = |holder: &super::known::LookHolder| holder.thread;
         let holder = u32::from(known.holder == group.holder.as_ref().map(thread));
         let place = u32::from(group.place.as_ref().is_some_and(|place| place.contains(&known.place)));
         8 * u32::from(group.kind == known.kind)
@@ -140,7 +140,7 @@ fn pairs<'g>(threads: &[&Known], groups: &'g [Group]) -> Vec<Option<&'g Group>> 
 }
 
 /// The address that most threads of an object have, unless more threads of another object have it.
-fn objects<'k>(threads: &[&'k Known], paired: &[Option<&Group>]) -> HashMap<&'k str, u64> {
+fn objects<'k>(threads: &[&'k KnownWait], paired: &[Option<&Waiters>]) -> HashMap<&'k str, u64> {
     let mut votes: BTreeMap<(&str, u64), u32> = BTreeMap::new();
     for (known, group) in threads.iter().zip(paired) {
         if let (Some(object), Some(address)) = (known.object.as_deref(), group.and_then(|group| group.object)) {
@@ -160,21 +160,21 @@ fn objects<'k>(threads: &[&'k Known], paired: &[Option<&Group>]) -> HashMap<&'k 
 
 #[cfg(test)]
 mod tests {
-    use super::super::known::Holder;
+    use super::super::known::LookHolder;
     use super::*;
 
-    fn known(thread: u64, kind: &str, place: &str, object: Option<&str>, holder: Option<u64>) -> Known {
+    fn known(thread: u64, kind: &str, place: &str, object: Option<&str>, holder: Option<u64>) -> KnownWait {
         let doing = holder.map(|_| "time".to_owned()).into_iter().collect();
         let (kind, place, object) = (kind.into(), place.into(), object.map(Into::into));
-        Known { phase: 1, thread, case: "case".into(), kind, place, object, holder, doing, callee: None }
+        KnownWait { phase: 1, thread, case: "case".into(), kind, place, object, holder, doing, callee: None }
     }
 
-    fn group(kind: &str, count: u32, object: Option<u64>, place: &str, holder: Option<(u64, &str)>) -> Group {
-        let holder = holder.map(|(thread, doing)| Holder { thread, doing: doing.into() });
-        Group { kind: kind.into(), count, object, place: Some(place.into()), callee: None, holder }
+    fn group(kind: &str, count: u32, object: Option<u64>, place: &str, holder: Option<(u64, &str)>) -> Waiters {
+        let holder = holder.map(|(thread, doing)| LookHolder { thread, doing: doing.into() });
+        Waiters { kind: kind.into(), count, object, place: Some(place.into()), callee: None, holder }
     }
 
-    fn judged(groups: Vec<Group>) -> Score {
+    fn judged(groups: Vec<Waiters>) -> Score {
         let threads = vec![
             known(1, "lock", "take", Some("a"), Some(9)),
             known(2, "lock", "take", Some("a"), Some(9)),
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn what_is_wrong_counts_where_it_is_wrong() {
         // One object for two, a holder that does something else, a place without a name, an unseen thread.
-        let unnamed = Group { place: None, ..group("lock", 1, Some(64), "", Some((8, "runs"))) };
+        let unnamed = Waiters { place: None, ..group("lock", 1, Some(64), "", Some((8, "runs"))) };
         let score = judged(vec![group("lock", 2, Some(64), "take", Some((9, "time"))), unnamed]);
         assert_eq!(right(score), [3, 2, 2, 2]);
         assert_eq!(right(judged(Vec::new())), [0; 4]);

@@ -1,6 +1,6 @@
 //! What a lane's time counts as. Owns the parts that events can distinguish; refuses words and figures.
 
-use crate::blame::Holder;
+use crate::blame::CpuHolder;
 use rtscope_model::{Cause, NameId};
 
 /// What a lane stands still for.
@@ -29,14 +29,14 @@ pub enum Keeper {
     Unknown,
 }
 
-impl From<Holder> for Keeper {
-    fn from(holder: Holder) -> Keeper {
+impl From<CpuHolder> for Keeper {
+    fn from(holder: CpuHolder) -> Keeper {
         match holder {
-            Holder::Quota { .. } => Keeper::Quota,
-            Holder::Foreign { name, .. } => Keeper::Other(name),
-            Holder::Sibling { .. } => Keeper::Sibling,
-            Holder::IdleCpu => Keeper::IdleCpu,
-            Holder::Unknown => Keeper::Unknown,
+            CpuHolder::Quota { .. } => Keeper::Quota,
+            CpuHolder::Foreign { name, .. } => Keeper::Other(name),
+            CpuHolder::Sibling { .. } => Keeper::Sibling,
+            CpuHolder::IdleCpu => Keeper::IdleCpu,
+            CpuHolder::Unknown => Keeper::Unknown,
         }
     }
 }
@@ -55,7 +55,7 @@ pub enum Why {
 }
 
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
-pub enum Part {
+pub enum AccountPart {
     /// The program, on a CPU.
     Program,
     /// The program, as the log says; whether it was on a CPU is not known.
@@ -76,17 +76,17 @@ pub enum Part {
     Unknown(Why),
 }
 
-impl Part {
+impl AccountPart {
     /// The index of the top-level part of the tree that it belongs to.
     pub fn top(self) -> usize {
         match self {
-            Part::Program | Part::Posted => 0,
-            Part::Collecting | Part::Slice => 1,
-            Part::Still(..) => 2,
-            Part::NoCpu(_) => 3,
-            Part::Blocked | Part::Call => 4,
-            Part::Idle => 5,
-            Part::Unknown(_) => 6,
+            AccountPart::Program | AccountPart::Posted => 0,
+            AccountPart::Collecting | AccountPart::Slice => 1,
+            AccountPart::Still(..) => 2,
+            AccountPart::NoCpu(_) => 3,
+            AccountPart::Blocked | AccountPart::Call => 4,
+            AccountPart::Idle => 5,
+            AccountPart::Unknown(_) => 6,
         }
     }
 

@@ -5,7 +5,7 @@
 //! pauses longer than one of the slowest so far. Refuses to count a moment twice: a pause that begins within another
 //! one counts from the end of that one.
 
-use super::sums::Sums;
+use super::sums::AccountSums;
 use rtscope_model::Time;
 use std::collections::VecDeque;
 
@@ -18,9 +18,9 @@ pub(super) struct Slowest {
     expected: VecDeque<(Time, Time)>,
     /// Sums of the first expected pause. Empty again when it has passed, since only pauses that will be kept
     /// are counted.
-    sums: Sums,
+    sums: AccountSums,
     /// Pauses that have passed: their lengths and sums.
-    kept: Vec<(u64, Sums)>,
+    kept: Vec<(u64, AccountSums)>,
 }
 
 /// The slowest pauses together.
@@ -30,7 +30,7 @@ pub struct Together {
     /// The length of the shortest of them, nanoseconds.
     pub least_ns: u64,
     /// What lanes did meanwhile.
-    pub sums: Sums,
+    pub sums: AccountSums,
 }
 
 impl Slowest {
@@ -41,7 +41,7 @@ impl Slowest {
 
     /// The sums of the pause that covers the moment from `at` on, if it may be one of the slowest. `at`
     /// never decreases.
-    pub fn around(&mut self, at: Time) -> Option<&mut Sums> {
+    pub fn around(&mut self, at: Time) -> Option<&mut AccountSums> {
         while self.expected.front().is_some_and(|pause| pause.1 <= at) {
             let (begin, released) = self.expected.pop_front()?;
             self.keep(released.since(begin));
@@ -66,14 +66,14 @@ impl Slowest {
     }
 
     pub fn without_kernel(&mut self) {
-        self.kept.iter_mut().map(|(_, sums)| sums).chain([&mut self.sums]).for_each(Sums::without_kernel);
+        self.kept.iter_mut().map(|(_, sums)| sums).chain([&mut self.sums]).for_each(AccountSums::without_kernel);
     }
 
     /// All of them, once the sweep has ended. `None`: there was no pause.
     pub fn together(mut self) -> Option<Together> {
         self.around(Time(u64::MAX));
         let least_ns = self.kept.last()?.0;
-        let mut sums = Sums::default();
+        let mut sums = AccountSums::default();
         self.kept.iter().for_each(|(_, of_one)| sums.and(of_one));
         Some(Together { pauses: self.kept.len() as u64, least_ns, sums })
     }
@@ -82,7 +82,7 @@ impl Slowest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::part::Part;
+    use crate::account::part::AccountPart;
     use rtscope_model::LaneId;
 
     /// Counts the nanoseconds of one lane one by one.
@@ -91,7 +91,7 @@ mod tests {
         pauses.iter().for_each(|(begin, released)| slowest.expect(Time(*begin), Time(*released)));
         for at in 0..until {
             if let Some(sums) = slowest.around(Time(at)) {
-                sums.add(LaneId(0), Part::Collecting, 1);
+                sums.add(LaneId(0), AccountPart::Collecting, 1);
             }
         }
         slowest.together().unwrap()

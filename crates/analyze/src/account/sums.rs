@@ -1,6 +1,6 @@
 //! Lane time by part, and the samples taken in it. Owns the sums; the difference of two is an interval.
 
-use super::part::{Keeper, Part, Why};
+use super::part::{AccountPart, Keeper, Why};
 use rtscope_model::{CodeSample, LaneId, NameId, PurposeId, SymbolId};
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ const PLACES_MAX: usize = 65_536;
 const BRIEF_NS: u64 = 1_000_000;
 
 /// Where a sample was: the part, the innermost place, the innermost place outside the kernel, and the purpose.
-pub type Found = (Part, SymbolId, Option<SymbolId>, Option<PurposeId>);
+pub type SampleKey = (AccountPart, SymbolId, Option<SymbolId>, Option<PurposeId>);
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sums {
+pub struct AccountSums {
     /// By lane and part, nanoseconds.
-    pub lanes: BTreeMap<LaneId, BTreeMap<Part, u64>>,
+    pub lanes: BTreeMap<LaneId, BTreeMap<AccountPart, u64>>,
     /// Wall-clock time with at least one lane, nanoseconds.
     pub wall_ns: u64,
     /// Wall-clock time with at least one lane in each top-level part, nanoseconds.
-    pub tops_ns: [u64; Part::TOPS],
+    pub tops_ns: [u64; AccountPart::TOPS],
     /// Wall-clock time outside pauses by the number of lanes that had something to do, from zero up, nanoseconds. A
     /// lane whose state is unknown counts as having something to do.
     pub with_work_ns: Vec<u64>,
@@ -31,21 +31,23 @@ pub struct Sums {
     /// How long no lane has had anything to do by now.
     no_work_ns: u64,
     /// CPU time that samples stand for, and their number.
-    pub samples: BTreeMap<Found, (u64, u64)>,
+    pub samples: BTreeMap<SampleKey, (u64, u64)>,
     names: usize,
 }
 
-impl Sums {
+impl AccountSums {
     /// A lane was in a part for `ns`.
-    pub fn add(&mut self, lane: LaneId, part: Part, ns: u64) {
+    pub fn add(&mut self, lane: LaneId, part: AccountPart, ns: u64) {
         let parts = self.lanes.entry(lane).or_default();
         if let Some(sum) = parts.get_mut(&part) {
             *sum += ns;
             return;
         }
         let part = match part {
-            Part::NoCpu(Keeper::Other(_)) if self.names >= NAMES_MAX => Part::NoCpu(Keeper::Other(NameId::default())),
-            Part::NoCpu(Keeper::Other(_)) => {
+            AccountPart::NoCpu(Keeper::Other(_)) if self.names >= NAMES_MAX => {
+                AccountPart::NoCpu(Keeper::Other(NameId::default()))
+            }
+            AccountPart::NoCpu(Keeper::Other(_)) => {
                 self.names += 1;
                 part
             }
@@ -75,7 +77,7 @@ impl Sums {
     }
 
     /// A sample fell into a part.
-    pub fn sample(&mut self, part: Part, sample: &CodeSample, ns: u64) {
+    pub fn sample(&mut self, part: AccountPart, sample: &CodeSample, ns: u64) {
         let key = (part, sample.leaf, sample.user, sample.purpose);
         let known = self.samples.len() < PLACES_MAX || self.samples.contains_key(&key);
         let sum = self.samples.entry(if known { key } else { (part, SymbolId::default(), None, None) }).or_default();
@@ -83,7 +85,7 @@ impl Sums {
     }
 
     /// Adds the sums of another interval.
-    pub fn and(&mut self, other: &Sums) {
+    pub fn and(&mut self, other: &AccountSums) {
         for (lane, parts) in &other.lanes {
             parts.iter().for_each(|(part, ns)| self.add(*lane, *part, *ns));
         }
@@ -105,22 +107,30 @@ impl Sums {
     /// The kernel's events do not fit the log: everything that rested on them becomes unknown.
     pub fn without_kernel(&mut self) {
         for parts in self.lanes.values_mut() {
-            let by_kernel =
-                |part: &Part| matches!(part, Part::Program | Part::NoCpu(_) | Part::Blocked | Part::Call | Part::Idle);
+            let by_kernel = |part: &AccountPart| {
+                matches!(
+                    part,
+                    AccountPart::Program
+                        | AccountPart::NoCpu(_)
+                        | AccountPart::Blocked
+                        | AccountPart::Call
+                        | AccountPart::Idle
+                )
+            };
             let sum: u64 = parts.iter().filter(|(part, _)| by_kernel(part)).map(|(_, ns)| *ns).sum();
             parts.retain(|part, _| !by_kernel(part));
             if sum > 0 {
-                *parts.entry(Part::Unknown(Why::NoKernel)).or_default() += sum;
+                *parts.entry(AccountPart::Unknown(Why::NoKernel)).or_default() += sum;
             }
         }
-        self.tops_ns = [0; Part::TOPS];
+        self.tops_ns = [0; AccountPart::TOPS];
         self.with_work_ns.clear();
         self.no_work_briefly_ns = 0;
         self.samples.clear();
     }
 
     /// By part, over all lanes.
-    pub fn parts(&self) -> BTreeMap<Part, u64> {
+    pub fn parts(&self) -> BTreeMap<AccountPart, u64> {
         let mut all = BTreeMap::new();
         for (part, ns) in self.lanes.values().flatten() {
             *all.entry(*part).or_default() += ns;
@@ -135,7 +145,7 @@ mod tests {
 
     #[test]
     fn spells_without_work_are_brief_or_are_not() {
-        let mut sums = Sums::default();
+        let mut sums = AccountSums::default();
         // Two adjacent pieces are one spell; the last spell has not ended.
         let pieces = [(2, 10), (0, 300_000), (0, 700_000), (1, 10), (0, 600_000), (0, 400_001), (1, 10), (0, 5)];
         pieces.into_iter().for_each(|(lanes, ns)| sums.with_work(lanes, ns));

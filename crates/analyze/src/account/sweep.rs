@@ -4,16 +4,16 @@
 //! Owns the lag: a moment is counted once the pauses that cover it have their causes, and waits for a CPU their
 //! holders. That lag bounds its memory. Refuses words.
 
-use super::part::{Keeper, Part, Still, Why};
+use super::part::{AccountPart, Keeper, Still, Why};
 use super::slowest::{Slowest, Together};
-use super::sums::Sums;
+use super::sums::AccountSums;
 use super::threads::{Served, Serving};
 use crate::basis::compose::Segment;
 use crate::basis::per_lane::PerLane;
 use crate::blame::Judge;
 use crate::blame::threads::{self, ThreadState};
 use crate::kernel::lane_thread::LaneThreads;
-use crate::kernel::sched::State;
+use crate::kernel::sched::SchedState;
 use crate::lanes::timeline::Doing;
 use crate::recording::loss_of_kernel;
 use crate::results::BlamedPause;
@@ -68,7 +68,7 @@ type Life = Option<Option<ThreadState>>;
 
 #[derive(Default)]
 pub struct Sweep {
-    sums: Sums,
+    sums: AccountSums,
     slowest: Slowest,
     lines: BTreeMap<LaneId, VecDeque<Segment<LaneState>>>,
     waiting: usize,
@@ -101,7 +101,7 @@ struct Moment {
     lost: bool,
     kernel: bool,
     /// What each lane's time counts as until the next change.
-    parts: Vec<(LaneId, Part)>,
+    parts: Vec<(LaneId, AccountPart)>,
     stale: bool,
     room: Room,
 }
@@ -182,7 +182,7 @@ impl Sweep {
     }
 
     /// The sums of the whole recording and of the slowest pauses; `None`: there was no pause.
-    pub fn counted(self) -> (Sums, Option<Together>) {
+    pub fn counted(self) -> (AccountSums, Option<Together>) {
         (self.sums, self.slowest.together())
     }
 
@@ -313,7 +313,7 @@ impl Sweep {
         let serves =
             |lane: LaneId| serving.voted(lane).or_else(|| serving.last(lane).map(|last| last.0)) == Some(sample.tid);
         if let Some((_, part)) = parts.iter().find(|(lane, _)| serves(*lane)) {
-            let age = generation.filter(|_| *part == Part::Collecting);
+            let age = generation.filter(|_| *part == AccountPart::Collecting);
             let sample = CodeSample { purpose: sample.purpose.map(|purpose| purpose.of_age(age)), ..*sample };
             self.sums.sample(*part, &sample, *ns);
             if let Some(sums) = self.slowest.around(at) {
@@ -325,15 +325,15 @@ impl Sweep {
 
 impl Moment {
     /// Counts what lanes did for `ns`.
-    fn add_to(&self, sums: &mut Sums, ns: u64) {
-        let mut tops = [false; Part::TOPS];
+    fn add_to(&self, sums: &mut AccountSums, ns: u64) {
+        let mut tops = [false; AccountPart::TOPS];
         for (lane, part) in &self.parts {
             sums.add(*lane, *part, ns);
             tops[part.top()] = true;
         }
         sums.wall_ns += ns;
         if self.phase.is_none() {
-            sums.with_work(self.parts.iter().filter(|(_, part)| *part != Part::Idle).count(), ns);
+            sums.with_work(self.parts.iter().filter(|(_, part)| *part != AccountPart::Idle).count(), ns);
         }
         let ticked = sums.tops_ns.iter_mut().zip(tops).filter(|(_, there)| *there);
         ticked.for_each(|(sum, _)| *sum += ns);
@@ -351,9 +351,9 @@ impl Moment {
         for (lane, state) in self.lanes.iter().filter_map(|(lane, state)| Some((lane, (*state)?))) {
             let state = if alone == Some(lane) { LaneState::Collecting } else { state };
             match self.without_thread(state) {
-                Some(Part::Still(Still::Work, _)) => standing.push(lane),
+                Some(AccountPart::Still(Still::Work, _)) => standing.push(lane),
                 Some(part) => self.parts.push((lane, part)),
-                None if self.lost => self.parts.push((lane, Part::Unknown(Why::KernelLost))),
+                None if self.lost => self.parts.push((lane, AccountPart::Unknown(Why::KernelLost))),
                 None => need.push((lane, state)),
             }
         }
@@ -370,7 +370,7 @@ impl Moment {
             self.parts.push((*lane, part));
         }
         let cause = keeps.flatten();
-        self.parts.extend(standing.iter().map(|lane| (*lane, Part::Still(Still::Work, cause))));
+        self.parts.extend(standing.iter().map(|lane| (*lane, AccountPart::Still(Still::Work, cause))));
         self.room = Room { need, served, standing };
     }
 
@@ -382,42 +382,42 @@ impl Moment {
     }
 
     /// The part of a lane in `state`, if its thread does not matter.
-    fn without_thread(&self, state: LaneState) -> Option<Part> {
+    fn without_thread(&self, state: LaneState) -> Option<AccountPart> {
         Some(match state {
-            LaneState::Idle => Part::Idle,
-            LaneState::Gap => Part::Unknown(Why::EventsLost),
-            LaneState::WaitingToLead => Part::Still(Still::Lead, None),
-            LaneState::WaitingForOthers => Part::Still(self.phase.unwrap_or(Still::ToStop), self.cause),
-            LaneState::Release => Part::Still(Still::Back, self.cause),
+            LaneState::Idle => AccountPart::Idle,
+            LaneState::Gap => AccountPart::Unknown(Why::EventsLost),
+            LaneState::WaitingToLead => AccountPart::Still(Still::Lead, None),
+            LaneState::WaitingForOthers => AccountPart::Still(self.phase.unwrap_or(Still::ToStop), self.cause),
+            LaneState::Release => AccountPart::Still(Still::Back, self.cause),
             _ if self.kernel => return None,
-            _ if state.collects() => Part::Collecting,
-            LaneState::Slice => Part::Slice,
-            _ => Part::Posted,
+            _ if state.collects() => AccountPart::Collecting,
+            LaneState::Slice => AccountPart::Slice,
+            _ => AccountPart::Posted,
         })
     }
 
     /// The part of a lane that has something to do, by the state of its thread.
-    fn with_thread(&self, state: LaneState, served: Served, runs_posted: bool) -> Part {
+    fn with_thread(&self, state: LaneState, served: Served, runs_posted: bool) -> AccountPart {
         let collects = state.collects() || state == LaneState::Slice;
         let thread = match served {
             Served::By(_, thread) => thread,
             Served::Asleep => ThreadState::Asleep,
-            Served::Unknown => return Part::Unknown(Why::State),
+            Served::Unknown => return AccountPart::Unknown(Why::State),
         };
         match thread {
-            ThreadState::Running(_) if state.collects() => Part::Collecting,
-            ThreadState::Running(_) if collects => Part::Slice,
-            ThreadState::Running(_) => Part::Program,
-            ThreadState::WaitsFor(holder) => Part::NoCpu(holder.into()),
-            ThreadState::Blocked => Part::Blocked,
+            ThreadState::Running(_) if state.collects() => AccountPart::Collecting,
+            ThreadState::Running(_) if collects => AccountPart::Slice,
+            ThreadState::Running(_) => AccountPart::Program,
+            ThreadState::WaitsFor(holder) => AccountPart::NoCpu(holder.into()),
+            ThreadState::Blocked => AccountPart::Blocked,
             // Which thread collects is not known; none of the awake ones does.
-            ThreadState::Asleep if collects && served == Served::Asleep => Part::Unknown(Why::Thread),
-            ThreadState::Asleep if collects => Part::Still(Still::Work, None),
+            ThreadState::Asleep if collects && served == Served::Asleep => AccountPart::Unknown(Why::Thread),
+            ThreadState::Asleep if collects => AccountPart::Still(Still::Work, None),
             ThreadState::Asleep if state == LaneState::WaitingToStop && self.cause == Some(Cause::ForeignCall) => {
-                Part::Call
+                AccountPart::Call
             }
-            ThreadState::Asleep if runs_posted && state == LaneState::Program => Part::Call,
-            ThreadState::Asleep => Part::Idle,
+            ThreadState::Asleep if runs_posted && state == LaneState::Program => AccountPart::Call,
+            ThreadState::Asleep => AccountPart::Idle,
         }
     }
 }
@@ -433,14 +433,14 @@ fn seen(state: LaneState, every_run: bool) -> LaneState {
 }
 
 /// Why a collecting lane is not at work.
-fn kept_off(part: Part) -> Option<Cause> {
+fn kept_off(part: AccountPart) -> Option<Cause> {
     Some(match part {
-        Part::NoCpu(Keeper::Quota) => Cause::Throttled,
-        Part::NoCpu(Keeper::Other(_)) => Cause::Preempted,
-        Part::NoCpu(Keeper::Sibling) => Cause::Oversubscribed,
-        Part::NoCpu(Keeper::IdleCpu) => Cause::IdleCpu,
-        Part::NoCpu(Keeper::Unknown) => Cause::NotScheduled,
-        Part::Blocked => Cause::BlockedInKernel,
+        AccountPart::NoCpu(Keeper::Quota) => Cause::Throttled,
+        AccountPart::NoCpu(Keeper::Other(_)) => Cause::Preempted,
+        AccountPart::NoCpu(Keeper::Sibling) => Cause::Oversubscribed,
+        AccountPart::NoCpu(Keeper::IdleCpu) => Cause::IdleCpu,
+        AccountPart::NoCpu(Keeper::Unknown) => Cause::NotScheduled,
+        AccountPart::Blocked => Cause::BlockedInKernel,
         _ => return None,
     })
 }
@@ -464,8 +464,8 @@ fn thread_changes(judge: &Judge<'_>, from: Time, until: Time, changes: &mut Vec<
                 None if ended.is_some_and(|at| at <= stretch.from) => None,
                 // It is created or woken next: before, it did not exist or slept.
                 None => match next() {
-                    Some((State::Woken { .. }, None)) => None,
-                    Some((State::Woken { .. }, _)) => Some(Some(ThreadState::Asleep)),
+                    Some((SchedState::Woken { .. }, None)) => None,
+                    Some((SchedState::Woken { .. }, _)) => Some(Some(ThreadState::Asleep)),
                     _ => Some(None),
                 },
             };

@@ -123,11 +123,11 @@ impl Serving {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blame::Holder;
+    use crate::blame::CpuHolder;
     use rtscope_model::Cpu;
 
     const ON: Option<ThreadState> = Some(ThreadState::Running(Some(Cpu(0))));
-    const WAITING: Option<ThreadState> = Some(ThreadState::WaitsFor(Holder::IdleCpu));
+    const WAITING: Option<ThreadState> = Some(ThreadState::WaitsFor(CpuHolder::IdleCpu));
     const OFF: Option<ThreadState> = Some(ThreadState::Asleep);
 
     fn serve(serving: &mut Serving, lanes: &[u16]) -> Vec<(u16, Option<u32>)> {

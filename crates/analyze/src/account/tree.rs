@@ -3,8 +3,8 @@
 //! Owns the words for parts, and which parts samples divide further. Refuses to measure.
 
 use super::faults::{self, Groups, kernel};
-use super::part::{Keeper, Part, Still, Why};
-use super::sums::Sums;
+use super::part::{AccountPart, Keeper, Still, Why};
+use super::sums::AccountSums;
 use crate::results::waits::Waits;
 use rtscope_model::account::Basis;
 use rtscope_model::{
@@ -23,8 +23,8 @@ pub struct Words<'a> {
     pub given_back: f64,
 }
 
-/// The tops of the tree, by [`Part::top`].
-const TOPS: [(&str, &str); Part::TOPS] = [
+/// The tops of the tree, by [`AccountPart::top`].
+const TOPS: [(&str, &str); AccountPart::TOPS] = [
     ("program", "program"),
     ("collecting", "collecting"),
     ("standing-still", "standing still for a pause"),
@@ -34,14 +34,14 @@ const TOPS: [(&str, &str); Part::TOPS] = [
     ("not-known", "not known"),
 ];
 
-pub fn account(sums: &Sums, words: &Words<'_>) -> Account {
+pub fn account(sums: &AccountSums, words: &Words<'_>) -> Account {
     let mut parts = tops(&sums.parts(), words);
     for part in &mut parts {
         let top = TOPS.iter().position(|top| top.0 == part.id);
         part.wall_ns = top.and_then(|top| sums.tops_ns.get(top)).copied();
         sampled(part, sums, words);
     }
-    let lane = |(lane, parts): (&rtscope_model::LaneId, &BTreeMap<Part, u64>)| LaneAccount {
+    let lane = |(lane, parts): (&rtscope_model::LaneId, &BTreeMap<AccountPart, u64>)| LaneAccount {
         lane: *lane,
         ns: parts.values().sum(),
         parts: tops(parts, words),
@@ -57,12 +57,12 @@ pub fn account(sums: &Sums, words: &Words<'_>) -> Account {
 }
 
 /// The top-level parts with a length, longest first.
-fn tops(parts: &BTreeMap<Part, u64>, words: &Words<'_>) -> Vec<Node> {
+fn tops(parts: &BTreeMap<AccountPart, u64>, words: &Words<'_>) -> Vec<Node> {
     let top = |(index, (id, name)): (usize, &(&str, &str))| {
-        let own: Vec<(Part, u64)> =
+        let own: Vec<(AccountPart, u64)> =
             parts.iter().filter(|(part, _)| part.top() == index).map(|(part, ns)| (*part, *ns)).collect();
         match &own[..] {
-            [(Part::Program | Part::Idle, ns)] => Node::leaf(*id, *name, *ns),
+            [(AccountPart::Program | AccountPart::Idle, ns)] => Node::leaf(*id, *name, *ns),
             _ if index == 2 => Node::sum(*id, *name, standing(&own)),
             _ => Node::sum(*id, *name, own.iter().map(|(part, ns)| named(*part, *ns, words)).collect()),
         }
@@ -72,7 +72,7 @@ fn tops(parts: &BTreeMap<Part, u64>, words: &Words<'_>) -> Vec<Node> {
 }
 
 /// Divides standing still by its purpose, and by what the awaited lane did.
-fn standing(parts: &[(Part, u64)]) -> Vec<Node> {
+fn standing(parts: &[(AccountPart, u64)]) -> Vec<Node> {
     let kinds = [
         (Still::ToStop, "to-stop", "until all had stopped"),
         (Still::Work, "others-work", "for others' work"),
@@ -81,7 +81,7 @@ fn standing(parts: &[(Part, u64)]) -> Vec<Node> {
     ];
     let of = |(still, id, name): &(Still, &str, &str)| {
         let causes = parts.iter().filter_map(|(part, ns)| match part {
-            Part::Still(own, cause) if own == still => {
+            AccountPart::Still(own, cause) if own == still => {
                 let (id, name) = cause.map_or(("at-work", "the other one is at work"), doing);
                 Some(Node::leaf(id, name, *ns))
             }
@@ -113,34 +113,34 @@ fn doing(cause: Cause) -> (&'static str, &'static str) {
     }
 }
 
-fn named(part: Part, ns: u64, words: &Words<'_>) -> Node {
+fn named(part: AccountPart, ns: u64, words: &Words<'_>) -> Node {
     let plain = |id: &str, name: &str| Node::leaf(id, name, ns);
     let missing = |id: &str, name: &str, why: &str| Node { why: Some(why.to_owned()), ..plain(id, name) };
     match part {
-        Part::Program => plain("on-a-cpu", "on a CPU"),
-        Part::Posted => missing(
+        AccountPart::Program => plain("on-a-cpu", "on a CPU"),
+        AccountPart::Posted => missing(
             "posted",
             "as far as the log shows",
             "without the kernel's scheduling events, time off the CPU and time without work count as the program",
         ),
-        Part::Collecting => plain("in-pauses", "in pauses"),
-        Part::Slice => plain("slices", "between pauses"),
-        Part::NoCpu(Keeper::Quota) => plain("quota", "a CPU quota was used up"),
-        Part::NoCpu(Keeper::Other(name)) => other(name, ns, words),
-        Part::NoCpu(Keeper::Sibling) => plain("siblings", "own threads had the CPU"),
-        Part::NoCpu(Keeper::IdleCpu) => plain("idle-cpu", "a CPU was idle"),
-        Part::NoCpu(Keeper::Unknown) => missing(
+        AccountPart::Collecting => plain("in-pauses", "in pauses"),
+        AccountPart::Slice => plain("slices", "between pauses"),
+        AccountPart::NoCpu(Keeper::Quota) => plain("quota", "a CPU quota was used up"),
+        AccountPart::NoCpu(Keeper::Other(name)) => other(name, ns, words),
+        AccountPart::NoCpu(Keeper::Sibling) => plain("siblings", "own threads had the CPU"),
+        AccountPart::NoCpu(Keeper::IdleCpu) => plain("idle-cpu", "a CPU was idle"),
+        AccountPart::NoCpu(Keeper::Unknown) => missing(
             "taker-unknown",
             "who had the CPU was not seen",
             "that takes scheduling events of all processes: CAP_PERFMON, or root",
         ),
-        Part::Blocked => {
+        AccountPart::Blocked => {
             plain("blocked", "blocked in the kernel: a page fault, or input and output that cannot be interrupted")
         }
-        Part::Call => plain("call", "asleep in a call"),
-        Part::Idle => plain("idle", "nothing to run"),
-        Part::Unknown(why) => unknown(why, ns),
-        Part::Still(..) => plain("standing-still", "standing still"),
+        AccountPart::Call => plain("call", "asleep in a call"),
+        AccountPart::Idle => plain("idle", "nothing to run"),
+        AccountPart::Unknown(why) => unknown(why, ns),
+        AccountPart::Still(..) => plain("standing-still", "standing still"),
     }
 }
 
@@ -164,12 +164,12 @@ fn unknown(why: Why, ns: u64) -> Node {
 }
 
 /// Divides CPU time by what samples found there.
-fn sampled(node: &mut Node, sums: &Sums, words: &Words<'_>) {
+fn sampled(node: &mut Node, sums: &AccountSums, words: &Words<'_>) {
     let part = match node.id.as_str() {
-        "program" if node.parts.is_empty() => Some(Part::Program),
-        "on-a-cpu" => Some(Part::Program),
-        "in-pauses" => Some(Part::Collecting),
-        "slices" => Some(Part::Slice),
+        "program" if node.parts.is_empty() => Some(AccountPart::Program),
+        "on-a-cpu" => Some(AccountPart::Program),
+        "in-pauses" => Some(AccountPart::Collecting),
+        "slices" => Some(AccountPart::Slice),
         "idle" => return waited(node, words),
         _ => None,
     };
@@ -217,7 +217,7 @@ fn waited_for(kind: WaitKind) -> &'static str {
     }
 }
 
-fn divide(node: &mut Node, part: Part, sums: &Sums, words: &Words<'_>) {
+fn divide(node: &mut Node, part: AccountPart, sums: &AccountSums, words: &Words<'_>) {
     let mut groups = Groups::new();
     for ((_, leaf, user, purpose), (ns, samples)) in sums.samples.iter().filter(|((found, ..), _)| *found == part) {
         let sum = groups.entry(group(*leaf, *user, *purpose, words)).or_default();

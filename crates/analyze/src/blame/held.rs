@@ -7,8 +7,8 @@
 
 use crate::basis::sum::Sum;
 use crate::basis::union::Union;
-use crate::blame::{Holder, Judge};
-use crate::kernel::sched::{Runner, State, Stretch, Wait};
+use crate::blame::{CpuHolder, Judge};
+use crate::kernel::sched::{Runner, SchedState, Stretch, Wait};
 use crate::pauses::still::Still;
 use rtscope_model::{NameId, Names, Pid, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -20,7 +20,7 @@ const NAMES_MAX: usize = 256;
 
 /// One holder's part.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct HeldTime {
     all: Union,
     /// Wall-clock time inside pauses, nanoseconds.
     pub in_pauses_ns: u64,
@@ -28,7 +28,7 @@ pub struct Part {
     pub pieces: Sum,
 }
 
-impl Part {
+impl HeldTime {
     fn add(&mut self, from: Time, to: Time) {
         self.all.add(from, to);
         self.pieces.add((from, to), to.since(from));
@@ -42,17 +42,17 @@ impl Part {
 /// What held the program off its CPUs.
 #[derive(Default)]
 pub struct Held {
-    pub quota: Part,
+    pub quota: HeldTime,
     /// The part of `quota` in which another process ran on the CPU.
-    pub quota_with_neighbour: Part,
+    pub quota_with_neighbour: HeldTime,
     /// Other processes.
-    pub foreign: Part,
+    pub foreign: HeldTime,
     /// The program's own threads.
-    pub sibling: Part,
+    pub sibling: HeldTime,
     /// Inside pauses: a thread that serves a lane was blocked in the kernel.
-    pub blocked: Part,
+    pub blocked: HeldTime,
     /// Other processes by name, with a thread of each.
-    pub by_name: BTreeMap<NameId, (Part, Tid)>,
+    pub by_name: BTreeMap<NameId, (HeldTime, Tid)>,
     undecided: VecDeque<Wait>,
 }
 
@@ -82,7 +82,7 @@ impl Held {
     }
 
     /// Judges the waits that ended by `ready`; `each` receives every piece of them.
-    pub(crate) fn settle(&mut self, judge: &Judge<'_>, ready: Time, each: &mut dyn FnMut(Holder, Time, Time)) {
+    pub(crate) fn settle(&mut self, judge: &Judge<'_>, ready: Time, each: &mut dyn FnMut(CpuHolder, Time, Time)) {
         while let Some(wait) = self.undecided.front().copied().filter(|wait| wait.to <= ready) {
             self.undecided.pop_front();
             for stretch in judge.tracks.stretches(wait.tid, wait.from, wait.to) {
@@ -95,22 +95,22 @@ impl Held {
         }
     }
 
-    fn add(&mut self, holder: Holder, from: Time, to: Time) {
+    fn add(&mut self, holder: CpuHolder, from: Time, to: Time) {
         match holder {
-            Holder::Quota { neighbour } => {
+            CpuHolder::Quota { neighbour } => {
                 self.quota.add(from, to);
                 if neighbour.is_some() {
                     self.quota_with_neighbour.add(from, to);
                 }
             }
-            Holder::Foreign { tid, name } => {
+            CpuHolder::Foreign { tid, name } => {
                 self.foreign.add(from, to);
                 let known = self.by_name.len() < NAMES_MAX || self.by_name.contains_key(&name);
                 let key = if known { name } else { NameId::default() };
-                self.by_name.entry(key).or_insert_with(|| (Part::default(), tid)).0.add(from, to);
+                self.by_name.entry(key).or_insert_with(|| (HeldTime::default(), tid)).0.add(from, to);
             }
-            Holder::Sibling { .. } => self.sibling.add(from, to),
-            Holder::IdleCpu | Holder::Unknown => {}
+            CpuHolder::Sibling { .. } => self.sibling.add(from, to),
+            CpuHolder::IdleCpu | CpuHolder::Unknown => {}
         }
     }
 
@@ -133,10 +133,10 @@ impl Held {
             let stopped = stopped.max(from);
             for stretch in judge.tracks.stretches(tid, from, until) {
                 let ns = stretch.to.min(resumed).since(stretch.from.max(stopped));
-                if stretch.state == State::Running {
+                if stretch.state == SchedState::Running {
                     sums.0 += ns;
                 }
-                if stretch.state == State::Blocked && still.serves(tid) && stretch.from < to {
+                if stretch.state == SchedState::Blocked && still.serves(tid) && stretch.from < to {
                     self.blocked.add(stretch.from, stretch.to.min(to));
                 }
                 if !stretch.state.waits() {
@@ -148,14 +148,14 @@ impl Held {
                 }
                 let stretch = Stretch { to: stretch.to.min(to), ..stretch };
                 let holder = judge.holder(tid, &stretch);
-                if still.may_serve(tid) && !matches!((holder, stretch.runner), (Holder::IdleCpu, Runner::Idle)) {
+                if still.may_serve(tid) && !matches!((holder, stretch.runner), (CpuHolder::IdleCpu, Runner::Idle)) {
                     kept.add(stretch.from, stretch.to);
                 }
                 match holder {
-                    Holder::Quota { .. } => _ = quota.add(stretch.from, stretch.to),
-                    Holder::Foreign { .. } => _ = foreign.add(stretch.from, stretch.to),
-                    Holder::Sibling { .. } => _ = sibling.add(stretch.from, stretch.to),
-                    Holder::IdleCpu | Holder::Unknown => {}
+                    CpuHolder::Quota { .. } => _ = quota.add(stretch.from, stretch.to),
+                    CpuHolder::Foreign { .. } => _ = foreign.add(stretch.from, stretch.to),
+                    CpuHolder::Sibling { .. } => _ = sibling.add(stretch.from, stretch.to),
+                    CpuHolder::IdleCpu | CpuHolder::Unknown => {}
                 }
             }
             if sums != (0, 0) {

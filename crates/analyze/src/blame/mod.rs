@@ -30,7 +30,7 @@ pub mod threads;
 use crate::kernel::code::{CodeSamples, code_owner};
 use crate::kernel::lane_thread::{Served, Votes};
 use crate::kernel::samples::Counters;
-use crate::kernel::sched::{Runner, State, Stretch, Tracks};
+use crate::kernel::sched::{Runner, SchedState, Stretch, Tracks};
 use crate::pauses::Recognised;
 use crate::recording::loss_of_kernel;
 use rtscope_model::{
@@ -49,7 +49,7 @@ const COUNTED_WAIT_MIN_NS: u64 = 1_000_000;
 
 /// What holds the CPU that a thread waits for.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Holder {
+pub enum CpuHolder {
     /// A quota.
     Quota {
         /// The thread that used the CPU meanwhile.
@@ -196,8 +196,8 @@ impl Judge<'_> {
         for stretch in self.tracks.stretches(leader.tid, requested, until) {
             let ns = stretch.to.since(stretch.from);
             match stretch.state {
-                State::Running if ns < left => left -= ns,
-                State::Running => signalled = signalled.min(stretch.from.plus(left)),
+                SchedState::Running if ns < left => left -= ns,
+                SchedState::Running => signalled = signalled.min(stretch.from.plus(left)),
                 state if state.waits() => {}
                 _ => signalled = signalled.min(stretch.from),
             }
@@ -309,15 +309,15 @@ impl Judge<'_> {
     fn piece(&self, tid: Tid, lane: Option<LaneId>, stretch: &Stretch, sure: Confidence) -> CausePiece {
         let mut piece = piece(lane, Some(tid), (stretch.from, stretch.to), sure);
         match stretch.state {
-            State::Running if self.stolen(stretch) => {
+            SchedState::Running if self.stolen(stretch) => {
                 piece.cause = Cause::HostSteal;
                 piece.confidence = Confidence::Low;
             }
-            State::Running => piece.cause = Cause::Running,
-            State::Sleeping => piece.cause = Cause::Asleep,
-            State::Blocked => piece.cause = Cause::BlockedInKernel,
-            State::Unknown => piece.confidence = Confidence::Low,
-            State::Runnable | State::Woken { .. } => self.waiting(&mut piece, tid, stretch),
+            SchedState::Running => piece.cause = Cause::Running,
+            SchedState::Sleeping => piece.cause = Cause::Asleep,
+            SchedState::Blocked => piece.cause = Cause::BlockedInKernel,
+            SchedState::Unknown => piece.confidence = Confidence::Low,
+            SchedState::Runnable | SchedState::Woken { .. } => self.waiting(&mut piece, tid, stretch),
         }
         piece
     }
@@ -325,47 +325,47 @@ impl Judge<'_> {
     fn waiting(&self, piece: &mut CausePiece, tid: Tid, stretch: &Stretch) {
         let pid = |tid: Tid| Some(self.tracks.pid(tid).map_or(tid.0, |pid| pid.0));
         let cause = match self.holder(tid, stretch) {
-            Holder::Quota { neighbour } => {
+            CpuHolder::Quota { neighbour } => {
                 piece.neighbour = neighbour.is_some();
                 piece.cause = Cause::Throttled;
                 return;
             }
-            Holder::Foreign { tid, name } => {
+            CpuHolder::Foreign { tid, name } => {
                 (piece.who, piece.who_pid) = (Some(name), pid(tid));
                 Cause::Preempted
             }
-            Holder::Sibling { tid } => {
+            CpuHolder::Sibling { tid } => {
                 piece.who_pid = pid(tid);
                 Cause::Oversubscribed
             }
-            Holder::IdleCpu => Cause::IdleCpu,
-            Holder::Unknown => {
+            CpuHolder::IdleCpu => Cause::IdleCpu,
+            CpuHolder::Unknown => {
                 piece.confidence = piece.confidence.min(Confidence::Medium);
                 Cause::NotScheduled
             }
         };
-        piece.cause = if matches!(stretch.state, State::Woken { .. }) { Cause::WakeLatency } else { cause };
+        piece.cause = if matches!(stretch.state, SchedState::Woken { .. }) { Cause::WakeLatency } else { cause };
     }
 
     /// What holds the CPU that a thread in `stretch` waits for.
-    pub fn holder(&self, tid: Tid, stretch: &Stretch) -> Holder {
+    pub fn holder(&self, tid: Tid, stretch: &Stretch) -> CpuHolder {
         // A CPU that is idle because of a quota is not available to the program.
         if let Runner::Own(sibling) = stretch.runner
             && (!stretch.other_cpu_idle || self.throttled(tid, stretch))
         {
-            return Holder::Sibling { tid: sibling };
+            return CpuHolder::Sibling { tid: sibling };
         }
         if self.throttled(tid, stretch) {
             let neighbour = match stretch.runner {
                 Runner::Foreign { tid, name } => Some((tid, name)),
                 _ => None,
             };
-            return Holder::Quota { neighbour };
+            return CpuHolder::Quota { neighbour };
         }
         match stretch.runner {
-            Runner::Foreign { tid, name } => Holder::Foreign { tid, name },
-            Runner::Idle | Runner::Own(_) => Holder::IdleCpu,
-            _ => Holder::Unknown,
+            Runner::Foreign { tid, name } => CpuHolder::Foreign { tid, name },
+            Runner::Idle | Runner::Own(_) => CpuHolder::IdleCpu,
+            _ => CpuHolder::Unknown,
         }
     }
 
@@ -386,10 +386,10 @@ impl Judge<'_> {
     /// lane. A sleep belongs to the lane only if the lane was idle or the thread slept while it held it; everything
     /// before a handover says nothing about the lane.
     fn hand_over(&self, pieces: &mut [CausePiece], stretches: &[Stretch], tid: Tid, wait: &Waited) {
-        let slept = |index: usize| stretches.get(index).is_some_and(|stretch| stretch.state == State::Sleeping);
+        let slept = |index: usize| stretches.get(index).is_some_and(|stretch| stretch.state == SchedState::Sleeping);
         let changed = (0..stretches.len()).rev().filter(|index| slept(*index)).find(|index| {
             let woken_by = stretches.get(index + 1).and_then(|next| match next.state {
-                State::Woken { by } => Some(by),
+                SchedState::Woken { by } => Some(by),
                 _ => None,
             });
             let called = stretches.get(*index).and_then(|stretch| self.waits_in(tid, stretch.from));

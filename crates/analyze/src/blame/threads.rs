@@ -6,8 +6,8 @@
 
 use crate::basis::compose::Segment;
 use crate::blame::evidence::Evidence;
-use crate::blame::{Holder, Judge};
-use crate::kernel::sched::{State, Stretch};
+use crate::blame::{CpuHolder, Judge};
+use crate::kernel::sched::{SchedState, Stretch};
 use crate::recording::Context;
 use rtscope_model::{Body, Cpu, Event, Sched, Tid, Time};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub enum ThreadState {
     /// It is on this CPU.
     Running(Option<Cpu>),
     /// It is runnable and this keeps it off the CPU.
-    WaitsFor(Holder),
+    WaitsFor(CpuHolder),
     /// It sleeps.
     Asleep,
     /// The kernel blocks it.
@@ -34,7 +34,7 @@ pub enum ThreadState {
 }
 
 #[derive(Default)]
-struct Line {
+struct ThreadLine {
     /// Reported up to here.
     done: Time,
     /// The last piece, which may go on.
@@ -47,7 +47,7 @@ pub struct ThreadStates {
     evidence: Evidence,
     /// Only its clock is set: nothing else decides what a thread waits for.
     context: Context,
-    lines: BTreeMap<Tid, Line>,
+    lines: BTreeMap<Tid, ThreadLine>,
     too_many: bool,
     since_round: u32,
     now: Time,
@@ -155,7 +155,7 @@ impl ThreadStates {
     }
 }
 
-impl Line {
+impl ThreadLine {
     fn take(&mut self, next: Segment<ThreadState>, mut out: impl FnMut(Segment<ThreadState>)) {
         match &mut self.held {
             Some(held) if held.to == next.from && held.state == next.state => held.to = next.to,
@@ -167,11 +167,11 @@ impl Line {
 /// The state of `tid` in `stretch`; `None`: not known.
 pub(crate) fn state(judge: &Judge<'_>, tid: Tid, stretch: &Stretch) -> Option<ThreadState> {
     Some(match stretch.state {
-        State::Running => ThreadState::Running(stretch.cpu),
-        State::Runnable | State::Woken { .. } => ThreadState::WaitsFor(judge.holder(tid, stretch)),
-        State::Sleeping => ThreadState::Asleep,
-        State::Blocked => ThreadState::Blocked,
-        State::Unknown => return None,
+        SchedState::Running => ThreadState::Running(stretch.cpu),
+        SchedState::Runnable | SchedState::Woken { .. } => ThreadState::WaitsFor(judge.holder(tid, stretch)),
+        SchedState::Sleeping => ThreadState::Asleep,
+        SchedState::Blocked => ThreadState::Blocked,
+        SchedState::Unknown => return None,
     })
 }
 
@@ -209,8 +209,8 @@ mod tests {
             .k(500, switch(0, 11, OffState::Sleeping, 0))
             .k(600, waking(12, 11, 0))
             .k(650, switch(0, 0, OffState::Sleeping, 11));
-        let foreign = WaitsFor(Holder::Foreign { tid: Tid(99), name: NameId(99) });
-        let sibling = WaitsFor(Holder::Sibling { tid: Tid(12) });
+        let foreign = WaitsFor(CpuHolder::Foreign { tid: Tid(99), name: NameId(99) });
+        let sibling = WaitsFor(CpuHolder::Sibling { tid: Tid(12) });
         assert_eq!(
             line(script, 700),
             [
@@ -219,7 +219,7 @@ mod tests {
                 (300, 400, sibling),
                 (400, 500, ON),
                 (500, 600, Asleep),
-                (600, 650, WaitsFor(Holder::IdleCpu)),
+                (600, 650, WaitsFor(CpuHolder::IdleCpu)),
                 (650, 700, ON)
             ]
         );
@@ -234,7 +234,7 @@ mod tests {
             .k(20 * ms, switch(0, 11, OffState::Runnable, 0))
             .k(90 * ms, switch(0, 0, OffState::Sleeping, 11))
             .quota(95 * ms, 1, 70 * ms);
-        let quota = WaitsFor(Holder::Quota { neighbour: None });
+        let quota = WaitsFor(CpuHolder::Quota { neighbour: None });
         assert_eq!(
             line(script, 100 * ms),
             [(10 * ms, 20 * ms, ON), (20 * ms, 90 * ms, quota), (90 * ms, 100 * ms, ON)]

@@ -26,7 +26,7 @@ const KEPT_SHARE_MAX: f64 = 0.25;
 const POINTS_MAX: usize = 4_096;
 
 #[derive(Clone, Debug, Default)]
-pub struct Kind {
+pub struct CollectionTotals {
     pub count: u64,
     /// From all stopped to work done, without the time in which threads were kept off their CPUs.
     pub collect_ns: u64,
@@ -64,18 +64,18 @@ pub struct Parallel {
 
 /// Bytes and time of a collection: medians over a group.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Point {
+pub struct CopyPoint {
     pub copied_bytes: u64,
     pub collect_ns: u64,
 }
 
 #[derive(Default)]
 pub struct Collections {
-    pub minor: Kind,
-    pub major: Kind,
+    pub minor: CollectionTotals,
+    pub major: CollectionTotals,
     /// Undisturbed minor collections.
-    points: Thinned<Point, POINTS_MAX>,
-    figures: Figures,
+    points: Thinned<CopyPoint, POINTS_MAX>,
+    figures: PostedFigures,
     /// Bytes that the busiest threads copied, summed over parallel collections.
     pub busiest_bytes: u64,
     /// All bytes copied in parallel collections.
@@ -84,7 +84,7 @@ pub struct Collections {
 
 /// Figures of the collection that is being posted.
 #[derive(Default)]
-struct Figures {
+struct PostedFigures {
     copied_bytes: u64,
     threads: u64,
 }
@@ -92,7 +92,7 @@ struct Figures {
 impl Collections {
     /// Medians of the quarter of minor collections that copied least, and of the quarter that copied most. A median
     /// does not move when one collection meets a busy neighbour.
-    pub fn least_and_most(&self) -> Option<(Point, Point)> {
+    pub fn least_and_most(&self) -> Option<(CopyPoint, CopyPoint)> {
         let mut points = self.points.kept().to_vec();
         points.sort_by_key(|point| point.copied_bytes);
         let quarter = points.len() / 4;
@@ -110,7 +110,7 @@ impl Fold for Collections {
     fn event(&mut self, event: &Event) {
         let Body::Runtime(Runtime::Count(counter, value)) = event.body else { return };
         match counter {
-            Counter::Generation => self.figures = Figures::default(),
+            Counter::Generation => self.figures = PostedFigures::default(),
             Counter::CopiedBytes => self.figures.copied_bytes = value,
             Counter::GcThreads => self.figures.threads = value,
             Counter::CopiedMaxBytes if self.figures.threads > 1 => {
@@ -136,13 +136,13 @@ impl Fold for Collections {
             kind.parallel.add(pause, kept_ns);
             if pause.kind == PauseKind::Minor {
                 let collect_ns = pause.collect_ns().saturating_sub(kept_ns);
-                self.points.offer(|| Point { copied_bytes: pause.copied_bytes.unwrap_or(0), collect_ns });
+                self.points.offer(|| CopyPoint { copied_bytes: pause.copied_bytes.unwrap_or(0), collect_ns });
             }
         }
     }
 }
 
-impl Kind {
+impl CollectionTotals {
     fn add(&mut self, pause: &Pause, kept_ns: u64) {
         let copied = pause.copied_bytes.unwrap_or(0);
         let waits = [pause.time_to_stop_ns().unwrap_or(0), pause.release_ns()];
@@ -205,12 +205,12 @@ fn usual_ns(copied_bytes: u64) -> u64 {
     EMPTY_NS_MAX.saturating_add(copied_bytes.saturating_mul(BYTE_NS_MAX))
 }
 
-fn median(points: &[Point]) -> Option<Point> {
+fn median(points: &[CopyPoint]) -> Option<CopyPoint> {
     let middle = |mut values: Vec<u64>| {
         values.sort_unstable();
         values.get(values.len() / 2).copied()
     };
-    Some(Point {
+    Some(CopyPoint {
         copied_bytes: middle(points.iter().map(|point| point.copied_bytes).collect())?,
         collect_ns: middle(points.iter().map(|point| point.collect_ns).collect())?,
     })

@@ -69,11 +69,11 @@ impl Fold for OverTime {
 
 /// The longest pauses, worst first.
 #[derive(Default)]
-pub struct Worst {
+pub struct WorstPauses {
     pauses: Vec<WorstPause>,
 }
 
-impl Worst {
+impl WorstPauses {
     /// Keeps the pause if it is one of the worst.
     fn offer(&mut self, blamed: &BlamedPause, tracks: Option<&Tracks>, names: &Names) {
         let ns = |pause: &Pause| pause.released.since(pause.begin());
@@ -87,7 +87,7 @@ impl Worst {
     }
 }
 
-impl Fold for Worst {
+impl Fold for WorstPauses {
     fn pause(&mut self, blamed: &BlamedPause, past: &Past<'_>) {
         if blamed.pause.quality == PauseQuality::Whole {
             self.offer(blamed, past.tracks, past.names);
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_worst_are_kept_in_order() {
-        let mut worst = Worst::default();
+        let mut worst = WorstPauses::default();
         for one in pauses(50) {
             worst.offer(&BlamedPause { pause: one.pause, causes: Vec::new(), kept_ns: None }, None, &Names::default());
         }

@@ -7,7 +7,7 @@
 //! *not* scaled down for the rest of the run. For noise whose power goes with 1/f that is the spread from run to run;
 //! for noise without memory it is twice that. Refuses to decide.
 
-use super::sample::{PauseSample, Samples, Sums, Taken};
+use super::sample::{PauseSample, Samples, SliceSums, Taken};
 use crate::results::Results;
 use crate::results::slices::Join;
 use rtscope_model::Time;
@@ -21,7 +21,7 @@ pub const DRAWS: usize = 1_000;
 
 rtscope_model::listed! {
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-    pub enum Part: key {
+    pub enum PausePart: key {
         /// Request to last lane stopped.
         Stop = "time_to_stop_ns",
         /// All stopped to work done.
@@ -58,7 +58,7 @@ impl Others {
 rtscope_model::listed! {
     /// A line of memory.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-    pub enum Line: name {
+    pub enum MemoryCurve: name {
         /// Resident set.
         Rss = "rss",
         /// Held by the runtime.
@@ -85,7 +85,7 @@ pub fn quarters(seed: u64) -> Vec<Quarter> {
 pub struct Blocks<'s> {
     started: Time,
     width_ns: u64,
-    sums: [Sums; BLOCKS],
+    sums: [SliceSums; BLOCKS],
     pauses: &'s [PauseSample],
 }
 
@@ -99,8 +99,12 @@ impl<'s> Blocks<'s> {
         if width_ns == 0 {
             return None;
         }
-        let mut blocks =
-            Blocks { started: results.started, width_ns, sums: [Sums::default(); BLOCKS], pauses: &samples.pauses };
+        let mut blocks = Blocks {
+            started: results.started,
+            width_ns,
+            sums: [SliceSums::default(); BLOCKS],
+            pauses: &samples.pauses,
+        };
         for (middle, sums) in samples.slices() {
             let block = usize::from(blocks.number(middle));
             if let Some(block) = blocks.sums.get_mut(block) {
@@ -121,21 +125,21 @@ impl<'s> Blocks<'s> {
     }
 
     /// Nanoseconds per second that each block spent in `part`.
-    pub fn per_second(&self, part: Part, others: Others) -> [Option<f64>; BLOCKS] {
+    pub fn per_second(&self, part: PausePart, others: Others) -> [Option<f64>; BLOCKS] {
         let seconds = self.width_ns as f64 / 1e9;
         self.sums.map(|sums| Some(ns(&sums, part, others) as f64 / seconds))
     }
 
     /// Time in `part` of each pause, sorted by length.
-    pub fn sorted(&self, part: Part, others: Others) -> Sorted {
-        let known = self.pauses.iter().filter(|pause| pause.requested || part != Part::Stop);
+    pub fn sorted(&self, part: PausePart, others: Others) -> Sorted {
+        let known = self.pauses.iter().filter(|pause| pause.requested || part != PausePart::Stop);
         let mut sorted: Sorted = known.map(|pause| (ns(&pause.of, part, others), self.number(pause.begin))).collect();
         sorted.sort_unstable();
         sorted
     }
 
     /// Mean over time of a memory line in each block; `None` before its first point.
-    pub fn level(&self, results: &Results, line: Line) -> [Option<f64>; BLOCKS] {
+    pub fn level(&self, results: &Results, line: MemoryCurve) -> [Option<f64>; BLOCKS] {
         let points = results.drawing.memory.iter().find(|drawn| drawn.name == line.name());
         let points = points.map_or(&[][..], |line| line.points.as_slice());
         std::array::from_fn(|block| {
@@ -145,14 +149,14 @@ impl<'s> Blocks<'s> {
     }
 }
 
-fn ns(sums: &Sums, part: Part, others: Others) -> u64 {
+fn ns(sums: &SliceSums, part: PausePart, others: Others) -> u64 {
     let stop = others.left(sums.stop_ns, sums.stop_taken);
     let release = others.left(sums.release_ns, sums.release_taken);
     match part {
-        Part::Stop => stop,
-        Part::Collect => sums.collect_ns,
-        Part::Release => release,
-        Part::Whole => stop.saturating_add(sums.collect_ns).saturating_add(release),
+        PausePart::Stop => stop,
+        PausePart::Collect => sums.collect_ns,
+        PausePart::Release => release,
+        PausePart::Whole => stop.saturating_add(sums.collect_ns).saturating_add(release),
     }
 }
 

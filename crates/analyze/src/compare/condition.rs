@@ -76,20 +76,20 @@ impl std::str::FromStr for Condition {
 
 /// What the figure of a key counts, judged by its name.
 #[derive(Copy, Clone, Eq, PartialEq)]
-enum Counts {
+enum Countable {
     Ns,
     Bytes,
     Other,
 }
 
-fn counts(path: &str) -> Counts {
+fn counts(path: &str) -> Countable {
     let ends = |ending: &str| path.split('.').any(|key| key.ends_with(ending));
     match () {
         // A count of something, whatever its unit is.
-        () if path.ends_with(".count") => Counts::Other,
-        () if ends("_ns") => Counts::Ns,
-        () if ends("_bytes") || ends("_bytes_per_second") => Counts::Bytes,
-        () => Counts::Other,
+        () if path.ends_with(".count") => Countable::Other,
+        () if ends("_ns") => Countable::Ns,
+        () if ends("_bytes") || ends("_bytes_per_second") => Countable::Bytes,
+        () => Countable::Other,
     }
 }
 
@@ -103,7 +103,7 @@ fn bound(text: &str, path: &str) -> Result<Bound, String> {
         let share = value / 100.0;
         return match (signed, counts(path)) {
             (true, _) => Ok(Bound::Relative(share)),
-            (false, Counts::Other) => Ok(Bound::Value(share)),
+            (false, Countable::Other) => Ok(Bound::Value(share)),
             (false, counts) => Err(other_unit("% without a sign", counts)),
         };
     }
@@ -111,27 +111,27 @@ fn bound(text: &str, path: &str) -> Result<Bound, String> {
     Ok(if signed { Bound::Change(value) } else { Bound::Value(value) })
 }
 
-fn scale(unit: &str, counts: Counts) -> Result<f64, String> {
+fn scale(unit: &str, counts: Countable) -> Result<f64, String> {
     let (factor, of) = match unit {
         "" => return Ok(1.0),
-        "ns" => (1.0, Counts::Ns),
-        "us" => (1e3, Counts::Ns),
-        "ms" => (1e6, Counts::Ns),
-        "s" => (1e9, Counts::Ns),
-        "B" => (1.0, Counts::Bytes),
-        "KiB" => (1024.0, Counts::Bytes),
-        "MiB" => (1024.0 * 1024.0, Counts::Bytes),
-        "GiB" => (1024.0 * 1024.0 * 1024.0, Counts::Bytes),
+        "ns" => (1.0, Countable::Ns),
+        "us" => (1e3, Countable::Ns),
+        "ms" => (1e6, Countable::Ns),
+        "s" => (1e9, Countable::Ns),
+        "B" => (1.0, Countable::Bytes),
+        "KiB" => (1024.0, Countable::Bytes),
+        "MiB" => (1024.0 * 1024.0, Countable::Bytes),
+        "GiB" => (1024.0 * 1024.0 * 1024.0, Countable::Bytes),
         other => return Err(format!("{other:?} is no unit; there are %, ns, us, ms, s, B, KiB, MiB and GiB")),
     };
     if of == counts { Ok(factor) } else { Err(other_unit(unit, counts)) }
 }
 
-fn other_unit(unit: &str, counts: Counts) -> String {
+fn other_unit(unit: &str, counts: Countable) -> String {
     let key = match counts {
-        Counts::Ns => "nanoseconds",
-        Counts::Bytes => "bytes",
-        Counts::Other => "neither time nor bytes",
+        Countable::Ns => "nanoseconds",
+        Countable::Bytes => "bytes",
+        Countable::Other => "neither time nor bytes",
     };
     format!("{unit} does not fit a key of {key}")
 }

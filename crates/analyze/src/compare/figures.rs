@@ -4,8 +4,8 @@
 //! Owns the list and the zone of indifference: a change of less than a twentieth does not matter, and neither does
 //! one below the floor of its kind. Refuses to draw or to decide.
 
-use super::blocks::{self, Blocks, Line, Others, Part, Quarter};
-use crate::results::{Distribution, Level, Results};
+use super::blocks::{self, Blocks, MemoryCurve, Others, PausePart, Quarter};
+use crate::results::{Distribution, MemoryLevel, Results};
 use serde::Serialize;
 
 rtscope_model::listed! {
@@ -25,11 +25,11 @@ rtscope_model::listed! {
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub enum Figure {
     /// A part of all pauses.
-    Of(Part, Measure),
+    Of(PausePart, Measure),
     #[default]
     PausesPerSecond,
     /// Mean of a memory line over time.
-    Memory(Line),
+    Memory(MemoryCurve),
 }
 
 /// What a figure counts.
@@ -49,15 +49,15 @@ pub enum Unit {
 
 /// Every figure, in the order in which a reader wants them.
 pub fn all() -> impl Iterator<Item = Figure> {
-    let parts = Part::ALL.into_iter().flat_map(|part| Measure::ALL.map(|measure| Figure::Of(part, measure)));
-    parts.chain([Figure::PausesPerSecond]).chain(Line::ALL.map(Figure::Memory))
+    let parts = PausePart::ALL.into_iter().flat_map(|part| Measure::ALL.map(|measure| Figure::Of(part, measure)));
+    parts.chain([Figure::PausesPerSecond]).chain(MemoryCurve::ALL.map(Figure::Memory))
 }
 
 impl Figure {
     /// Path of keys in `report --json`.
     pub fn path(self) -> String {
         match self {
-            Figure::Of(Part::Whole, Measure::Sum) => "pauses.total_ns".into(),
+            Figure::Of(PausePart::Whole, Measure::Sum) => "pauses.total_ns".into(),
             Figure::Of(part, measure) => format!("pauses.{}.{}", part.key(), measure.key()),
             Figure::PausesPerSecond => "pauses.per_second".into(),
             Figure::Memory(line) => format!("memory.{}_bytes.mean", line.name()),
@@ -92,17 +92,17 @@ impl Figure {
             results.runtime.family.as_ref()?;
         }
         let per_second = |ns: u64| (results.span_ns > 0).then(|| ns as f64 / (results.span_ns as f64 / 1e9));
-        let of = |part: Part| -> &Distribution {
+        let of = |part: PausePart| -> &Distribution {
             match part {
-                Part::Stop => &pauses.time_to_stop_ns,
-                Part::Collect => &pauses.collect_ns,
-                Part::Release => &pauses.release_ns,
-                Part::Whole => &pauses.pause_ns,
+                PausePart::Stop => &pauses.time_to_stop_ns,
+                PausePart::Collect => &pauses.collect_ns,
+                PausePart::Release => &pauses.release_ns,
+                PausePart::Whole => &pauses.pause_ns,
             }
         };
-        let mean = |level: Option<Level>| level.map(|level| level.mean);
+        let mean = |level: Option<MemoryLevel>| level.map(|level| level.mean);
         match self {
-            Figure::Of(Part::Whole, Measure::Sum) => per_second(pauses.total_ns),
+            Figure::Of(PausePart::Whole, Measure::Sum) => per_second(pauses.total_ns),
             // A run without pauses waited 0; a run that posts no requests is unknown.
             Figure::Of(_, Measure::Sum) if pauses.count == 0 => Some(0.0),
             Figure::Of(part, Measure::Sum) => of(part).sum.filter(|_| of(part).count > 0).and_then(per_second),
@@ -111,9 +111,9 @@ impl Figure {
             Figure::Of(part, Measure::P90) => of(part).p90.map(|ns| ns as f64),
             Figure::Of(part, Measure::P99) => of(part).p99.map(|ns| ns as f64),
             Figure::PausesPerSecond => Some(pauses.per_second),
-            Figure::Memory(Line::Rss) => mean(results.memory.rss_bytes),
-            Figure::Memory(Line::Heap) => mean(results.memory.heap_bytes),
-            Figure::Memory(Line::Live) => mean(results.memory.live_bytes),
+            Figure::Memory(MemoryCurve::Rss) => mean(results.memory.rss_bytes),
+            Figure::Memory(MemoryCurve::Heap) => mean(results.memory.heap_bytes),
+            Figure::Memory(MemoryCurve::Live) => mean(results.memory.live_bytes),
         }
     }
 
@@ -148,7 +148,7 @@ impl Figure {
     }
 }
 
-fn quantile(run: &Blocks<'_>, part: Part, others: Others, quarters: &[Quarter], at: f64) -> Vec<f64> {
+fn quantile(run: &Blocks<'_>, part: PausePart, others: Others, quarters: &[Quarter], at: f64) -> Vec<f64> {
     let sorted = run.sorted(part, others);
     let one = |quarter: &Quarter| blocks::quantile(&sorted, quarter, at);
     quarters.iter().filter_map(one).collect()

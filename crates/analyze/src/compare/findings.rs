@@ -27,7 +27,7 @@ pub enum Change {
 
 /// A finding in one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Seen {
+pub struct RunFinding {
     /// Wall-clock time that it cost.
     pub cost_ns: u64,
     /// Memory that it cost, instead of time.
@@ -48,9 +48,9 @@ pub struct FindingChange {
     /// What became of it.
     pub change: Change,
     /// The finding before; `None`: absent.
-    pub a: Option<Seen>,
+    pub a: Option<RunFinding>,
     /// The finding after; `None`: absent.
-    pub b: Option<Seen>,
+    pub b: Option<RunFinding>,
     /// It came or went, and not by chance.
     pub matters: bool,
     /// It is about other processes or the host.
@@ -62,7 +62,7 @@ pub struct FindingChange {
 impl FindingChange {
     /// Change of its cost as a share of the run; an absent finding costs 0.
     pub fn share_change(&self) -> f64 {
-        let share = |seen: &Option<Seen>| seen.as_ref().map_or(0.0, |seen| seen.share);
+        let share = |seen: &Option<RunFinding>| seen.as_ref().map_or(0.0, |seen| seen.share);
         share(&self.b) - share(&self.a)
     }
 }
@@ -103,9 +103,9 @@ fn change(id: &str, a: &Results, b: &Results) -> FindingChange {
     }
 }
 
-fn seen(results: &Results, id: &str) -> Option<Seen> {
+fn seen(results: &Results, id: &str) -> Option<RunFinding> {
     let finding: &Finding = results.findings.iter().find(|finding| finding.id == id)?;
-    Some(Seen {
+    Some(RunFinding {
         cost_ns: finding.cost_ns,
         cost_bytes: finding.cost_bytes,
         share: finding.share,

@@ -81,21 +81,26 @@ impl Compared {
 }
 
 /// A run, prepared for judging.
-pub(super) struct Run<'r> {
+pub(super) struct JudgedRun<'r> {
     pub results: &'r Results,
     pub seen: u64,
     pub blocks: Option<Blocks<'r>>,
 }
 
-impl<'r> Run<'r> {
-    pub(super) fn of(side: &Side<'r>) -> Run<'r> {
+impl<'r> JudgedRun<'r> {
+    pub(super) fn of(side: &Side<'r>) -> JudgedRun<'r> {
         let blocks = Blocks::of(side.results, side.samples);
-        Run { results: side.results, seen: side.samples.seen, blocks }
+        JudgedRun { results: side.results, seen: side.samples.seen, blocks }
     }
 }
 
 /// Judges every one of `figures`.
-pub(super) fn judge(a: &Run<'_>, b: &Run<'_>, others: Others, figures: impl Iterator<Item = Figure>) -> Vec<Compared> {
+pub(super) fn judge(
+    a: &JudgedRun<'_>,
+    b: &JudgedRun<'_>,
+    others: Others,
+    figures: impl Iterator<Item = Figure>,
+) -> Vec<Compared> {
     let drawn = (quarters(SEEDS.0), quarters(SEEDS.1));
     let mut all: Vec<(Compared, Vec<f64>)> =
         figures.map(|figure| compared(figure, a, b, others, (&drawn.0, &drawn.1))).collect();
@@ -112,8 +117,8 @@ pub(super) fn judge(a: &Run<'_>, b: &Run<'_>, others: Others, figures: impl Iter
 
 fn compared(
     figure: Figure,
-    a: &Run<'_>,
-    b: &Run<'_>,
+    a: &JudgedRun<'_>,
+    b: &JudgedRun<'_>,
     others: Others,
     drawn: (&[Quarter], &[Quarter]),
 ) -> (Compared, Vec<f64>) {
@@ -155,8 +160,8 @@ fn matters(figure: Figure, change: f64, before: f64) -> bool {
 /// Differences between pairs of quarters, smallest first, or why there are none.
 fn deltas(
     figure: Figure,
-    a: &Run<'_>,
-    b: &Run<'_>,
+    a: &JudgedRun<'_>,
+    b: &JudgedRun<'_>,
     others: Others,
     drawn: (&[Quarter], &[Quarter]),
 ) -> Result<Vec<f64>, String> {

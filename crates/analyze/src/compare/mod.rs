@@ -14,11 +14,11 @@ pub mod setting;
 
 pub use sample::Side;
 
-use blocks::{Others, Part};
+use blocks::{Others, PausePart};
 pub use figures::Unit;
 use figures::{Figure, Measure};
 use findings::FindingChange;
-use judge::{Compared, Run};
+use judge::{Compared, JudgedRun};
 use rtscope_model::Cause;
 use serde::Serialize;
 use setting::Difference;
@@ -80,7 +80,7 @@ impl Comparison {
 
 /// Compares `a` (before) with `b` (after).
 pub fn compare(a: &Side<'_>, b: &Side<'_>) -> Comparison {
-    let mut figures = judge::judge(&Run::of(a), &Run::of(b), Others::Counted, figures::all());
+    let mut figures = judge::judge(&JudgedRun::of(a), &JudgedRun::of(b), Others::Counted, figures::all());
     let others = others(a, b);
     mark_others(&mut figures, (a, b), &others);
     costs(&mut figures, b.results.span_ns);
@@ -91,7 +91,7 @@ pub fn compare(a: &Side<'_>, b: &Side<'_>) -> Comparison {
     figures.sort_by(|one, other| {
         let rank = |one: &Compared| match one.figure {
             _ if !one.differs() => 0,
-            Figure::Of(Part::Whole, _) => 2,
+            Figure::Of(PausePart::Whole, _) => 2,
             Figure::Of(..) => 3,
             Figure::PausesPerSecond | Figure::Memory(_) => 1,
         };
@@ -127,20 +127,21 @@ fn cpus_for_all(side: &Side<'_>) -> bool {
 /// applies in both directions: a run with less of the CPUs also uses less of its quota.
 fn mark_others(figures: &mut [Compared], (a, b): (&Side<'_>, &Side<'_>), others: &OtherProcesses) {
     let differing: Vec<Figure> = figures.iter().filter(|one| one.differs()).map(|one| one.figure).collect();
-    let waits = |figure: &Figure| matches!(figure, Figure::Of(Part::Stop | Part::Release | Part::Whole, _));
+    let waits =
+        |figure: &Figure| matches!(figure, Figure::Of(PausePart::Stop | PausePart::Release | PausePart::Whole, _));
     let out = Others::TakenOut { siblings: cpus_for_all(a) && cpus_for_all(b) };
-    let without = judge::judge(&Run::of(a), &Run::of(b), out, differing.iter().copied().filter(waits));
+    let without = judge::judge(&JudgedRun::of(a), &JudgedRun::of(b), out, differing.iter().copied().filter(waits));
     let gone = |figure: Figure| without.iter().any(|other| other.figure == figure && !other.differs_as_drawn());
     let shares = others.a_share.zip(others.b_share).filter(|_| others.differ);
     let budget = shares.map_or(0.0, |(a, b)| (b - a).abs() * 1e9);
-    let sums: Vec<(Part, f64)> = figures
+    let sums: Vec<(PausePart, f64)> = figures
         .iter()
         .filter_map(|one| match one.figure {
             Figure::Of(part, Measure::Sum) => Some((part, one.change?.abs())),
             _ => None,
         })
         .collect();
-    let covered = |part: Part| sums.iter().any(|(other, change)| *other == part && *change <= budget);
+    let covered = |part: PausePart| sums.iter().any(|(other, change)| *other == part && *change <= budget);
     for one in figures.iter_mut().filter(|one| one.differs()) {
         one.by_others = match one.figure {
             Figure::Of(part, _) => covered(part) || gone(one.figure),
@@ -152,11 +153,11 @@ fn mark_others(figures: &mut [Compared], (a, b): (&Side<'_>, &Side<'_>), others:
 /// Gives each figure of a part the cost of that part's change.
 fn costs(figures: &mut [Compared], span_ns: u64) {
     let seconds = span_ns as f64 / 1e9;
-    let sum = |part: Part, figures: &[Compared]| {
+    let sum = |part: PausePart, figures: &[Compared]| {
         let sum = figures.iter().find(|one| one.figure == Figure::Of(part, Measure::Sum));
         sum.and_then(|sum| sum.change).map(|per_second| per_second * seconds)
     };
-    let costs = Part::ALL.map(|part| (part, sum(part, figures)));
+    let costs = PausePart::ALL.map(|part| (part, sum(part, figures)));
     for one in figures.iter_mut() {
         if let Figure::Of(part, _) = one.figure {
             one.cost_ns = costs.iter().find(|(other, _)| *other == part).and_then(|(_, cost)| *cost);

@@ -34,7 +34,7 @@ pub struct PauseSample {
     /// Its request was posted, so its time to stop is known.
     pub requested: bool,
     /// The sums of this pause alone.
-    pub of: Sums,
+    pub of: SliceSums,
 }
 
 /// Time in which another thread had the awaited CPU, nanoseconds.
@@ -62,7 +62,7 @@ impl Taken {
 
 /// Sums over one slice of time, to which a pause belongs by its start.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
-pub struct Sums {
+pub struct SliceSums {
     /// Number of pauses.
     pub count: u64,
     /// Sum of times to stop, nanoseconds.
@@ -77,8 +77,8 @@ pub struct Sums {
     pub release_taken: Taken,
 }
 
-impl Join for Sums {
-    fn join(&mut self, other: &Sums) {
+impl Join for SliceSums {
+    fn join(&mut self, other: &SliceSums) {
         self.count += other.count;
         self.stop_ns = self.stop_ns.saturating_add(other.stop_ns);
         self.collect_ns = self.collect_ns.saturating_add(other.collect_ns);
@@ -97,7 +97,7 @@ pub struct Samples {
     pub seen: u64,
     chance: Chance,
     origin: Option<Time>,
-    slices: Slices<Sums, SLICES_MAX, WIDTH_NS>,
+    slices: Slices<SliceSums, SLICES_MAX, WIDTH_NS>,
 }
 
 impl Default for Samples {
@@ -131,7 +131,7 @@ impl Samples {
     }
 
     /// The middle of each slice, and its sums.
-    pub fn slices(&self) -> impl Iterator<Item = (Time, &Sums)> {
+    pub fn slices(&self) -> impl Iterator<Item = (Time, &SliceSums)> {
         let origin = self.origin.unwrap_or_default();
         let half_ns = self.slices.width_ns / 2;
         self.slices.all().map(move |(from, sums)| (origin.plus(from.saturating_add(half_ns)), sums))
@@ -146,7 +146,7 @@ impl Samples {
 
 fn sample(blamed: &BlamedPause) -> PauseSample {
     let pause = &blamed.pause;
-    let of = Sums {
+    let of = SliceSums {
         count: 1,
         stop_ns: pause.time_to_stop_ns().unwrap_or(0),
         collect_ns: pause.collect_ns(),
@@ -182,7 +182,7 @@ mod tests {
         let mut samples = Samples::default();
         for number in 0..10_000u64 {
             let begin = Time(5_000_000_000 + number * 3_000_000);
-            let of = Sums {
+            let of = SliceSums {
                 count: 1,
                 stop_ns: 1,
                 collect_ns: 2,
@@ -193,7 +193,7 @@ mod tests {
             let sample = PauseSample { begin, requested: true, of };
             samples.keep(sample);
         }
-        let mut all = Sums::default();
+        let mut all = SliceSums::default();
         samples.slices().for_each(|(_, sums)| all.join(sums));
         assert_eq!((all.count, all.stop_ns, all.collect_ns, all.release_ns), (10_000, 10_000, 20_000, 30_000));
         assert_eq!(all.stop_taken.by_others_ns, 10_000);

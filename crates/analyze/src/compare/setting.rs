@@ -12,7 +12,7 @@ const SPANS_APART: f64 = 1.5;
 /// What kind of thing differs.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum SettingKind {
     /// The program itself: different programs make figures incomparable.
     Program,
     /// How it was set up: arguments, flags, quota.
@@ -27,7 +27,7 @@ pub enum Kind {
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Difference {
     /// The kind of setting.
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// The setting: "runtime flags".
     pub what: &'static str,
     /// Before, in words.
@@ -39,7 +39,7 @@ pub struct Difference {
 /// Everything that differs, the program first.
 pub(super) fn differences(a: &Side<'_>, b: &Side<'_>) -> Vec<Difference> {
     let mut list = Vec::new();
-    let mut differ = |kind: Kind, what: &'static str, a: Option<String>, b: Option<String>| {
+    let mut differ = |kind: SettingKind, what: &'static str, a: Option<String>, b: Option<String>| {
         // A setting that one recording lacks cannot be said to differ.
         if let (Some(a), Some(b)) = (a, b)
             && a != b
@@ -48,25 +48,30 @@ pub(super) fn differences(a: &Side<'_>, b: &Side<'_>) -> Vec<Difference> {
         }
     };
     let (x, y) = (a.results, b.results);
-    differ(Kind::Program, "program", program(x), program(y));
-    differ(Kind::Program, "runtime", runtime(x), runtime(y));
+    differ(SettingKind::Program, "program", program(x), program(y));
+    differ(SettingKind::Program, "runtime", runtime(x), runtime(y));
     let (flags, arguments) = (apart(&flags(x), &flags(y)), apart(&arguments(x), &arguments(y)));
-    differ(Kind::Setup, "runtime flags", Some(flags.0), Some(flags.1));
-    differ(Kind::Setup, "arguments", Some(arguments.0), Some(arguments.1));
-    differ(Kind::Setup, "lanes", lanes(x), lanes(y));
-    differ(Kind::Setup, "CPU quota", a.manifest.map(quota), b.manifest.map(quota));
-    differ(Kind::Setup, "CPUs allowed", machine(a, cpus), machine(b, cpus));
-    differ(Kind::Setup, "end", a.manifest.and(ending(x)), b.manifest.and(ending(y)));
-    differ(Kind::Machine, "machine", machine(a, hardware), machine(b, hardware));
-    differ(Kind::Machine, "kernel", machine(a, |machine| machine.kernel.clone()), machine(b, |m| m.kernel.clone()));
-    differ(Kind::Machine, "host", host(a), host(b));
-    differ(Kind::Recording, "source", Some(x.source.kind.into()), Some(y.source.kind.into()));
-    differ(Kind::Recording, "log classes", classes(a), classes(b));
-    differ(Kind::Recording, "kernel events", x.kernel.tier.clone(), y.kernel.tier.clone());
-    differ(Kind::Recording, "code sampling", sampling(a), sampling(b));
+    differ(SettingKind::Setup, "runtime flags", Some(flags.0), Some(flags.1));
+    differ(SettingKind::Setup, "arguments", Some(arguments.0), Some(arguments.1));
+    differ(SettingKind::Setup, "lanes", lanes(x), lanes(y));
+    differ(SettingKind::Setup, "CPU quota", a.manifest.map(quota), b.manifest.map(quota));
+    differ(SettingKind::Setup, "CPUs allowed", machine(a, cpus), machine(b, cpus));
+    differ(SettingKind::Setup, "end", a.manifest.and(ending(x)), b.manifest.and(ending(y)));
+    differ(SettingKind::Machine, "machine", machine(a, hardware), machine(b, hardware));
+    differ(
+        SettingKind::Machine,
+        "kernel",
+        machine(a, |machine| machine.kernel.clone()),
+        machine(b, |m| m.kernel.clone()),
+    );
+    differ(SettingKind::Machine, "host", host(a), host(b));
+    differ(SettingKind::Recording, "source", Some(x.source.kind.into()), Some(y.source.kind.into()));
+    differ(SettingKind::Recording, "log classes", classes(a), classes(b));
+    differ(SettingKind::Recording, "kernel events", x.kernel.tier.clone(), y.kernel.tier.clone());
+    differ(SettingKind::Recording, "code sampling", sampling(a), sampling(b));
     if apart_in_length(x.span_ns, y.span_ns) {
         let seconds = |ns: u64| format!("{:.1} s", ns as f64 / 1e9);
-        differ(Kind::Recording, "length", Some(seconds(x.span_ns)), Some(seconds(y.span_ns)));
+        differ(SettingKind::Recording, "length", Some(seconds(x.span_ns)), Some(seconds(y.span_ns)));
     }
     list
 }

@@ -8,7 +8,7 @@
 use super::{
     COLLECT, Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, evidence, found_in, longest, needs, stopped_late, sure,
 };
-use crate::kernel::code::{Waits, called};
+use crate::kernel::code::{SampledWaits, called};
 use rtscope_model::code::{FIRST_TOUCH, PAGE_FAULT};
 use rtscope_model::units::duration;
 use rtscope_model::{Cause, CodeKind, Evidence, Figure, Remedy, Setting, SymbolId};
@@ -29,7 +29,7 @@ pub(super) static RULE: Rule = Rule {
 const FAULTS: &str = "fewer page faults, and this finding is gone";
 
 /// The parts of the cost, nanoseconds.
-struct Parts {
+struct KernelCost {
     /// Waits for a lane whose thread was on a CPU in the kernel.
     waits: u64,
     /// Collection work in the kernel.
@@ -38,8 +38,8 @@ struct Parts {
     blocked: u64,
 }
 
-impl Parts {
-    fn of(facts: &Facts<'_>) -> Parts {
+impl KernelCost {
+    fn of(facts: &Facts<'_>) -> KernelCost {
         let collects = facts.code.map(|code| &code.collects);
         // Threads work in parallel: no more than the share of the wall clock, and no more than the samples found.
         let work = collects.map_or(0, |collects| {
@@ -49,7 +49,7 @@ impl Parts {
         let blocked = facts.held.map_or(0, |held| held.blocked.ns());
         // Samples miss most short waits: as in `late-safepoint`.
         let stops = facts.code.map_or(0, |code| code.stops.part_ns(CodeKind::Kernel));
-        Parts { waits: facts.paused_ns(Cause::InKernel).max(stops), work, blocked }
+        KernelCost { waits: facts.paused_ns(Cause::InKernel).max(stops), work, blocked }
     }
 
     fn sum(&self) -> u64 {
@@ -59,7 +59,7 @@ impl Parts {
 
 /// The share of the kernel's work for collections that touched memory which the program had not had before: it needs
 /// each page once, whatever its settings. Entering the kernel is shared out among faults of every kind.
-fn unavoidable(facts: &Facts<'_>, collects: &Waits) -> f64 {
+fn unavoidable(facts: &Facts<'_>, collects: &SampledWaits) -> f64 {
     let Some(given_back) = facts.given_back else { return 0.0 };
     let source = |id: SymbolId| facts.symbols.get(id).source.as_deref();
     let faults = collects.found_ns(|id| facts.symbols.get(id).is_fault()) as f64;
@@ -70,7 +70,7 @@ fn unavoidable(facts: &Facts<'_>, collects: &Waits) -> f64 {
 }
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let parts = Parts::of(facts);
+    let parts = KernelCost::of(facts);
     let samples = facts.code.map_or(0, |code| code.collects.samples);
     let sure = sure(samples >= SAMPLES_SURE || parts.work * 2 < parts.sum());
     let waits = facts.code.map(|code| if parts.waits >= parts.work { &code.stops } else { &code.collects });
@@ -92,7 +92,7 @@ fn most(facts: &Facts<'_>, places: &[(SymbolId, u64)]) -> Option<String> {
     Some(if entry == PAGE_FAULT { "page faults".to_owned() } else { format!("`{entry}`") })
 }
 
-fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
+fn seen(facts: &Facts<'_>, parts: &KernelCost) -> Vec<Evidence> {
     let mut seen = Vec::new();
     if let Some(collects) = facts.code.map(|code| &code.collects).filter(|_| parts.work > 0) {
         let found = found_in(facts, collects, CodeKind::Kernel, "the kernel");
@@ -119,7 +119,7 @@ fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
     seen
 }
 
-fn remedies(facts: &Facts<'_>, parts: &Parts) -> Vec<Remedy> {
+fn remedies(facts: &Facts<'_>, parts: &KernelCost) -> Vec<Remedy> {
     let (stop, collect) = (Figure { shows: FAULTS, ..STOP }, Figure { shows: FAULTS, ..COLLECT });
     let program = [
         Remedy::new(

@@ -3,7 +3,7 @@
 
 use super::tests::{MS, analyse, context, healthy, ids};
 use super::*;
-use crate::results::Outcome;
+use crate::results::RuleOutcome;
 use crate::testing::{Places, Script, switch, waking};
 use rtscope_model::{
     Cause, CodeSample, Confidence, Cpu, Finding, Found, OffState, PurposeId, RuntimeInfo, Sample, SymbolId, Tid, Trend,
@@ -103,7 +103,7 @@ fn a_late_runtime_or_nothing_sampled_is_no_late_safepoint() {
     assert_eq!(ids(&results), ["standing-still"], "no rule says why");
     let (results, _) = analyse(context(2), late(0, SymbolId(0)));
     let rule = results.checked.iter().find(|rule| rule.id == "late-safepoint").unwrap();
-    assert_eq!(rule.outcome, Outcome::CouldNotLook);
+    assert_eq!(rule.outcome, RuleOutcome::CouldNotLook);
     assert!(rule.why.as_ref().unwrap().contains("not sampled"), "{:?}", rule.why);
 }
 
@@ -157,7 +157,7 @@ impl runtimes::Support for Plain {
 fn a_runtime_without_rules_of_its_own_is_given_no_flag_of_another() {
     runtimes::register(&Plain);
     let at = Places::new();
-    let runtime = crate::results::Runtime { family: Some(PLAIN.id.into()), ..Default::default() };
+    let runtime = crate::results::ProgramRuntime { family: Some(PLAIN.id.into()), ..Default::default() };
     let plain = Context { symbols: at.symbols, runtime, nursery_bytes: None, ..context(2) };
     let (results, _) = analyse(plain, late(20, at.call));
     let finding = only(&results, "unsafe-foreign-call");

@@ -8,7 +8,7 @@ use crate::folds::{Fold, Folds};
 use crate::kernel::code::CodeSamples;
 use crate::kernel::samples::Counters;
 use crate::memory::lines::Lines;
-use crate::pauses::sums::Sums;
+use crate::pauses::sums::PauseSums;
 use crate::program::green::GreenThreads;
 use crate::recording::Context;
 use crate::results::Throttled;
@@ -46,7 +46,7 @@ pub struct Facts<'a> {
     /// The runtime, with its words and flags.
     pub runtime: &'static RuntimeInfo,
     /// Sums over pauses.
-    pub sums: &'a Sums,
+    pub sums: &'a PauseSums,
     /// What held the program off its CPUs; `None` without usable kernel events.
     pub held: Option<&'a Held>,
     /// Names of the recorder's own threads: their time is the tracer's cost.

@@ -129,12 +129,12 @@ fn one_lane(facts: &Facts<'_>) -> Option<Remedy> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::waits::Kind;
+    use crate::results::waits::WaitShare;
 
     #[test]
     fn one_thread_that_work_may_come_to_is_enough() {
         let waits = |kinds: &[(WaitKind, f64)]| {
-            let of = |(kind, looks_share): &(WaitKind, f64)| Kind {
+            let of = |(kind, looks_share): &(WaitKind, f64)| WaitShare {
                 kind: *kind,
                 holder: None,
                 threads_mean: 3.0,

@@ -35,8 +35,12 @@ pub static NO_CPU: Rule = Rule {
     why: "on a machine with other work a thread waits now and then",
     // A CPU held by a sibling does the program's work.
     check: |facts| {
-        let part =
-            Part { id: "no-cpu", but: "siblings", what: "The average {} had work and no CPU for ", ns: |_, mean| mean };
+        let part = Unexplained {
+            id: "no-cpu",
+            but: "siblings",
+            what: "The average {} had work and no CPU for ",
+            ns: |_, mean| mean,
+        };
         let waking = part.parts(facts).first().is_some_and(|largest| largest.id == "idle-cpu");
         part.verdict(facts, None, waking.then(|| fewer_wakings(facts)).into_iter().collect())
     },
@@ -59,7 +63,7 @@ pub static KEPT: Rule = Rule {
     order: 183,
     why: "every program reads files and touches new memory",
     check: |facts| {
-        Part {
+        Unexplained {
             id: "kept",
             but: "",
             what: "The average {} was kept by its thread in a call or a fault for ",
@@ -74,7 +78,7 @@ pub static KEPT: Rule = Rule {
 const NODE: Rule = Rule { rest: true, share_min: 0.10, also: " beyond what other rules explain", ..Rule::BLANK };
 
 /// A part of the account, except one of its own parts, that no rule explains.
-struct Part {
+struct Unexplained {
     id: &'static str,
     but: &'static str,
     /// What lanes did; `{}` stands for a lane.
@@ -83,7 +87,7 @@ struct Part {
     ns: fn(&Facts<'_>, u64) -> u64,
 }
 
-impl Part {
+impl Unexplained {
     /// The parts of it that count, longest first.
     fn parts<'a>(&self, facts: &Facts<'a>) -> Vec<&'a Node> {
         let whole = facts.account.and_then(|account| account.part(self.id));
@@ -138,7 +142,7 @@ pub fn standing_still(facts: &Facts<'_>, fewer: Vec<Remedy>) -> Option<Verdict> 
     let crowd = oversubscribed::more_lanes_than_cpus(facts).filter(|_| facts.held.is_none());
     let crowd = crowd.map(|cpus| oversubscribed::one_for_each_cpu(facts, cpus));
     let remedies = crowd.into_iter().chain(fewer).collect();
-    Part { id: "standing-still", but, what, ns }.verdict(facts, each, remedies)
+    Unexplained { id: "standing-still", but, what, ns }.verdict(facts, each, remedies)
 }
 
 /// What rules about one kind of collection work share.
@@ -187,7 +191,7 @@ pub const EXPLICIT_GC: Rule = Rule {
 };
 
 /// One kind of collection work.
-pub struct Work {
+pub struct CollectionWork {
     /// Ids of its purposes.
     pub purposes: &'static [&'static str],
     /// What a claim begins with, up to the cost.
@@ -198,7 +202,7 @@ pub struct Work {
     pub remedies: fn(&Facts<'_>) -> Vec<Remedy>,
 }
 
-impl Work {
+impl CollectionWork {
     /// The verdict that collections took this long for it, including the program's own time for such work.
     pub fn verdict(&self, facts: &Facts<'_>) -> Option<Verdict> {
         let (took, own) = (Collecting::of(facts)?.summed(self.purposes), served(facts, self.purposes));

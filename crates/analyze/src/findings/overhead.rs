@@ -39,7 +39,7 @@ pub const BASE: Rule = Rule {
 };
 
 /// Work that is done for a program.
-pub struct Work {
+pub struct OverheadWork {
     /// Ids of its parts in the account.
     pub ids: &'static [&'static str],
     /// What causes it, to follow "most often".
@@ -49,28 +49,28 @@ pub struct Work {
 }
 
 /// What the kernel does for programs of any runtime.
-static KERNEL: [Work; 5] = [
-    Work {
+static KERNEL: [OverheadWork; 5] = [
+    OverheadWork {
         ids: &["kernel:futex"],
         cause: "threads that wake each other for each piece of work, and locks that several have to wait for",
         change: "Hand over more at a time; hold locks for less, or use one for each part of the data.",
     },
-    Work {
+    OverheadWork {
         ids: &["kernel:sched_yield"],
         cause: "a loop that waits for another thread",
         change: "Wait for a condition in place of yielding in a loop.",
     },
-    Work {
+    OverheadWork {
         ids: &["kernel:page fault, copy on write"],
         cause: "writes to memory that a child process has a copy of",
         change: "Write less while a child lives, or let it end sooner.",
     },
-    Work {
+    OverheadWork {
         ids: &["kernel:page fault, memory given back"],
         cause: "memory that is given back to the system and taken again",
         change: "Keep what is needed again: use buffers several times.",
     },
-    Work {
+    OverheadWork {
         ids: &["kernel:madvise"],
         cause: "memory that is given back to the system and taken again",
         change: "Keep what is needed again: use buffers several times.",
@@ -78,10 +78,10 @@ static KERNEL: [Work; 5] = [
 ];
 
 /// Reports the work that takes most: of `runtimes`, or of the kernel.
-pub fn check(facts: &Facts<'_>, runtimes: &'static [Work]) -> Option<Verdict> {
+pub fn check(facts: &Facts<'_>, runtimes: &'static [OverheadWork]) -> Option<Verdict> {
     let account = facts.account?;
     let program = account.part("program")?;
-    let found = |work: &'static Work| {
+    let found = |work: &'static OverheadWork| {
         let of_each = work.ids.iter().map(|id| in_program(facts, id));
         let nodes: Vec<Vec<&Node>> = of_each.filter(|nodes| !nodes.is_empty()).collect();
         let sum = |of: fn(&Node) -> u64| nodes.iter().flatten().map(|node| of(node)).sum::<u64>();

@@ -8,7 +8,7 @@
 //! events that name the thread that ran can show it.
 
 use super::{Cost, Facts, Rule, STOP, Verdict, evidence, longest, needs, recorder_ns};
-use crate::blame::held::{Held, Part};
+use crate::blame::held::{Held, HeldTime};
 use rtscope_model::units::{counted, duration};
 use rtscope_model::{Cause, Confidence, NameId, Names, Remedy, Tid};
 
@@ -67,7 +67,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 /// The processes that ran instead, worst first, without the recorder.
-fn takers<'a>(facts: &Facts<'_>, held: &'a Held) -> Vec<(NameId, &'a Part, Tid)> {
+fn takers<'a>(facts: &Facts<'_>, held: &'a Held) -> Vec<(NameId, &'a HeldTime, Tid)> {
     let others = held.by_name.iter().filter(|(name, _)| !facts.recorder.contains(*name));
     let mut takers: Vec<_> = others.map(|(name, (part, tid))| (*name, part, *tid)).collect();
     takers.sort_by_key(|taker| std::cmp::Reverse(taker.1.ns()));

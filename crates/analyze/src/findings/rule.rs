@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use super::needs::Need;
 use super::spelled;
-use crate::results::{Checked, Outcome};
+use crate::results::{Checked, RuleOutcome};
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Claim, Confidence, Evidence, Figure, Finding, Remedy, Severity};
 
@@ -238,7 +238,7 @@ impl Verdict {
 }
 
 /// A verdict that is worth reporting.
-struct Found {
+struct RankedVerdict {
     rule: &'static Rule,
     verdict: Verdict,
     /// Share of the wall clock, or of the resident memory.
@@ -247,12 +247,12 @@ struct Found {
     rank: f64,
 }
 
-impl Found {
+impl RankedVerdict {
     /// `explained`: the part of its cost that others found, if it reports the rest.
-    fn by(rule: &'static Rule, facts: &Facts<'_>, explained: u64) -> Option<Found> {
+    fn by(rule: &'static Rule, facts: &Facts<'_>, explained: u64) -> Option<RankedVerdict> {
         let verdict = (rule.check)(facts)?.without(explained);
         let share = verdict.share(facts);
-        rule.reports(&verdict, share).then_some(Found { rule, verdict, share, rank: share })
+        rule.reports(&verdict, share).then_some(RankedVerdict { rule, verdict, share, rank: share })
     }
 
     /// Nanoseconds or bytes.
@@ -297,17 +297,18 @@ impl Found {
 /// ranks before all others: in such a period the program got all that it may have, so a neighbour did not reduce it.
 pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
     let (rests, causes): (Vec<&Rule>, Vec<&Rule>) = rules.iter().copied().partition(|rule| rule.rest);
-    let mut found: Vec<Found> = causes.into_iter().filter_map(|rule| Found::by(rule, facts, 0)).collect();
+    let mut found: Vec<RankedVerdict> =
+        causes.into_iter().filter_map(|rule| RankedVerdict::by(rule, facts, 0)).collect();
     let costs: Vec<(&str, u64)> = found.iter().map(|one| (one.rule.id, one.cost())).collect();
     found.retain(|one| !one.explained(&costs));
     let covered: Vec<&str> = found.iter().flat_map(|one| one.verdict.covers).copied().collect();
     found.retain(|one| !covered.contains(&one.rule.id));
     for rule in rests {
-        let causes: Vec<&Found> = found.iter().filter(|one| one.rule.explains.contains(&rule.id)).collect();
+        let causes: Vec<&RankedVerdict> = found.iter().filter(|one| one.rule.explains.contains(&rule.id)).collect();
         let explained: u64 = causes.iter().map(|one| one.explains_of(rule.id)).sum();
         let ranks = || causes.iter().map(|one| one.rank);
         let (last, most) = (ranks().fold(1.0, f64::min), ranks().fold(0.0, f64::max));
-        let rest = Found::by(rule, facts, explained).map(|rest| {
+        let rest = RankedVerdict::by(rule, facts, explained).map(|rest| {
             // A cause that explains a good part of it says more than the rest. So does a single cause half as large,
             // since a rest has several causes.
             let rank = match () {
@@ -315,7 +316,7 @@ pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
                 () if most * 2.0 >= rest.rank => rest.rank.min(most),
                 () => rest.rank,
             };
-            Found { rank, ..rest }
+            RankedVerdict { rank, ..rest }
         });
         found.extend(rest);
     }
@@ -338,10 +339,10 @@ pub fn checked(rules: &[&'static Rule], facts: &Facts<'_>, findings: &[Finding])
         let id = rule.id;
         let missing = rule.needs.and_then(|need| Some((need, (need.missing)(facts)?)));
         let (outcome, why) = match missing {
-            _ if findings.iter().any(|finding| finding.id == id) => (Outcome::Found, None),
-            Some((need, why)) if need.optional => (Outcome::NotAsked, Some(why)),
-            Some((_, why)) => (Outcome::CouldNotLook, Some(why)),
-            None => (Outcome::Clear, None),
+            _ if findings.iter().any(|finding| finding.id == id) => (RuleOutcome::Found, None),
+            Some((need, why)) if need.optional => (RuleOutcome::NotAsked, Some(why)),
+            Some((_, why)) => (RuleOutcome::CouldNotLook, Some(why)),
+            None => (RuleOutcome::Clear, None),
         };
         Checked { id, outcome, needs: rule.needs.map(|need| need.name), why }
     };

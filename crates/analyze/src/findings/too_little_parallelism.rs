@@ -9,7 +9,7 @@
 use super::looks::at_least;
 use super::with_work::{TWO_MIN, WithWork, seen};
 use super::{Cost, Facts, IDLE, LOOKS_MIN, Rule, Verdict, needs};
-use crate::results::waits::{Kind, Waits};
+use crate::results::waits::{WaitShare, Waits};
 use rtscope_model::units::percent;
 use rtscope_model::{Confidence, Doing, Remedy, WaitKind};
 
@@ -56,7 +56,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 /// lock may have nothing else to do, such as a main thread whose only worker does everything.
 fn waited_for_work(waits: &Waits) -> f64 {
     let for_work =
-        |kind: &&Kind| kind.kind == WaitKind::Child && matches!(kind.holder, Some(Doing::Runs | Doing::Ready));
+        |kind: &&WaitShare| kind.kind == WaitKind::Child && matches!(kind.holder, Some(Doing::Runs | Doing::Ready));
     waits.kinds.iter().filter(for_work).map(|kind| kind.looks_share).sum::<f64>().min(1.0)
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn seen(facts: &Facts<'_>) -> Vec<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::waits::Kind;
+    use crate::results::waits::WaitShare;
     use rtscope_model::WaitKind;
 
     const S: u64 = 1_000_000_000;
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn what_comes_from_outside_cannot_be_divided() {
         let waits = |kinds: &[(WaitKind, f64)]| {
-            let of = |(kind, threads_mean): &(WaitKind, f64)| Kind {
+            let of = |(kind, threads_mean): &(WaitKind, f64)| WaitShare {
                 kind: *kind,
                 holder: None,
                 threads_mean: *threads_mean,

@@ -1,7 +1,7 @@
 //! Sentences that several rules put under their claims. Refuses to judge.
 
 use super::facts::{Facts, evidence};
-use crate::kernel::code::{LATE_MIN_NS, Waits, called};
+use crate::kernel::code::{LATE_MIN_NS, SampledWaits, called};
 use rtscope_model::units::duration;
 use rtscope_model::{Cause, CodeKind, Evidence, SymbolId, Symbols};
 
@@ -13,7 +13,7 @@ pub(crate) const SAMPLES_SURE: u64 = 5;
 
 /// Where samples found the code in waits: "87 of 92 samples in foreign code, 85 of
 /// them in `c_busy` (prog)".
-pub(crate) fn found_in(facts: &Facts<'_>, waits: &Waits, kind: CodeKind, what: &str) -> String {
+pub(crate) fn found_in(facts: &Facts<'_>, waits: &SampledWaits, kind: CodeKind, what: &str) -> String {
     let period = facts.code.map_or(1, |code| code.period_ns.max(1));
     let places = waits.top(kind).into_iter().take(CODE_NAMED_MAX).map(|(id, ns)| {
         let symbol = facts.symbols.get(id);
@@ -36,7 +36,7 @@ pub(crate) fn listed_code(symbols: &Symbols, places: &[(SymbolId, u64)], unknown
 }
 
 /// "Pauses waited 2.00 s for a capability that was on a CPU, ...: 87 of 92 samples found it in `what`".
-pub(crate) fn stopped_late(facts: &Facts<'_>, stops: &Waits, kind: CodeKind, what: &str) -> Evidence {
+pub(crate) fn stopped_late(facts: &Facts<'_>, stops: &SampledWaits, kind: CodeKind, what: &str) -> Evidence {
     let text = format!(
         "Pauses waited {} for a {} that was on a CPU, where that took {} and more: {}.",
         duration(stops.lengths.ns),

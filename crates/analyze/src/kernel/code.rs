@@ -3,12 +3,12 @@
 //! for a wait.
 //!
 //! A sample stands for a fixed amount of CPU time. Samples miss most shorter waits, but hit many such waits in
-//! proportion: the shares of [`Waits`] hold for all of them together, and say nothing about a single wait.
+//! proportion: the shares of [`SampledWaits`] hold for all of them together, and say nothing about a single wait.
 
 use super::purposes::{Purposes, spent};
 use crate::basis::lately;
-use crate::basis::sum::Sum as Lengths;
-use crate::results::{BlamedPause, Code, Place};
+use crate::basis::sum::Sum;
+use crate::results::{BlamedPause, Code, CodePlace};
 use rtscope_model::{Cause, CausePiece, CodeKind, CodeSample, Found, Pause, Symbol, SymbolId, Symbols, Tid, Time};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -37,15 +37,15 @@ pub struct Majority {
 
 /// CPU time of one kind of wait, and where samples found the code meanwhile.
 #[derive(Clone, Debug, Default)]
-pub struct Waits {
+pub struct SampledWaits {
     /// Their pieces, exactly.
-    pub lengths: Lengths,
+    pub lengths: Sum,
     /// CPU time that samples stand for, by owner and place of the code, nanoseconds.
     pub places: BTreeMap<(CodeKind, SymbolId), u64>,
     pub samples: u64,
 }
 
-impl Waits {
+impl SampledWaits {
     fn add(&mut self, kind: CodeKind, symbol: SymbolId, ns: u64) {
         let full = self.places.len() >= SYMBOLS_MAX && !self.places.contains_key(&(kind, symbol));
         let at = if full { SymbolId::default() } else { symbol };
@@ -88,7 +88,7 @@ impl Waits {
 }
 
 #[derive(Copy, Clone, Default)]
-struct Sum {
+struct SymbolSum {
     running_ns: u64,
     waited_ns: u64,
 }
@@ -96,18 +96,18 @@ struct Sum {
 #[derive(Default)]
 pub struct CodeSamples {
     threads: BTreeMap<Tid, VecDeque<(Time, CodeSample)>>,
-    sums: HashMap<SymbolId, Sum>,
+    sums: HashMap<SymbolId, SymbolSum>,
     seen: bool,
     samples: u64,
     /// CPU time that one sample stands for, nanoseconds; 0: none was seen.
     pub period_ns: u64,
     /// Time on a CPU while the world waited for a lane to stop, in waits where that took at least [`LATE_MIN_NS`].
-    pub stops: Waits,
+    pub stops: SampledWaits,
     /// Time asleep in a foreign call while the world waited for its lane to stop: places are the kernel's, with the
     /// time slept there.
-    pub asleep: Waits,
+    pub asleep: SampledWaits,
     /// The work of collections: pieces are the collections, samples are of every thread of the program.
-    pub collects: Waits,
+    pub collects: SampledWaits,
     /// All samples of running threads by what the CPU did.
     pub purposes: Purposes,
 }
@@ -139,7 +139,7 @@ impl CodeSamples {
         lately::push(history, (time, *sample), HISTORY_MAX);
     }
 
-    fn sum(&mut self, symbol: SymbolId) -> &mut Sum {
+    fn sum(&mut self, symbol: SymbolId) -> &mut SymbolSum {
         let known = self.sums.len() < SYMBOLS_MAX || self.sums.contains_key(&symbol);
         self.sums.entry(if known { symbol } else { SymbolId::default() }).or_default()
     }
@@ -166,7 +166,7 @@ impl CodeSamples {
     /// The owner of the code in which `tid` was found most often in `[from, to]`, and the place; `None` without
     /// a sample.
     pub fn majority(&self, tid: Tid, from: Time, to: Time, symbols: &Symbols) -> Option<Majority> {
-        let mut waits = Waits::default();
+        let mut waits = SampledWaits::default();
         for (sample, ns) in self.running(tid, from, to) {
             let (kind, symbol) = code_owner(sample, symbols);
             waits.add(kind, symbol, ns);
@@ -251,9 +251,9 @@ impl CodeSamples {
 
     /// The sums; `None` where nothing was sampled.
     pub fn values(&self, symbols: &Symbols) -> Option<Code> {
-        let place = |(id, sum): (&SymbolId, &Sum)| {
+        let place = |(id, sum): (&SymbolId, &SymbolSum)| {
             let symbol = symbols.get(*id);
-            Place {
+            CodePlace {
                 symbol: called(symbol).to_owned(),
                 module: symbol.module.clone(),
                 kind: symbol.kind,
@@ -262,9 +262,10 @@ impl CodeSamples {
                 waited_ns: sum.waited_ns,
             }
         };
-        let mut top: Vec<Place> = self.sums.iter().filter(|(_, sum)| sum.running_ns > 0).map(place).collect();
+        let mut top: Vec<CodePlace> = self.sums.iter().filter(|(_, sum)| sum.running_ns > 0).map(place).collect();
         // Places with the same name are distinguished by everything else that is shown of them.
-        let named = |place: &Place| (place.symbol.clone(), place.module.clone(), place.source.clone(), place.waited_ns);
+        let named =
+            |place: &CodePlace| (place.symbol.clone(), place.module.clone(), place.source.clone(), place.waited_ns);
         top.sort_by_cached_key(|place| (std::cmp::Reverse(place.running_ns), named(place)));
         top.truncate(TOP_MAX);
         let purposes = self.purposes.list();

@@ -24,7 +24,7 @@ const PIDS_MAX: usize = 65_536;
 
 /// State of a thread of the program.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum State {
+pub enum SchedState {
     Running,
     /// Off its CPU although it could run on.
     Runnable,
@@ -39,20 +39,20 @@ pub enum State {
     Unknown,
 }
 
-impl State {
+impl SchedState {
     /// Whether it is runnable without a CPU.
     pub fn waits(self) -> bool {
-        matches!(self, State::Runnable | State::Woken { .. })
+        matches!(self, SchedState::Runnable | SchedState::Woken { .. })
     }
 
     /// The state as reports draw it.
     pub fn drawn(self) -> ThreadState {
         match self {
-            State::Running => ThreadState::Running,
-            State::Runnable | State::Woken { .. } => ThreadState::Runnable,
-            State::Sleeping => ThreadState::Sleeping,
-            State::Blocked => ThreadState::Blocked,
-            State::Unknown => ThreadState::Unknown,
+            SchedState::Running => ThreadState::Running,
+            SchedState::Runnable | SchedState::Woken { .. } => ThreadState::Runnable,
+            SchedState::Sleeping => ThreadState::Sleeping,
+            SchedState::Blocked => ThreadState::Blocked,
+            SchedState::Unknown => ThreadState::Unknown,
         }
     }
 }
@@ -77,7 +77,7 @@ pub enum Runner {
 pub struct Stretch {
     pub from: Time,
     pub to: Time,
-    pub state: State,
+    pub state: SchedState,
     /// The CPU that it runs on or waits for.
     pub cpu: Option<Cpu>,
     /// What runs on that CPU meanwhile.
@@ -90,18 +90,18 @@ pub struct Stretch {
 #[derive(Copy, Clone)]
 struct Span {
     from: Time,
-    state: State,
+    state: SchedState,
     cpu: Option<Cpu>,
 }
 
 #[derive(Default)]
-struct Track {
+struct ThreadTrack {
     spans: VecDeque<Span>,
     running_ns: u64,
     waiting_ns: u64,
 }
 
-impl Track {
+impl ThreadTrack {
     /// The spans of `[from, to]`, each with the start of the next one.
     fn between(&self, from: Time, to: Time) -> impl Iterator<Item = (&Span, Option<Time>)> {
         let first = self.spans.partition_point(|span| span.from <= from).saturating_sub(1);
@@ -125,7 +125,7 @@ pub struct Tracks {
     own: BTreeSet<Tid>,
     /// The threads of `own` that have not ended.
     living: BTreeSet<Tid>,
-    threads: BTreeMap<Tid, Track>,
+    threads: BTreeMap<Tid, ThreadTrack>,
     cpus: BTreeMap<Cpu, VecDeque<(Time, Tid, NameId)>>,
     idle: Idle,
     pids: HashMap<Tid, Pid>,
@@ -199,7 +199,7 @@ impl Tracks {
                 if self.own.contains(&prev) {
                     self.enter(prev, time, off(prev_state), Some(cpu));
                 }
-                if prev == Tid::IDLE && self.own.contains(&next) && self.state(next) == State::Runnable {
+                if prev == Tid::IDLE && self.own.contains(&next) && self.state(next) == SchedState::Runnable {
                     self.resumed = Some(time);
                 }
                 self.occupy(cpu, (time, next, next_name));
@@ -212,13 +212,13 @@ impl Tracks {
             }
             Sched::SwitchOut { cpu, tid, preempted } => {
                 self.adopt(tid);
-                self.enter(tid, time, if preempted { State::Runnable } else { State::Sleeping }, Some(cpu));
+                self.enter(tid, time, if preempted { SchedState::Runnable } else { SchedState::Sleeping }, Some(cpu));
                 None
             }
             Sched::Waking { waker, target, target_cpu } => {
                 // A thread that still runs was woken before it could sleep.
-                if self.own.contains(&target) && !matches!(self.state(target), State::Running) {
-                    self.enter(target, time, State::Woken { by: waker }, Some(target_cpu));
+                if self.own.contains(&target) && !matches!(self.state(target), SchedState::Running) {
+                    self.enter(target, time, SchedState::Woken { by: waker }, Some(target_cpu));
                 }
                 None
             }
@@ -238,13 +238,13 @@ impl Tracks {
                     self.adopt(child);
                     // Its id may have belonged to another thread.
                     self.living.insert(child);
-                    self.enter(child, time, State::Woken { by: parent }, None);
+                    self.enter(child, time, SchedState::Woken { by: parent }, None);
                 }
                 None
             }
             Sched::Exit { tid } => {
                 if self.own.contains(&tid) {
-                    self.enter(tid, time, State::Unknown, None);
+                    self.enter(tid, time, SchedState::Unknown, None);
                     self.ended.push_back((time, tid));
                     self.living.remove(&tid);
                 }
@@ -291,7 +291,7 @@ impl Tracks {
         match arrived {
             Some(at) => self.run(prev, at, cpu),
             None => {
-                self.enter(prev, since, State::Unknown, Some(cpu));
+                self.enter(prev, since, SchedState::Unknown, Some(cpu));
                 None
             }
         }
@@ -310,11 +310,11 @@ impl Tracks {
     fn run(&mut self, tid: Tid, time: Time, cpu: Cpu) -> Option<Wait> {
         let spans = self.threads.get(&tid).into_iter().flat_map(|track| track.spans.iter().rev());
         let waited = spans.take_while(|span| span.state.waits()).last().map(|span| span.from);
-        self.enter(tid, time, State::Running, Some(cpu));
+        self.enter(tid, time, SchedState::Running, Some(cpu));
         waited.map(|from| Wait { tid, from, to: time })
     }
 
-    fn enter(&mut self, tid: Tid, time: Time, state: State, cpu: Option<Cpu>) {
+    fn enter(&mut self, tid: Tid, time: Time, state: SchedState, cpu: Option<Cpu>) {
         let track = self.threads.entry(tid).or_default();
         let mut from = time;
         if let Some(last) = track.spans.back() {
@@ -324,7 +324,7 @@ impl Tracks {
                 return;
             }
             match last.state {
-                State::Running => track.running_ns += from.since(last.from),
+                SchedState::Running => track.running_ns += from.since(last.from),
                 state if state.waits() => track.waiting_ns += from.since(last.from),
                 _ => {}
             }
@@ -333,8 +333,8 @@ impl Tracks {
     }
 
     /// The current state of `tid`.
-    pub fn state(&self, tid: Tid) -> State {
-        self.threads.get(&tid).and_then(|track| track.spans.back()).map_or(State::Unknown, |span| span.state)
+    pub fn state(&self, tid: Tid) -> SchedState {
+        self.threads.get(&tid).and_then(|track| track.spans.back()).map_or(SchedState::Unknown, |span| span.state)
     }
 
     /// Time that the program's threads ran and waited for a CPU, up to `now`, nanoseconds.
@@ -350,7 +350,7 @@ impl Tracks {
         let track = self.threads.get(&tid)?;
         let mut sums = (track.running_ns, track.waiting_ns);
         match track.spans.back() {
-            Some(span) if span.state == State::Running => sums.0 += now.since(span.from),
+            Some(span) if span.state == SchedState::Running => sums.0 += now.since(span.from),
             Some(span) if span.state.waits() => sums.1 += now.since(span.from),
             _ => {}
         }
@@ -378,7 +378,7 @@ impl Tracks {
         let mut out = Vec::new();
         let stretch =
             |from, to, state, cpu| Stretch { from, to, state, cpu, runner: Runner::Unknown, other_cpu_idle: false };
-        let unknown = |from, to| stretch(from, to, State::Unknown, None);
+        let unknown = |from, to| stretch(from, to, SchedState::Unknown, None);
         let mut at = from;
         for (span, ends) in self.threads.get(&tid).into_iter().flat_map(|track| track.between(from, to)) {
             if at < span.from {
@@ -411,14 +411,14 @@ impl Tracks {
     /// How long `tid` was on a CPU in `[from, to]`, nanoseconds.
     pub fn ran_ns(&self, tid: Tid, from: Time, to: Time) -> u64 {
         let spans = self.threads.get(&tid).into_iter().flat_map(|track| track.between(from, to));
-        let running = spans.filter(|(span, _)| span.state == State::Running);
+        let running = spans.filter(|(span, _)| span.state == SchedState::Running);
         running.map(|(span, ends)| ends.map_or(to, |ends| ends.min(to)).since(span.from.max(from))).sum()
     }
 
     /// Whether `tid` was on a CPU at some moment of `[from, to]`.
     pub fn was_on_cpu(&self, tid: Tid, from: Time, to: Time) -> bool {
         let mut spans = self.threads.get(&tid).into_iter().flat_map(|track| track.between(from, to));
-        spans.any(|(span, ends)| span.state == State::Running && ends.is_none_or(|end| end >= from))
+        spans.any(|(span, ends)| span.state == SchedState::Running && ends.is_none_or(|end| end >= from))
     }
 
     /// Threads of the program that were on a CPU at some moment of `[from, to]`. `lenient`: includes those that may
@@ -431,11 +431,11 @@ impl Tracks {
             }
             idle
         };
-        let ran = |track: &Track| {
+        let ran = |track: &ThreadTrack| {
             track.between(from, to).any(|(span, ends)| {
                 let on = match span.state {
-                    State::Running => true,
-                    State::Unknown => lenient && span.cpu.is_some(),
+                    SchedState::Running => true,
+                    SchedState::Unknown => lenient && span.cpu.is_some(),
                     state => lenient && state.waits() && idle(span.cpu, from.max(span.from)),
                 };
                 on && ends.is_none_or(|end| end >= from)
@@ -461,7 +461,7 @@ impl Tracks {
         let after = spans.partition_point(|span| span.from <= to);
         let mut back = spans.range(..after).rev().take_while(|span| span.from >= from);
         back.find_map(|span| match span.state {
-            State::Woken { by } => Some((span.from, by)),
+            SchedState::Woken { by } => Some((span.from, by)),
             _ => None,
         })
     }
@@ -469,7 +469,7 @@ impl Tracks {
     /// When `tid` ended, if it did and its id was not reused.
     pub fn ended_at(&self, tid: Tid) -> Option<Time> {
         let ended = self.ended.iter().rev().find(|ended| ended.1 == tid)?;
-        (self.state(tid) == State::Unknown).then_some(ended.0)
+        (self.state(tid) == SchedState::Unknown).then_some(ended.0)
     }
 
     /// The whole wait for a CPU around `at`, as far back as it is remembered.
@@ -493,7 +493,7 @@ impl Tracks {
         while let Some((_, tid)) = self.ended.front().copied().filter(|ended| ended.0 < before) {
             self.ended.pop_front();
             // The thread id may have been reused meanwhile.
-            if self.state(tid) == State::Unknown
+            if self.state(tid) == SchedState::Unknown
                 && let Some(track) = self.threads.remove(&tid)
             {
                 self.own.remove(&tid);
@@ -583,12 +583,12 @@ impl Room {
     }
 }
 
-fn off(state: OffState) -> State {
+fn off(state: OffState) -> SchedState {
     match state {
-        OffState::Runnable => State::Runnable,
-        OffState::Sleeping => State::Sleeping,
-        OffState::Uninterruptible => State::Blocked,
-        OffState::Dead | OffState::Other | OffState::Unknown => State::Unknown,
+        OffState::Runnable => SchedState::Runnable,
+        OffState::Sleeping => SchedState::Sleeping,
+        OffState::Uninterruptible => SchedState::Blocked,
+        OffState::Dead | OffState::Other | OffState::Unknown => SchedState::Unknown,
     }
 }
 

@@ -59,7 +59,7 @@ fn stretches_cover_the_interval_also_before_the_first_event() {
     kernel.on(100, 0, 11);
     let states: Vec<_> =
         kernel.tracks.stretches(Tid(11), Time(50), Time(150)).iter().map(|s| (s.from.0, s.to.0, s.state)).collect();
-    assert_eq!(states, [(50, 100, State::Unknown), (100, 150, State::Running)]);
+    assert_eq!(states, [(50, 100, SchedState::Unknown), (100, 150, SchedState::Running)]);
     assert_eq!(kernel.tracks.stretches(Tid(99), Time(0), Time(5)).len(), 1);
 }
 
@@ -120,10 +120,10 @@ fn the_cheap_tier_shows_no_taker() {
     assert_eq!(
         cut,
         [
-            (0, State::Running, unknown),
-            (50, State::Runnable, unknown),
-            (90, State::Running, unknown),
-            (95, State::Sleeping, unknown)
+            (0, SchedState::Running, unknown),
+            (50, SchedState::Runnable, unknown),
+            (90, SchedState::Running, unknown),
+            (95, SchedState::Sleeping, unknown)
         ]
     );
     assert!(!kernel.tracks.names_next);
@@ -136,7 +136,7 @@ fn history_is_bounded_and_pruned_and_what_was_dropped_is_unknown() {
         kernel.on(at * 10, 0, 11).off(at * 10 + 5, 0, 11);
     }
     assert!(kernel.tracks.forgotten() > 0);
-    assert_eq!(kernel.tracks.stretches(Tid(11), Time(0), Time(5)).first().map(|s| s.state), Some(State::Unknown));
+    assert_eq!(kernel.tracks.stretches(Tid(11), Time(0), Time(5)).first().map(|s| s.state), Some(SchedState::Unknown));
     let now = HISTORY_MAX as u64 * 10;
     kernel.tracks.prune(Time(now - 100));
     assert!(kernel.tracks.threads.values().all(|track| track.spans.len() < 25));
@@ -155,7 +155,7 @@ fn threads_that_yield_to_each_other_are_remembered() {
     assert_eq!(kernel.tracks.forgotten(), 0);
     let states: Vec<_> =
         kernel.tracks.stretches(Tid(11), Time(10), Time(20)).iter().map(|s| (s.from.0, s.state)).collect();
-    assert_eq!(states, [(10, State::Runnable), (15, State::Running)]);
+    assert_eq!(states, [(10, SchedState::Runnable), (15, SchedState::Running)]);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn an_unreported_switch_is_repaired_where_it_is_certain() {
     kernel.on(0, 1, 11).off(50, 1, 11).event(100, waking(5, 11, 1)).event(200, switch(1, 11, OffState::Sleeping, 0));
     let states: Vec<_> =
         kernel.tracks.stretches(Tid(11), Time(60), Time(210)).iter().map(|s| (s.from.0, s.state)).collect();
-    assert_eq!(states, [(60, State::Sleeping), (100, State::Running), (200, State::Sleeping)]);
+    assert_eq!(states, [(60, SchedState::Sleeping), (100, SchedState::Running), (200, SchedState::Sleeping)]);
     assert_eq!(kernel.tracks.unreported, 1);
 }
 
@@ -190,5 +190,13 @@ fn an_unreported_end_of_throttling_is_taken_from_a_sibling_or_unknown() {
         .event(200, switch(1, 11, OffState::Runnable, 0));
     let states: Vec<_> =
         kernel.tracks.stretches(Tid(11), Time(50), Time(210)).iter().map(|s| (s.from.0, s.state)).collect();
-    assert_eq!(states, [(50, State::Runnable), (100, State::Running), (130, State::Unknown), (200, State::Runnable)]);
+    assert_eq!(
+        states,
+        [
+            (50, SchedState::Runnable),
+            (100, SchedState::Running),
+            (130, SchedState::Unknown),
+            (200, SchedState::Runnable)
+        ]
+    );
 }

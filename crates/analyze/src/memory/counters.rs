@@ -79,7 +79,7 @@ impl Rate {
 }
 
 #[derive(Default)]
-struct Lane {
+struct LaneAllocation {
     /// Time of its last collection, or of its creation.
     since: Option<Time>,
     /// Its last total since the start, with the time of the post.
@@ -91,7 +91,7 @@ struct Lane {
 #[derive(Default)]
 pub struct Rates {
     origin: Option<Time>,
-    lanes: BTreeMap<LaneId, Lane>,
+    lanes: BTreeMap<LaneId, LaneAllocation>,
     allocation: Rate,
     promotion: Rate,
     young_bytes: u64,
@@ -103,7 +103,7 @@ pub struct Rates {
 
 impl Rates {
     /// The lane of `event`; its loss ends with its next figures.
-    fn lane(&mut self, origin: Time, event: &Event) -> &mut Lane {
+    fn lane(&mut self, origin: Time, event: &Event) -> &mut LaneAllocation {
         let lane = self.lanes.entry(event.lane).or_default();
         if let Some(since) = lane.lost.take() {
             let between = (since, event.time);
@@ -117,7 +117,7 @@ impl Rates {
         self.lost = true;
         let lane = self.lanes.entry(event.lane).or_default();
         let since = lane.since.max(lane.allocated.map(|(at, _)| at)).unwrap_or(origin);
-        *lane = Lane { lost: Some(lane.lost.unwrap_or(since)), ..Lane::default() };
+        *lane = LaneAllocation { lost: Some(lane.lost.unwrap_or(since)), ..LaneAllocation::default() };
     }
 
     /// The share of young data that was promoted; `None`: not posted.
@@ -182,7 +182,7 @@ impl Fold for Rates {
                 }
             }
             Runtime::LaneCreated => {
-                self.lanes.insert(event.lane, Lane { since: Some(event.time), ..Lane::default() });
+                self.lanes.insert(event.lane, LaneAllocation { since: Some(event.time), ..LaneAllocation::default() });
             }
             Runtime::LaneDeleted => {
                 self.lanes.remove(&event.lane);

@@ -4,7 +4,7 @@
 
 use crate::folds::{End, Fold};
 use crate::results::Results;
-use crate::results::heap_profile::{Band, Found, Rest};
+use crate::results::heap_profile::{Band, ProfileSummary, Rest};
 use rtscope_model::{Body, Breakdown, Class, Classes, Event, HeapProfile, NameId, Names, Runtime, Time};
 use std::collections::HashMap;
 
@@ -85,7 +85,7 @@ impl HeapProfiles {
     }
 
     /// The profile; `None` without a whole sample. `names` are those of the runtime's stream.
-    pub fn values(&self, names: &Names) -> Option<Found> {
+    pub fn values(&self, names: &Names) -> Option<ProfileSummary> {
         if self.count == 0 {
             return None;
         }
@@ -114,7 +114,7 @@ impl HeapProfiles {
         let last_bytes = rest(self.last.1, shown);
         let max_bytes = points.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0).max(last_bytes);
         let other = Rest { labels: label_count.saturating_sub(bands.len()) as u64, max_bytes, last_bytes, points };
-        Some(Found {
+        Some(ProfileSummary {
             breakdown: self.by.unwrap_or(Breakdown::Other).word(),
             samples: self.count,
             cut: self.cut + u64::from(self.open.is_some()),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Figures at the end of a cycle.
 #[derive(Copy, Clone, Debug)]
-struct Counted {
+struct CycleFigures {
     time: Time,
     live: u64,
     free: u64,
@@ -27,7 +27,7 @@ pub struct Ledger {
     free: u64,
     /// The largest size seen of each domain's young heap.
     young: BTreeMap<LaneId, u64>,
-    last: Option<Counted>,
+    last: Option<CycleFigures>,
 }
 
 impl Ledger {
@@ -43,7 +43,7 @@ impl Ledger {
             Counter::LargeBytes => {
                 let young = self.young.values().fold(0, |sum: u64, young| sum.saturating_add(*young));
                 let (time, live, free) = (event.time, self.live, self.free);
-                self.last = Some(Counted { time, live, free, large: value, young, rss: self.rss });
+                self.last = Some(CycleFigures { time, live, free, large: value, young, rss: self.rss });
             }
             _ => {}
         }
@@ -108,7 +108,7 @@ fn of_snapshot(heap: &Heap) -> MemoryLedger {
     MemoryLedger { time: heap.time, rss_bytes: heap.rss_bytes, lines }
 }
 
-fn of_counters(counted: Counted) -> Option<MemoryLedger> {
+fn of_counters(counted: CycleFigures) -> Option<MemoryLedger> {
     let (_, rss) = counted.rss?;
     let pools = "the domains' counters at the end of a major cycle";
     let mut lines = vec![
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_shows_more_than_counters() {
-        let line = |bytes| heap::Line { line: "x".into(), bytes, ..heap::Line::default() };
+        let line = |bytes| heap::HeapLine { line: "x".into(), bytes, ..heap::HeapLine::default() };
         let heap = |at, unexplained| Heap {
             time: Some(Time(at)),
             rss_bytes: Some(7),

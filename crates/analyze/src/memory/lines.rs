@@ -1,18 +1,18 @@
 //! Memory lines: resident set, heap, blocks, live, residency, slop. Six different figures, never mixed.
 
 use crate::folds::{End, Fold};
-use crate::results::{Level, Memory, MemoryLine, Results};
+use crate::results::{Memory, MemoryLevel, MemoryLine, Results};
 use rtscope_model::{Body, Class, Classes, Counter, Event, Runtime, Sample, Time};
 
 const POINTS_MAX: usize = 1_024;
 
-/// An increase by less than this fraction of the previous value makes no step in [`Line::stays`], so that a line
+/// An increase by less than this fraction of the previous value makes no step in [`StepLine::stays`], so that a line
 /// which only rises is kept in few steps.
 const STEP: u64 = 64;
 
 /// One line: each value holds until the next.
 #[derive(Default)]
-struct Line {
+struct StepLine {
     first: Option<Time>,
     last: Option<(Time, u64)>,
     max: u64,
@@ -25,7 +25,7 @@ struct Line {
     stays: Vec<(Time, u64)>,
 }
 
-impl Line {
+impl StepLine {
     fn push(&mut self, time: Time, value: u64) {
         self.first.get_or_insert(time);
         if let Some((at, held)) = self.last {
@@ -73,23 +73,23 @@ impl Line {
         }
     }
 
-    fn level(&self, end: Time) -> Option<Level> {
+    fn level(&self, end: Time) -> Option<MemoryLevel> {
         let (at, last) = self.last?;
         let span = end.since(self.first?).max(at.since(self.first?));
         let area = self.area + last as f64 * end.since(at) as f64;
         let mean = if span > 0 { area / span as f64 } else { last as f64 };
-        Some(Level { max: self.max, last, mean })
+        Some(MemoryLevel { max: self.max, last, mean })
     }
 }
 
 #[derive(Default)]
 pub struct Lines {
-    rss: Line,
-    heap: Line,
-    blocks: Line,
-    live: Line,
-    residency: Line,
-    slop: Line,
+    rss: StepLine,
+    heap: StepLine,
+    blocks: StepLine,
+    live: StepLine,
+    residency: StepLine,
+    slop: StepLine,
 }
 
 impl Lines {
@@ -180,19 +180,19 @@ mod tests {
     #[test]
     fn what_falls_again_did_not_stay() {
         let stayed = |values: &[u64], from| {
-            let mut line = Line::default();
+            let mut line = StepLine::default();
             values.iter().zip(0..).for_each(|(value, at)| line.push(Time(at), *value));
             line.stayed(Time(from)).unwrap()
         };
         assert_eq!([0, 1, 2, 3].map(|from| stayed(&[10, 40, 20, 30], from)), [10, 20, 20, 30]);
         assert_eq!([0, 1, 2].map(|from| stayed(&[10, 10, 40], from)), [10, 10, 40]);
         assert_eq!(stayed(&[64, 10, 64], 1), 10);
-        assert_eq!(Line::default().stayed(Time(0)), None);
+        assert_eq!(StepLine::default().stayed(Time(0)), None);
     }
 
     #[test]
     fn a_line_that_rises_slowly_is_kept_in_few_steps() {
-        let mut line = Line::default();
+        let mut line = StepLine::default();
         (0..1_000_000).for_each(|at| line.push(Time(at), at));
         assert!(line.stays.len() < 1_000, "{}", line.stays.len());
         let stayed = line.stayed(Time(500_000)).unwrap();

@@ -1,7 +1,7 @@
 //! All pauses of a recording: their sums, the distribution of their lengths, and the time left for the program in
 //! any window.
 
-use super::sums::Sums;
+use super::sums::PauseSums;
 use crate::pauses::mmu::Utilisation;
 use crate::pauses::spectrum::Spectrum;
 use crate::results::dist::Quantiles;
@@ -11,7 +11,7 @@ use rtscope_model::{PauseQuality, Time};
 /// The fold over pauses.
 pub struct Summary {
     /// The sums over all pauses.
-    pub sums: Sums,
+    pub sums: PauseSums,
     spread: Option<Spread>,
 }
 
@@ -24,14 +24,14 @@ struct Spread {
 
 impl Default for Summary {
     fn default() -> Self {
-        Summary { sums: Sums::default(), spread: Some(Spread::default()) }
+        Summary { sums: PauseSums::default(), spread: Some(Spread::default()) }
     }
 }
 
 impl Summary {
     /// Keeps sums only: lengths and utilisation stay unknown.
     pub fn only_sums() -> Summary {
-        Summary { sums: Sums::with(Quantiles::Unknown), spread: None }
+        Summary { sums: PauseSums::with(Quantiles::Unknown), spread: None }
     }
 
     /// The recording starts.

@@ -79,7 +79,7 @@ impl OneGeneration {
 }
 
 #[derive(Default)]
-pub struct Sums {
+pub struct PauseSums {
     quantiles: Quantiles,
     /// Number of pauses so far.
     pub count: u64,
@@ -101,12 +101,12 @@ pub struct Sums {
     pub collect_sum_ns: u64,
 }
 
-impl Sums {
+impl PauseSums {
     /// Sums with quantiles of this precision. `Coarse` ones may be many, so each holds fewer causes; `Unknown` ones
     /// hold no figures of single lanes and generations either.
-    pub fn with(quantiles: Quantiles) -> Sums {
+    pub fn with(quantiles: Quantiles) -> PauseSums {
         let dist = || Dist::with(quantiles);
-        Sums { quantiles, stop: dist(), collect: dist(), release: dist(), whole: dist(), ..Sums::default() }
+        PauseSums { quantiles, stop: dist(), collect: dist(), release: dist(), whole: dist(), ..PauseSums::default() }
     }
 
     /// Adds one pause; returns a span of the union that has become final.
@@ -147,8 +147,8 @@ impl Sums {
         last
     }
 
-    /// Adds other sums. Their unions are not merged: see [`Sums::stopped_ns`].
-    pub fn merge(&mut self, other: &Sums) {
+    /// Adds other sums. Their unions are not merged: see [`PauseSums::stopped_ns`].
+    pub fn merge(&mut self, other: &PauseSums) {
         self.count += other.count;
         self.partial += other.partial;
         self.collect_sum_ns += other.collect_sum_ns;

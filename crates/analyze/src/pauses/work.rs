@@ -10,7 +10,7 @@ const MARKS: usize = 8;
 
 /// What a lane's thread did in a pause.
 #[derive(Default)]
-pub(crate) struct Work {
+pub(crate) struct LaneWork {
     since: Option<Time>,
     /// First start of work.
     pub begin: Option<Time>,
@@ -22,7 +22,7 @@ pub(crate) struct Work {
     pub marks: Vec<Time>,
 }
 
-impl Work {
+impl LaneWork {
     /// The thread posted something.
     pub fn mark(&mut self, time: Time) {
         if self.marks.len() < MARKS_MAX {

@@ -30,7 +30,7 @@ const HOLDERS_MAX: usize = 1_024;
 
 /// The state of a green thread.
 #[derive(Copy, Clone, PartialEq, Debug)]
-enum State {
+enum GreenState {
     /// It runs, or would if it had a lane.
     Active,
     Blocked(BlockedOn),
@@ -39,8 +39,8 @@ enum State {
 }
 
 #[derive(Copy, Clone)]
-struct Thread {
-    state: State,
+struct WatchedThread {
+    state: GreenState,
     since: Time,
     /// Since when it has waited for nothing but a lane.
     active_since: Time,
@@ -50,7 +50,7 @@ struct Thread {
 }
 
 #[derive(Default)]
-struct Lane {
+struct LaneRuns {
     running: Option<(GreenThread, Time)>,
     /// The thread that ran last, if it may run again at once.
     next: Option<GreenThread>,
@@ -61,7 +61,7 @@ struct Lane {
 
 /// Waits of one kind.
 #[derive(Copy, Clone, Default, Debug, PartialEq)]
-pub struct Waits {
+pub struct GreenWaits {
     pub count: u64,
     /// Thread time, nanoseconds; in [`Contention`] only while a lane was idle.
     pub ns: u64,
@@ -73,11 +73,11 @@ pub struct Contention {
     /// Wall-clock time in which at least one lane was idle because of them.
     pub idle: Union,
     /// Waits for a lock or mailbox.
-    pub locks: Waits,
+    pub locks: GreenWaits,
     /// Waits for a value that another thread computed.
-    pub black_holes: Waits,
+    pub black_holes: GreenWaits,
     /// Waits for a transaction.
-    pub transactions: Waits,
+    pub transactions: GreenWaits,
     /// The longest wait: the waiting thread, the holder, start and end.
     pub longest: Option<(GreenThread, GreenThread, Time, Time)>,
     /// Thread time that others waited for each holder, nanoseconds.
@@ -161,15 +161,15 @@ pub struct GreenThreads {
     /// Whether the stream holds every run and stop.
     every_event: bool,
     seen: bool,
-    threads: HashMap<GreenThread, Thread>,
-    lanes: BTreeMap<LaneId, Lane>,
+    threads: HashMap<GreenThread, WatchedThread>,
+    lanes: BTreeMap<LaneId, LaneRuns>,
     created: u64,
     finished: u64,
     alive: u64,
     alive_max: u64,
     slices: Dist,
     wake_to_run: Dist,
-    blocked: BTreeMap<&'static str, Waits>,
+    blocked: BTreeMap<&'static str, GreenWaits>,
     idle: Idle,
     /// How threads waited for each other.
     pub contention: Contention,
@@ -186,7 +186,7 @@ impl GreenThreads {
     }
 
     /// The entry of `green`; a new one is active from now on.
-    fn thread(&mut self, green: GreenThread, time: Time) -> Option<&mut Thread> {
+    fn thread(&mut self, green: GreenThread, time: Time) -> Option<&mut WatchedThread> {
         if !self.threads.contains_key(&green) {
             if self.threads.len() >= THREADS_MAX {
                 return None;
@@ -194,7 +194,8 @@ impl GreenThreads {
             self.alive += 1;
             self.alive_max = self.alive_max.max(self.alive);
         }
-        let new = Thread { state: State::Active, since: time, active_since: time, waited: false, woke: false };
+        let new =
+            WatchedThread { state: GreenState::Active, since: time, active_since: time, waited: false, woke: false };
         Some(self.threads.entry(green).or_insert(new))
     }
 
@@ -206,17 +207,17 @@ impl GreenThreads {
         if let Some(thread) = self.thread(green, time) {
             let (state, since) = (thread.state, thread.since);
             thread.active_since = match state {
-                State::Active => thread.active_since,
+                GreenState::Active => thread.active_since,
                 // From its release on it holds what it waited for.
-                State::Woken => since,
-                State::Blocked(_) | State::Foreign => time,
+                GreenState::Woken => since,
+                GreenState::Blocked(_) | GreenState::Foreign => time,
             };
-            (thread.state, thread.since) = (State::Active, time);
+            (thread.state, thread.since) = (GreenState::Active, time);
             match state {
-                State::Active => {}
-                State::Woken => self.wake_to_run.add(time.since(since)),
-                State::Blocked(on) => self.add_blocked(reason(on), time.since(since)),
-                State::Foreign => self.add_blocked("foreign-call", time.since(since)),
+                GreenState::Active => {}
+                GreenState::Woken => self.wake_to_run.add(time.since(since)),
+                GreenState::Blocked(on) => self.add_blocked(reason(on), time.since(since)),
+                GreenState::Foreign => self.add_blocked("foreign-call", time.since(since)),
             }
         }
         let lane = self.lanes.entry(id).or_default();
@@ -248,18 +249,18 @@ impl GreenThreads {
         if let Some(thread) = self.thread(green, time) {
             thread.since = time;
             thread.state = match why {
-                StopReason::Blocked(on) => State::Blocked(on),
-                StopReason::ForeignCall => State::Foreign,
-                _ => State::Active,
+                StopReason::Blocked(on) => GreenState::Blocked(on),
+                StopReason::ForeignCall => GreenState::Foreign,
+                _ => GreenState::Active,
             };
         }
     }
 
     fn woken(&mut self, id: LaneId, time: Time, green: GreenThread) {
         let Some(thread) = self.threads.get_mut(&green) else { return };
-        let State::Blocked(on) = thread.state else { return };
+        let GreenState::Blocked(on) = thread.state else { return };
         let waiter = *thread;
-        thread.state = State::Woken;
+        thread.state = GreenState::Woken;
         thread.since = time;
         self.add_blocked(reason(on), time.since(waiter.since));
         let holder = self.lanes.get(&id).and_then(|lane| lane.running).map(|running| running.0);
@@ -268,7 +269,7 @@ impl GreenThreads {
     }
 
     /// `holder` releases `waiter`.
-    fn handed_over(&mut self, on: BlockedOn, waiter: (GreenThread, Thread), holder: GreenThread, time: Time) {
+    fn handed_over(&mut self, on: BlockedOn, waiter: (GreenThread, WatchedThread), holder: GreenThread, time: Time) {
         let Some(by) = self.threads.get_mut(&holder) else { return };
         let (active_since, both) = (by.active_since, by.waited && waiter.1.woke);
         by.woke = true;
@@ -328,11 +329,11 @@ impl GreenThreads {
         }
         let share = |ns: u64| if span_ns > 0 { (ns as f64 / span_ns as f64).min(1.0) } else { 0.0 };
         let lane =
-            |(id, lane): (&LaneId, &Lane)| GreenLane { lane: id.0, run_ns: lane.run_ns, share: share(lane.run_ns) };
+            |(id, lane): (&LaneId, &LaneRuns)| GreenLane { lane: id.0, run_ns: lane.run_ns, share: share(lane.run_ns) };
         let mut blocked: Vec<_> = self.blocked.iter().collect();
         blocked.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.ns));
         let sum =
-            |(reason, waits): (&&'static str, &Waits)| BlockedSum { reason, count: waits.count, sum_ns: waits.ns };
+            |(reason, waits): (&&'static str, &GreenWaits)| BlockedSum { reason, count: waits.count, sum_ns: waits.ns };
         Some(GreenSummary {
             created: self.created,
             finished: self.finished,

@@ -1,7 +1,7 @@
 //! Green threads and their waits for each other.
 
 use super::*;
-use crate::results::{Outcome, Results};
+use crate::results::{Results, RuleOutcome};
 use crate::testing::Script;
 use crate::{Analysis, Tail};
 use rtscope_model::{Body, Confidence, Names};
@@ -62,7 +62,7 @@ fn a_value_that_another_thread_computes_counts_at_once() {
     let script = Script::default().run(1, 0, 1).run(1, 1, 2).stop(MS, 1, 2, hole);
     let green = fold(wake(script, 31 * MS, 0, 2));
     let contention = &green.contention;
-    assert_eq!((contention.idle.ns(), contention.black_holes), (30 * MS, Waits { count: 1, ns: 30 * MS }));
+    assert_eq!((contention.idle.ns(), contention.black_holes), (30 * MS, GreenWaits { count: 1, ns: 30 * MS }));
     assert_eq!(contention.holders.get(&GreenThread(1)), Some(&(30 * MS)));
 }
 
@@ -123,14 +123,14 @@ fn events_in_any_order_are_taken() {
 }
 
 fn analyse(every_green_event: bool, script: Script) -> Results {
-    let runtime = crate::results::Runtime { family: Some("ghc".into()), ..Default::default() };
+    let runtime = crate::results::ProgramRuntime { family: Some("ghc".into()), ..Default::default() };
     let mut analysis = Analysis::new(Context { every_green_event, runtime, ..Context::default() });
     let script = script.rt(0, 0, Runtime::LaneCreated).rt(0, 1, Runtime::LaneCreated);
     script.events().iter().for_each(|event| analysis.push(event, &Names::default(), &mut |_| {}));
     analysis.finish(&Names::default(), Tail::default(), &mut |_| {})
 }
 
-fn outcome(results: &Results) -> Outcome {
+fn outcome(results: &Results) -> RuleOutcome {
     results.checked.iter().find(|rule| rule.id == "blackhole-or-lock").unwrap().outcome
 }
 
@@ -138,7 +138,7 @@ fn outcome(results: &Results) -> Outcome {
 fn a_convoy_is_a_finding_with_its_cost_and_a_figure_that_shall_fall() {
     let results = analyse(true, convoy(20));
     let finding = results.findings.iter().find(|finding| finding.id == "blackhole-or-lock").unwrap();
-    assert_eq!((finding.confidence, outcome(&results)), (Confidence::Medium, Outcome::Found));
+    assert_eq!((finding.confidence, outcome(&results)), (Confidence::Medium, RuleOutcome::Found));
     assert!(finding.cost_ns.abs_diff(390 * MS) < 20_000, "{}", finding.cost_ns);
     assert!(finding.claim.starts_with("Capabilities stood idle for 390 ms of 400 ms"), "{}", finding.claim);
     assert!(finding.claim.ends_with("for locks (MVar)."), "{}", finding.claim);
@@ -169,9 +169,9 @@ fn for_black_holes_the_remedy_is_to_evaluate_first() {
 #[test]
 fn a_few_waits_are_none_and_without_every_run_the_rule_is_not_checked() {
     let few = analyse(true, convoy(4));
-    assert!(few.findings.is_empty() && outcome(&few) == Outcome::Clear);
+    assert!(few.findings.is_empty() && outcome(&few) == RuleOutcome::Clear);
     let little = analyse(true, convoy(20).run(10_000 * MS, 0, 1));
-    assert!(little.findings.is_empty() && outcome(&little) == Outcome::Clear);
+    assert!(little.findings.is_empty() && outcome(&little) == RuleOutcome::Clear);
     let blind = analyse(false, convoy(20));
-    assert_eq!((blind.findings.len(), outcome(&blind)), (0, Outcome::NotAsked));
+    assert_eq!((blind.findings.len(), outcome(&blind)), (0, RuleOutcome::NotAsked));
 }

@@ -48,7 +48,7 @@ struct Open {
 }
 
 #[derive(Default)]
-struct Lane {
+struct LaneSpans {
     open: VecDeque<Open>,
     /// Spans by name that were dropped while open: an end may still follow for each.
     given_up: BTreeMap<NameId, u64>,
@@ -58,7 +58,7 @@ struct Lane {
     still_ns: u64,
 }
 
-impl Lane {
+impl LaneSpans {
     /// How long the lane has stood still by `now`.
     fn still_ns(&self, now: Time) -> u64 {
         self.still_ns.saturating_add(self.section.map_or(0, |since| now.since(since)))
@@ -73,7 +73,7 @@ impl Lane {
 #[derive(Default)]
 pub struct User {
     names: BTreeMap<NameId, Name>,
-    lanes: BTreeMap<LaneId, Lane>,
+    lanes: BTreeMap<LaneId, LaneSpans>,
 }
 
 impl User {

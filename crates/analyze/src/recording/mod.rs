@@ -7,7 +7,7 @@ pub mod stm;
 pub mod waits;
 
 use crate::results::waits::Waits;
-use crate::results::{Program, Runtime, Source};
+use crate::results::{Program, ProgramRuntime, Source};
 use requests::Join;
 use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
@@ -25,7 +25,7 @@ pub struct Context {
     /// How it was started, and what its link determines.
     pub start: Start,
     /// The runtime as its log (or the binary) names it.
-    pub runtime: Runtime,
+    pub runtime: ProgramRuntime,
     /// Whether the runtime can stop several lanes; `None`: the events decide.
     pub threaded: Option<bool>,
     /// The process that wrote the log, in the recorder's pid namespace.
@@ -111,7 +111,7 @@ pub struct Tail {
     /// Final counts of what was read; `None` keeps the context's.
     pub source: Option<Source>,
     /// The runtime as the log named it; `None` keeps the context's.
-    pub runtime: Option<Runtime>,
+    pub runtime: Option<ProgramRuntime>,
     /// Names of the program's own events, and of labels of heap profiles: the table of the runtime's stream.
     pub user_names: Names,
 }

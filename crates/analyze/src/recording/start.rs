@@ -1,7 +1,7 @@
 //! How a program was started, and what its link determines, as far as a recording shows. Refuses to judge what
 //! it accepts.
 
-use crate::results::Runtime;
+use crate::results::ProgramRuntime;
 use rtscope_model::manifest::{Binary, Manifest};
 use rtscope_model::options::AtLink;
 use rtscope_model::{Link, RuntimeInfo, Version};
@@ -34,7 +34,7 @@ impl Start {
 }
 
 /// What is known about the link of a program of `runtime`, from its file and its log.
-pub fn link(at: &AtLink, binary: Option<&Binary>, threaded: Option<bool>, runtime: &Runtime) -> Link {
+pub fn link(at: &AtLink, binary: Option<&Binary>, threaded: Option<bool>, runtime: &ProgramRuntime) -> Link {
     let link = binary.map(at.of).unwrap_or_default();
     Link { version: runtime.version.as_deref().and_then(version), threaded: link.threaded.or(threaded), ..link }
 }

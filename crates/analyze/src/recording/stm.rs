@@ -77,13 +77,13 @@ impl StmSlice {
 
 /// A cumulative count: the first value, the current one, and what was counted before a restart.
 #[derive(Copy, Clone, Debug, Default, Serialize, Deserialize)]
-struct Run<C> {
+struct CounterRun<C> {
     first: C,
     now: C,
     before: C,
 }
 
-impl Run<StmCounts> {
+impl CounterRun<StmCounts> {
     fn see(&mut self, now: StmCounts) -> StmCounts {
         if now.attempts < self.now.attempts {
             (self.before, self.first, self.now) = (self.total(), StmCounts::default(), StmCounts::default());
@@ -98,7 +98,7 @@ impl Run<StmCounts> {
     }
 }
 
-impl Run<u64> {
+impl CounterRun<u64> {
     fn see(&mut self, now: u64) -> u64 {
         if now < self.now {
             (self.before, self.first, self.now) = (self.total(), 0, 0);
@@ -126,9 +126,9 @@ pub struct Stm {
     /// When the program had ended.
     gone: Option<Time>,
     mode: Option<u32>,
-    lanes: BTreeMap<u16, Run<StmCounts>>,
+    lanes: BTreeMap<u16, CounterRun<StmCounts>>,
     names: BTreeMap<u16, (String, StmNamed, StmNamed)>,
-    attempts: Option<Run<u64>>,
+    attempts: Option<CounterRun<u64>>,
     width_ns: u64,
     slices: Vec<StmSlice>,
 }
@@ -182,7 +182,7 @@ impl Stm {
 
     fn lane(&mut self, time: Time, lane: u16, counts: &StmCounts) {
         let first = if self.is_before(time) { *counts } else { StmCounts::default() };
-        let run = self.lanes.entry(lane).or_insert(Run { first, now: first, before: StmCounts::default() });
+        let run = self.lanes.entry(lane).or_insert(CounterRun { first, now: first, before: StmCounts::default() });
         let grown = run.see(*counts);
         let slice = StmSlice {
             attempts: grown.attempts,
@@ -208,7 +208,7 @@ impl Stm {
 
     fn attempts(&mut self, time: Time, attempts: u64) {
         let first = if self.is_before(time) { attempts } else { 0 };
-        let grown = self.attempts.get_or_insert(Run { first, now: first, before: 0 }).see(attempts);
+        let grown = self.attempts.get_or_insert(CounterRun { first, now: first, before: 0 }).see(attempts);
         // Where the package counts, its counts are drawn.
         if !self.has_outcomes() {
             self.over_time(time, &StmSlice { attempts: grown, ..StmSlice::default() });
@@ -264,7 +264,7 @@ impl Stm {
     /// How many attempts were seen, by either count: of several processes the busiest is reported.
     pub fn busy(&self) -> u64 {
         let package = self.lanes.values().fold(0, |sum: u64, run| sum.saturating_add(run.total().attempts));
-        package.max(self.attempts.as_ref().map_or(0, Run::<u64>::total))
+        package.max(self.attempts.as_ref().map_or(0, CounterRun::<u64>::total))
     }
 
     /// Start of the counts.
@@ -282,7 +282,9 @@ impl Stm {
         let (from, all) = (self.begin()?, self.all());
         let totals = match self.has_outcomes() {
             true => StmTotals { from, attempts: all.attempts, outcomes: Some((all.commits, all.lost())) },
-            false => StmTotals { from, attempts: self.attempts.as_ref().map(Run::<u64>::total)?, outcomes: None },
+            false => {
+                StmTotals { from, attempts: self.attempts.as_ref().map(CounterRun::<u64>::total)?, outcomes: None }
+            }
         };
         (totals.attempts > 0).then_some(totals)
     }
@@ -295,7 +297,7 @@ impl Stm {
         let per_second = |count: u64| (span_ns > 0).then(|| count as f64 * 1e9 / span_ns as f64);
         let totals: Vec<(u16, StmCounts)> = self.lanes.iter().map(|(lane, run)| (*lane, run.total())).collect();
         let all = self.all();
-        let runtime_attempts = self.attempts.as_ref().map(Run::<u64>::total);
+        let runtime_attempts = self.attempts.as_ref().map(CounterRun::<u64>::total);
         let attempts = if outcomes { Some(all.attempts) } else { runtime_attempts };
         let lane = |(lane, counts): &(u16, StmCounts)| LaneTransactions {
             lane: *lane,

@@ -2,7 +2,7 @@
 //! what its holder does where. Objects are compared within one look only, since collections move them. Refuses to
 //! draw conclusions.
 
-use crate::results::waits::{HolderDoes, Kind, Old, Thunks, WAITS_MAX as LISTED_MAX, Wait, Waits as Values};
+use crate::results::waits::{HolderDoes, Old, Thunks, WAITS_MAX as LISTED_MAX, Wait, WaitShare, Waits};
 use rtscope_model::{Doing, OldObjects, TextId, Time, WaitGroup, WaitKind, WaitLook, WaitSeen};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ type At = (Option<TextId>, Option<TextId>);
 
 /// Sums of one wait.
 #[derive(Clone, Debug, Default)]
-struct Sum {
+struct WaitSum {
     threads: u64,
     threads_max: u32,
     looks: u64,
@@ -43,9 +43,9 @@ struct Met {
 
 /// Looks at one process.
 #[derive(Clone, Debug, Default)]
-pub struct Waits {
+pub struct WaitLooks {
     texts: HashMap<TextId, String>,
-    sums: BTreeMap<Key, Sum>,
+    sums: BTreeMap<Key, WaitSum>,
     /// Threads, and looks that saw any, wherever they waited.
     kinds: BTreeMap<(WaitKind, Option<Doing>), (u64, u64)>,
     looks: u64,
@@ -63,7 +63,7 @@ pub struct Waits {
     made: Option<[(Time, u64); 2]>,
 }
 
-impl Waits {
+impl WaitLooks {
     /// Takes one line; lines come in file order.
     pub fn push(&mut self, time: Time, seen: WaitSeen) {
         match seen {
@@ -171,9 +171,9 @@ impl Waits {
     }
 
     /// The sums over all looks.
-    pub fn values(&self) -> Values {
+    pub fn values(&self) -> Waits {
         let mean = |sum: u64| sum as f64 / self.looks.max(1) as f64;
-        let kind = |(of, sum): (&(WaitKind, Option<Doing>), &(u64, u64))| Kind {
+        let kind = |(of, sum): (&(WaitKind, Option<Doing>), &(u64, u64))| WaitShare {
             kind: of.0,
             holder: of.1,
             threads_mean: mean(sum.0),
@@ -182,7 +182,7 @@ impl Waits {
         let mut by: Vec<Wait> = self.sums.iter().map(|(key, sum)| self.wait(key, sum)).collect();
         by.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.threads_mean.total_cmp(&a.threads_mean)));
         by.truncate(LISTED_MAX);
-        Values {
+        Waits {
             looks: self.looks,
             missed: self.missed,
             from: self.span.map(|span| span.0),
@@ -202,7 +202,7 @@ impl Waits {
         }
     }
 
-    fn wait(&self, (kind, place, holder): &Key, sum: &Sum) -> Wait {
+    fn wait(&self, (kind, place, holder): &Key, sum: &WaitSum) -> Wait {
         let text = |number: &TextId| self.texts.get(number).cloned();
         let only = || sum.holders.first().filter(|_| sum.holders.len() == 1).and_then(text);
         Wait {
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn things_that_moved_between_looks_are_one_wait_and_shares_sum_to_one() {
-        let mut waits = Waits::default();
+        let mut waits = WaitLooks::default();
         waits.push(Time(1), WaitSeen::Text(0, "Desk.with".into()));
         waits.push(Time(1), WaitSeen::Text(1, "Desk.call".into()));
         waits.push(Time(1), WaitSeen::Text(2, "7".into()));
@@ -281,15 +281,15 @@ mod tests {
         assert_eq!((found.by[2].kind, found.by[2].share), (WaitKind::NoWork, 0.0));
         assert!((found.by.iter().map(|wait| wait.share).sum::<f64>() - 1.0).abs() < 1e-9);
         // A trace carries the values unchanged, and rejects those that no looks can produce.
-        let carried = serde_json::from_str::<Values>(&serde_json::to_string(&found).unwrap()).unwrap();
+        let carried = serde_json::from_str::<Waits>(&serde_json::to_string(&found).unwrap()).unwrap();
         assert!(carried == found && carried.is_sound());
-        let doubled = Values { by: [found.by.clone(), found.by].concat(), ..Values::default() };
+        let doubled = Waits { by: [found.by.clone(), found.by].concat(), ..Waits::default() };
         assert!(!doubled.is_sound());
     }
 
     #[test]
     fn several_locks_and_holders_in_turn_are_reported_and_nothing_is_no_look() {
-        let mut waits = Waits::default();
+        let mut waits = WaitLooks::default();
         waits.push(Time(1), WaitSeen::Not("it ended".into()));
         assert_eq!((waits.values().looks, waits.values().why.as_deref()), (0, Some("it ended")));
         let runs = |thread, object| group(WaitKind::Lock, Some(object), Some((thread, Doing::Runs)), 2);
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn one_thing_is_waited_for_at_several_places_and_a_kind_at_several_looks() {
-        let mut waits = Waits::default();
+        let mut waits = WaitLooks::default();
         let at = |place, object, count| WaitGroup {
             kind: WaitKind::Lock,
             object: Some(object),
@@ -317,18 +317,22 @@ mod tests {
         let found = waits.values();
         let place = |number: usize| found.by.iter().filter(|wait| wait.queue_mean == Some(number as f64)).count();
         assert_eq!((place(3), place(2), place(1)), (2, 1, 1), "{:#?}", found.by);
-        let lock =
-            Kind { kind: WaitKind::Lock, holder: Some(Doing::Runs), threads_mean: 5.0 / 3.0, looks_share: 2.0 / 3.0 };
+        let lock = WaitShare {
+            kind: WaitKind::Lock,
+            holder: Some(Doing::Runs),
+            threads_mean: 5.0 / 3.0,
+            looks_share: 2.0 / 3.0,
+        };
         assert_eq!((found.kinds.len(), found.kinds.contains(&lock), found.is_sound()), (2, true, true));
         // Half of the threads here wait alone, half in a group of five.
-        let mut waits = Waits::default();
+        let mut waits = WaitLooks::default();
         waits.push(Time(1), look((0..5).map(|object| at(0, object, 1)).chain([at(0, 9, 5)]).collect()));
         assert_eq!(waits.values().by[0].queue_mean, Some(3.0));
     }
 
     #[test]
     fn what_a_hostile_capture_gives_is_bounded() {
-        let mut waits = Waits::default();
+        let mut waits = WaitLooks::default();
         for number in 0..(TEXTS_MAX as u32 + 9) {
             waits.push(Time(1), WaitSeen::Text(number, String::new()));
             let group = WaitGroup { place: Some(number), count: u32::MAX, ..WaitGroup::default() };

@@ -10,7 +10,7 @@ pub struct Code {
     /// Samples of running threads.
     pub samples: u64,
     /// Places, most CPU time first.
-    pub top: Vec<Place>,
+    pub top: Vec<CodePlace>,
     /// What the CPU did, most CPU time first; parts sum to all samples.
     pub purposes: Vec<PurposeTime>,
 }
@@ -32,7 +32,7 @@ pub struct PurposeTime {
 
 /// One place in the code.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Place {
+pub struct CodePlace {
     /// Name of the symbol.
     pub symbol: String,
     /// Executable or library.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// The runtime's own heap profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Found {
+pub struct ProfileSummary {
     /// What labels stand for: "closure type", "cost centre", ….
     pub breakdown: &'static str,
     /// Number of whole samples.

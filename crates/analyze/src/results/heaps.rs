@@ -2,7 +2,7 @@
 //! themselves belong to [`rtscope_model::heap`].
 
 use rtscope_model::Time;
-use rtscope_model::heap::{Entry, Fragmentation, Heap, Holder, Line, Pinned};
+use rtscope_model::heap::{Entry, Fragmentation, Heap, HeapLine, PinHolder, Pinned};
 use serde::{Serialize, Serializer};
 
 /// Entries of a list in a report.
@@ -14,11 +14,11 @@ struct Short<'a> {
     of: &'a str,
     rss_bytes: Option<u64>,
     heap_bytes: u64,
-    ledger: &'a [Line],
+    ledger: &'a [HeapLine],
     unexplained_bytes: Option<i64>,
     fragmentation: &'a Fragmentation,
     pinned: &'a Pinned,
-    holders: &'a [Holder],
+    holders: &'a [PinHolder],
     census: &'a [Entry],
     doubts: &'a [String],
 }

@@ -13,7 +13,7 @@ mod sparks;
 pub mod stm;
 pub mod waits;
 
-pub use code::{Code, Place, PurposeTime};
+pub use code::{Code, CodePlace, PurposeTime};
 pub use held_up::{HeldUp, HeldUpSum};
 pub use lanes_over_time::LanesOverTime;
 use requests::Joined;
@@ -38,7 +38,7 @@ pub struct Results {
     /// The program that was recorded and how it ended; null without a capture.
     pub program: Option<Program>,
     /// The program's runtime, with its arguments.
-    pub runtime: Runtime,
+    pub runtime: ProgramRuntime,
     /// Wall-clock time covered, nanoseconds.
     pub span_ns: u64,
     /// First moment of the recording.
@@ -62,7 +62,7 @@ pub struct Results {
     pub memory: Memory,
     /// What the runtime's own heap profiler found; null if no profile was requested, or if the log holds no
     /// whole sample.
-    pub heap_profile: Option<heap_profile::Found>,
+    pub heap_profile: Option<heap_profile::ProfileSummary>,
     /// Where the resident memory was; no lines where nothing is known.
     #[serde(flatten)]
     pub ledger: MemoryLedger,
@@ -258,7 +258,7 @@ pub struct Checked {
     /// Stable name of the rule; its finding has the same.
     pub id: &'static str,
     /// Whether the rule found something, found nothing, or could not look.
-    pub outcome: Outcome,
+    pub outcome: RuleOutcome,
     /// What it needs to see, in a few words; null where a log is enough.
     pub needs: Option<&'static str>,
     /// Why it could not look, in one sentence.
@@ -268,7 +268,7 @@ pub struct Checked {
 /// Outcome of a diagnosis rule.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum RuleOutcome {
     /// It is among the findings.
     Found,
     /// It looked and found nothing.
@@ -279,16 +279,16 @@ pub enum Outcome {
     NotAsked,
 }
 
-impl Outcome {
+impl RuleOutcome {
     /// Whether it says nothing about the program.
     pub fn blind(self) -> bool {
-        matches!(self, Outcome::CouldNotLook | Outcome::NotAsked)
+        matches!(self, RuleOutcome::CouldNotLook | RuleOutcome::NotAsked)
     }
 }
 
 /// A program's runtime.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Runtime {
+pub struct ProgramRuntime {
     /// Its id; null where no runtime was seen.
     pub family: Option<String>,
     /// "9.6.6".
@@ -299,7 +299,7 @@ pub struct Runtime {
     pub args: Vec<String>,
 }
 
-impl Runtime {
+impl ProgramRuntime {
     /// The static description of this runtime.
     pub fn info(&self) -> &'static RuntimeInfo {
         rtscope_model::runtime::find(self.family.as_deref())
@@ -507,7 +507,7 @@ pub struct Column {
 /// Level of one memory line.
 #[allow(missing_docs)]
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Level {
+pub struct MemoryLevel {
     pub max: u64,
     pub last: u64,
     /// Mean over time (each value holds until the next).
@@ -518,17 +518,17 @@ pub struct Level {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Memory {
     /// Resident set as the kernel counts it.
-    pub rss_bytes: Option<Level>,
+    pub rss_bytes: Option<MemoryLevel>,
     /// Memory that the runtime holds from the system.
-    pub heap_bytes: Option<Level>,
+    pub heap_bytes: Option<MemoryLevel>,
     /// Memory in allocated blocks.
-    pub blocks_bytes: Option<Level>,
+    pub blocks_bytes: Option<MemoryLevel>,
     /// Live data after major collections.
-    pub live_bytes: Option<Level>,
+    pub live_bytes: Option<MemoryLevel>,
     /// Largest live data seen: GHC's residency.
-    pub residency_bytes: Option<Level>,
+    pub residency_bytes: Option<MemoryLevel>,
     /// Memory wasted at the ends of blocks.
-    pub slop_bytes: Option<Level>,
+    pub slop_bytes: Option<MemoryLevel>,
 }
 
 /// Where the resident memory was at one moment.

@@ -47,10 +47,10 @@ pub struct Joined {
     /// The slowest hundredth of the requests.
     pub slow: Slow,
     /// The slowest requests, worst first.
-    pub worst: Vec<Worst>,
+    pub worst: Vec<SlowRequest>,
     /// Data of charts.
     #[serde(skip)]
-    pub drawing: Drawing,
+    pub drawing: LoadDrawing,
 }
 
 /// The slowest hundredth of the requests.
@@ -63,12 +63,12 @@ pub struct Slow {
     /// Sum of their latencies above the median of all, nanoseconds.
     pub above_ns: u64,
     /// By what they waited for: one part for each of [`WHATS`], in that order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SlowPart>,
 }
 
 /// Slow requests that waited for one thing. Null where the recording cannot show it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Part {
+pub struct SlowPart {
     /// What they waited for.
     pub what: What,
     /// Number of requests that mainly waited for it.
@@ -84,7 +84,7 @@ pub struct Part {
 /// One slow request.
 #[allow(missing_docs)]
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Worst {
+pub struct SlowRequest {
     /// When it was due.
     pub due: Time,
     /// When a connection took it.
@@ -108,7 +108,7 @@ pub struct Worst {
 
 /// The data of charts.
 #[derive(Clone, Debug, Default)]
-pub struct Drawing {
+pub struct LoadDrawing {
     /// The load's time from its first request to its last, in slices of equal width.
     pub slices: Vec<Slice>,
     /// Slow requests, thinned: due time, latency, what they waited for.

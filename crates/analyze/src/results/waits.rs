@@ -30,7 +30,7 @@ pub struct Waits {
     pub why: Option<String>,
     /// What threads waited for, over all places.
     #[serde(default)]
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<WaitShare>,
     /// What threads waited for, most threads first; idle threads of the runtime come last.
     pub by: Vec<Wait>,
     /// Threads created per second, from the first look to the last; null: not counted, or counted at one look only.
@@ -72,7 +72,7 @@ impl Old {
 
 /// Threads that waited for things of one kind while the holders did one thing, over all places.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Kind {
+pub struct WaitShare {
     /// The kind of wait.
     pub kind: WaitKind,
     /// What the holder did; null: there was none, or it is not known.

@@ -40,10 +40,10 @@ pub(super) fn loss(name: &str, is: &str) -> Loss {
 mod tests {
     use super::*;
     use rtscope_model::Time;
-    use rtscope_model::heap::{Entry, Line, Megablock, Part};
+    use rtscope_model::heap::{Entry, HeapLine, Megablock, Part};
 
     fn heap() -> Heap {
-        let line = Line { line: "objects".into(), part: Part::CopyReserve, bytes: 5, how: "so".into() };
+        let line = HeapLine { line: "objects".into(), part: Part::CopyReserve, bytes: 5, how: "so".into() };
         let entry = Entry { name: ":".into(), kind: "CONSTR".into(), count: 2, bytes: 48 };
         Heap {
             schema: heap::SCHEMA.into(),

@@ -10,7 +10,7 @@ use rtscope_model::{LaneState, Time};
 /// The part of a lane in a collection that is being drawn.
 #[derive(Copy, Clone, Debug)]
 pub struct Part {
-    pub of: timeline::Part,
+    pub of: timeline::LanePart,
     /// As far as its segments are known.
     pub until: Time,
 }

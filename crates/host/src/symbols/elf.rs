@@ -8,7 +8,7 @@ use crate::runtimes::known;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadRef, SectionFlags, SymbolKind, elf};
 use rtscope_decode::code::{Named, NamedRole, SPINNING};
-use rtscope_model::{CodeKind, Part, PurposeId, Role};
+use rtscope_model::{CodeKind, PurposeClass, PurposeId, Role};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Cursor;
@@ -116,7 +116,7 @@ fn pieces<'data, R: ReadRef<'data>>(named: Named, data: R) -> Vec<Named> {
 
 /// The purpose of a function with this role while it spins: it waits for other collectors, or for a lock.
 fn waiting(role: &NamedRole) -> Option<NamedRole> {
-    let of_collector = PurposeId::of(&role.own)?.get().part != Part::Serving;
+    let of_collector = PurposeId::of(&role.own)?.get().part != PurposeClass::Serving;
     let own = if of_collector { WAITS_FOR_COLLECTORS } else { WAITS_FOR_LOCKS };
     Some(NamedRole { own: own.to_owned(), calls: role.calls.clone(), leads: role.leads })
 }

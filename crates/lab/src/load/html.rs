@@ -5,7 +5,7 @@ use super::svg as svg_load;
 use crate::load::text;
 use rtscope_draw::escape::escape;
 use rtscope_load::document::Document;
-use rtscope_load::spread::Figures;
+use rtscope_load::spread::SpreadFigures;
 use rtscope_model::units;
 use rtscope_report::html::frame::{drawn, figure, list, optional, section, shell_of};
 use rtscope_report::html::table::table;
@@ -31,7 +31,7 @@ fn said(load: &Document) -> String {
 }
 
 fn figures(load: &Document) -> String {
-    let row = |(name, figures): (&str, &Figures)| {
+    let row = |(name, figures): (&str, &SpreadFigures)| {
         let all = [figures.p50_ns, figures.p90_ns, figures.p99_ns, figures.p999_ns, figures.max_ns];
         let cells = all.into_iter().map(units::duration_or_dash);
         [name.to_owned(), units::count(figures.count)].into_iter().chain(cells)

@@ -33,7 +33,7 @@ pub(super) fn time(load: &Document) -> Option<String> {
 }
 
 /// One second, or several seconds joined, of which the worst latencies are drawn.
-struct Point {
+struct LoadPoint {
     from_ns: u64,
     /// 50, 90 and 99 in 100, and the longest, in nanoseconds.
     latency: [Option<u64>; 4],
@@ -42,7 +42,7 @@ struct Point {
 }
 
 /// The measured seconds, joined until there are few enough, and the number of seconds per point.
-fn points(load: &Document) -> (Vec<Point>, usize) {
+fn points(load: &Document) -> (Vec<LoadPoint>, usize) {
     let measured = load.seconds.iter().filter(|second| second.from_ns >= load.warm_up_ns);
     let measured: Vec<&Second> = measured.collect();
     let each = measured.len().div_ceil(POINTS_MAX).max(1);
@@ -53,7 +53,7 @@ fn points(load: &Document) -> (Vec<Point>, usize) {
         let latency: [fn(&Second) -> Option<u64>; 4] =
             [|second| second.p50_ns, |second| second.p90_ns, |second| second.p99_ns, |second| second.max_ns];
         let rates: [fn(&Second) -> u64; 3] = [|second| second.due, |second| second.fine, |second| second.failed];
-        Some(Point { from_ns: some.first()?.from_ns, latency: latency.map(worst), rates: rates.map(rate) })
+        Some(LoadPoint { from_ns: some.first()?.from_ns, latency: latency.map(worst), rates: rates.map(rate) })
     };
     // A short last second says little by itself: it joins the one before.
     let short = measured.last().is_some_and(|last| last.lasts_ns < SHORT_NS) && measured.len() > each;
@@ -73,7 +73,7 @@ fn over_time(mut svg: Svg, load: &Document) -> String {
     let lines = [("p50", "m-blocks"), ("p90", "m-heap"), ("p99", "m-rss"), ("longest", "m-live")];
     for (index, (name, class)) in lines.into_iter().enumerate() {
         // No line where no request ended.
-        let place = |point: &Point| (x(point.from_ns), point.latency[index].map(|ns| scale.y(ns)));
+        let place = |point: &LoadPoint| (x(point.from_ns), point.latency[index].map(|ns| scale.y(ns)));
         let last = svg.known_steps(&points.iter().map(place).collect::<Vec<_>>(), x(span), class);
         names.extend(last.map(|y| (y, name.to_owned(), class.to_owned())));
     }

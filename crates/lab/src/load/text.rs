@@ -1,7 +1,7 @@
 //! A load's result for people, and the line shown while it runs. Owns the words; the figures are the document's.
 
 use rtscope_load::document::{Document, Doubt, Ended, Second};
-use rtscope_load::spread::Figures;
+use rtscope_load::spread::SpreadFigures;
 use rtscope_model::units::{count, counted, duration, duration_or_dash, percent, rate};
 use rtscope_terminal::style::{Style, Tone, clean, wrap};
 use std::fmt::Write as _;
@@ -76,7 +76,7 @@ pub fn headline(load: &Document) -> String {
 const LATE: &str = "rtscope was late";
 
 /// Latencies and what they are of: whole ones, then their parts.
-pub fn rows(load: &Document) -> Vec<(&'static str, &Figures)> {
+pub fn rows(load: &Document) -> Vec<(&'static str, &SpreadFigures)> {
     let latency = &load.latency;
     let mut rows = vec![("all", &latency.all)];
     if load.requests.failed > 0 {
@@ -90,7 +90,7 @@ pub fn rows(load: &Document) -> Vec<(&'static str, &Figures)> {
     rows
 }
 
-fn row(out: &mut String, name: &str, figures: &Figures) {
+fn row(out: &mut String, name: &str, figures: &SpreadFigures) {
     let values = [figures.p50_ns, figures.p90_ns, figures.p99_ns, figures.p999_ns, figures.max_ns];
     let cells: String = values.iter().map(|value| format!("{:>10}", duration_or_dash(*value))).collect();
     let _ = writeln!(out, "  {name:<26}{cells}");

@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use rtscope_tune::plan::Goal;
-use rtscope_tune::runtime::Runtime;
+use rtscope_tune::runtime::TunableRuntime;
 use rtscope_tune::runtimes;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -28,14 +28,14 @@ pub struct PlanArgs {
     #[arg(long)]
     pub explain: bool,
     /// How the plan is written
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
+    pub format: PlanFormat,
     /// Short for --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
     /// Plan for any program of this runtime, where PROG is not given
     #[arg(long, value_parser = known_runtimes(), conflicts_with = "program")]
-    pub runtime: Option<&'static Runtime>,
+    pub runtime: Option<&'static TunableRuntime>,
     /// Read the machine from a tree of /proc and /sys below DIR; PROG stays a file of this machine
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
@@ -52,14 +52,14 @@ pub fn goals() -> impl TypedValueParser<Value = Goal> {
 }
 
 /// Parses a runtime by its id.
-fn known_runtimes() -> impl TypedValueParser<Value = &'static Runtime> {
+fn known_runtimes() -> impl TypedValueParser<Value = &'static TunableRuntime> {
     let values = runtimes::ALL.map(|runtime| PossibleValue::new(runtime.dialect.info.id).help(runtime.about));
     PossibleValuesParser::new(values).try_map(|id| runtimes::find(&id).ok_or("no such runtime"))
 }
 
 /// How a plan is written.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum)]
-pub enum Format {
+pub enum PlanFormat {
     /// For people
     Text,
     /// NAME=VALUE lines for a shell or an env-file

@@ -1,6 +1,6 @@
 //! A plan with what it was made for, as every format takes it.
 
-use super::program::Found;
+use super::program::FoundProgram;
 use rtscope_host::procfs::Host;
 use rtscope_host::resources;
 use rtscope_model::resources::Resources;
@@ -19,7 +19,7 @@ pub struct Planned {
 
 impl Planned {
     /// The plan for `found` with what `host` gives to process `pid`, or to this one.
-    pub fn of(found: &Found, host: &Host, pid: Option<u32>, goal: Goal) -> Planned {
+    pub fn of(found: &FoundProgram, host: &Host, pid: Option<u32>, goal: Goal) -> Planned {
         let resources = resources::without_caches(host, pid);
         let plan = rtscope_tune::plan::plan(&resources, &found.program, goal);
         Planned { plan, resources, about: found.about.clone() }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A program and its short description.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundProgram {
     /// For the planner.
     pub program: Program,
     /// For people: its short description.
@@ -25,7 +25,7 @@ pub struct Found {
 }
 
 /// The program that `args` name, or any program.
-pub fn find(args: &PlanArgs, host: &Host) -> Result<Found, UserError> {
+pub fn find(args: &PlanArgs, host: &Host) -> Result<FoundProgram, UserError> {
     if let Some(name) = &args.program {
         let path = spawn::find_program(name).filter(|path| path.exists());
         let path = path.ok_or_else(|| {
@@ -45,12 +45,12 @@ pub fn find(args: &PlanArgs, host: &Host) -> Result<Found, UserError> {
     let [usual, ..] = runtimes::ALL;
     let runtime = args.runtime.unwrap_or(usual);
     let about = format!("any program of {}", runtime.any_of);
-    Ok(Found { program: runtime.program(given(own, &[])), about })
+    Ok(FoundProgram { program: runtime.program(given(own, &[])), about })
 }
 
 /// The program in the file at `path`, which the user calls `name`, started with `command`. `live`: it will run
 /// on this machine, so the permissions of this process are its own.
-pub fn of_file(path: &Path, name: &str, command: &[String], live: bool) -> Found {
+pub fn of_file(path: &Path, name: &str, command: &[String], live: bool) -> FoundProgram {
     of_link(link::read(path), live, name.to_owned(), given(own, command))
 }
 
@@ -58,7 +58,7 @@ fn own(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-fn of_process(host: &Host, pid: u32) -> Found {
+fn of_process(host: &Host, pid: u32) -> FoundProgram {
     let exe = host.process(pid, "exe");
     let process = Process::open(host, pid);
     let environment = process.as_ref().ok().and_then(|process| process.text("environ").ok()).unwrap_or_default();
@@ -77,7 +77,7 @@ fn of_process(host: &Host, pid: u32) -> Found {
         // Not the path that was read, which means nothing to the user.
         Link::Unknown(_) if unreadable => {
             let why = format!("The program of process {pid} cannot be read (root may): what it accepts is unknown.");
-            Found { program: Program { name: Some(name), link: Err(why), given }, about: "not known".to_owned() }
+            FoundProgram { program: Program { name: Some(name), link: Err(why), given }, about: "not known".to_owned() }
         }
         link => of_link(link, host.is_live(), name, given),
     }
@@ -90,7 +90,7 @@ fn given(variable: impl Fn(&str) -> Option<String>, command: &[String]) -> Given
 }
 
 /// Turns a link that was read into what a plan is made for.
-fn of_link(link: Link, live: bool, name: String, given: Given) -> Found {
+fn of_link(link: Link, live: bool, name: String, given: Given) -> FoundProgram {
     let link: Result<Arc<dyn Linked>, String> = match link {
         Link::Ghc(link) => Ok(Arc::new(ghc(link, live))),
         Link::Ocaml(release) => Ok(Arc::new(Ocaml { release: Some(release) })),
@@ -103,7 +103,7 @@ fn of_link(link: Link, live: bool, name: String, given: Given) -> Found {
         },
         |link| link.about(),
     );
-    Found { program: Program { name: Some(name), link, given }, about }
+    FoundProgram { program: Program { name: Some(name), link, given }, about }
 }
 
 fn ghc(link: GhcLink, live: bool) -> Ghc {

@@ -6,7 +6,7 @@ use super::answer::{NO_ANSWER, cannot_keep, show, too_small};
 use super::args::{JobArg, TuneArgs};
 use super::conduct::{Conductor, First};
 use super::description;
-use super::job::{self, Given, Job};
+use super::job::{self, ClusterJob, Given};
 use super::program;
 use super::progress::{Extent, Progress};
 use super::space::Gathered;
@@ -16,7 +16,7 @@ use rtscope_store::Store;
 use rtscope_terminal::user_error::{UserError, WRONG};
 use rtscope_tune::jobs;
 use rtscope_tune::study::design::FRESH_FROM;
-use rtscope_tune::study::{Ask, Description, Kind, Outcome, Taken, Trials};
+use rtscope_tune::study::{Ask, Description, Outcome, StudyKind, Taken, Trials};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -35,8 +35,8 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {
     }
     let gathered = super::space::gather(&args.command, subject.goal, args.vary_given)?;
     let kind = match args.block {
-        Some(index) => Kind::Block { index, of: args.blocks },
-        None => Kind::Merged { of: args.blocks },
+        Some(index) => StudyKind::Block { index, of: args.blocks },
+        None => StudyKind::Merged { of: args.blocks },
     };
     let mut description = description::of(args, &gathered, &subject, listed(&args.tries), kind);
     // All blocks; each runs today's configuration twice.
@@ -135,7 +135,7 @@ pub fn export(args: &TuneArgs, kind: JobArg) -> Result<ExitCode, UserError> {
     enough(args)?;
     let gathered = program::gathered(args, &subject)?;
     let list = if args.tries.is_empty() { spread(args, &gathered)? } else { listed(&args.tries) };
-    let job = Job {
+    let job = ClusterJob {
         name: gathered.planned.name(),
         options: options(args, &list),
         program: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),

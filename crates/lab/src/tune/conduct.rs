@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct Ways {
     /// Turns words into variables, arguments and CPUs.
-    pub frame: setup::Frame,
+    pub frame: setup::StudyFrame,
     /// Whether every configuration is what runs today, under another name.
     pub same: bool,
 }
@@ -72,7 +72,7 @@ impl<'a> First<'a> {
 
     /// Continues with the following trials, which are stored in `store`.
     pub fn conductor(self, store: Store, extent: Extent) -> Conductor<'a> {
-        Conductor { first: self, keeping: Keeping::new(store), deadline: None, extent, run: Run::default() }
+        Conductor { first: self, keeping: Keeping::new(store), deadline: None, extent, run: TrialRun::default() }
     }
 
     /// Runs the program once as it is, and gives how long that took: its files are in memory from now on, and a program
@@ -111,12 +111,12 @@ pub struct Conductor<'a> {
     pub deadline: Option<Instant>,
     /// Which trials there are, for progress messages.
     pub extent: Extent,
-    run: Run,
+    run: TrialRun,
 }
 
 /// What is known of the most recent trial.
 #[derive(Debug, Default)]
-struct Run {
+struct TrialRun {
     figures: Figures,
     attempt: u32,
     started_unix_ns: u64,
@@ -149,7 +149,7 @@ impl Trials for Conductor<'_> {
         let words = space.name(ask.configuration);
         self.first.progress.begins(ask, self.extent, words);
         let job = self.first.ways.job(words);
-        self.run = Run { started_unix_ns: unix_ns(), ..Run::default() };
+        self.run = TrialRun { started_unix_ns: unix_ns(), ..TrialRun::default() };
         let Conductor { first: First { live, progress, objective, .. }, keeping, run, .. } = self;
         let tried = live.run(&job, &mut |why, figures| {
             progress.say(&format!("a trial is run again: {why}"));

@@ -5,10 +5,10 @@ use super::args::{TuneArgs, word};
 use super::space::Gathered;
 use super::subject::Subject;
 use crate::plan::text::about;
-use rtscope_tune::study::{Description, Design, Kind};
+use rtscope_tune::study::{Description, Design, StudyKind};
 
 /// Describes a study of `names`, of which number `default` is what runs today.
-pub fn of(args: &TuneArgs, gathered: &Gathered, subject: &Subject, names: Vec<String>, kind: Kind) -> Description {
+pub fn of(args: &TuneArgs, gathered: &Gathered, subject: &Subject, names: Vec<String>, kind: StudyKind) -> Description {
     let mut words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
     let program = words.next().unwrap_or_default();
     let plan =

@@ -8,7 +8,7 @@ use rtscope_terminal::style::clean;
 
 /// The study to spread.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct ClusterJob {
     /// A short name: the program's file name.
     pub name: String,
     /// Options of `rtscope tune` that make every block part of the same study, as words; `--block`, `--blocks`
@@ -41,7 +41,7 @@ impl Given {
 /// Path of the shards in a container.
 const SHARDS: &str = "/shards";
 
-impl Job {
+impl ClusterJob {
     /// The comment that says how to merge the shards in `folder`, a shell word: a line that can be pasted. If a
     /// line cannot hold the program, the reader inserts it.
     fn merge(&self, folder: &str) -> String {
@@ -67,7 +67,7 @@ fn quoted(words: &[String]) -> String {
 }
 
 /// An Indexed Job for Kubernetes, with the claim for the volume of its shards.
-pub fn kubernetes(job: &Job) -> String {
+pub fn kubernetes(job: &ClusterJob) -> String {
     let name = yaml::name(&format!("tune-{}", job.name));
     let shards = yaml::name(&format!("{}-shards", name.chars().take(56).collect::<String>()));
     let about = format!(
@@ -103,7 +103,7 @@ pub fn kubernetes(job: &Job) -> String {
 }
 
 /// An array script for Slurm; its shards are in a folder below the one it is submitted in.
-pub fn slurm(job: &Job) -> String {
+pub fn slurm(job: &ClusterJob) -> String {
     let name = yaml::name(&format!("tune-{}", job.name));
     let last = job.blocks.saturating_sub(1);
     let mut out = format!(

@@ -7,7 +7,7 @@ use super::conduct::{Conductor, First};
 use super::live;
 use super::paste::paste;
 use super::progress::Extent;
-use super::result::{Line, Shown, svg, text};
+use super::result::{PasteLine, Shown, svg, text};
 use super::space::{self, Gathered};
 use super::subject::Subject;
 use super::{captures, description};
@@ -16,7 +16,7 @@ use rtscope_store::{Store, parquet};
 use rtscope_terminal::style::Style;
 use rtscope_terminal::user_error::{UserError, WRONG, document};
 use rtscope_tune::result::Word;
-use rtscope_tune::study::{self, Answer, Description, Design, Kind, Next, Row, Space, Study, Verdict, clean};
+use rtscope_tune::study::{self, Answer, Description, Design, Next, Row, Space, Study, StudyKind, Verdict, clean};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {
     }
     let space = gathered.offer.space().map_err(|none| nothing_to_try(&gathered, none))?;
     let names = (0..space.len()).map(|number| space.name(number).to_owned()).collect();
-    let mut description = description::of(args, &gathered, &subject, names, Kind::Search);
+    let mut description = description::of(args, &gathered, &subject, names, StudyKind::Search);
     enough(args, &description.design, None)?;
     let folder = folder(args, &gathered)?;
     let path = folder.join(STORE);
@@ -177,9 +177,9 @@ pub fn shown(
 }
 
 /// The lines that a user pastes to apply a configuration.
-fn lines(gathered: &Gathered, words: &str) -> Vec<Line> {
+fn lines(gathered: &Gathered, words: &str) -> Vec<PasteLine> {
     let paste = paste(&gathered.frame.setup(words), &gathered.planned.resources);
-    let line = |what: &str, line: String| Line { what: what.to_owned(), line };
+    let line = |what: &str, line: String| PasteLine { what: what.to_owned(), line };
     let mut lines = vec![line("shell", paste.shell)];
     lines.extend(paste.variables.into_iter().map(|variable| line("variable", variable)));
     lines.extend(paste.link.map(|link| line("or link", link)));

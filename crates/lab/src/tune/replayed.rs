@@ -10,20 +10,22 @@ use rtscope_terminal::style::Style;
 use rtscope_terminal::user_error::{UserError, document};
 use rtscope_tune::result;
 use rtscope_tune::study::replay::Replay;
-use rtscope_tune::study::{self, Ask, Description, Design, Kind, Outcome, Row, Space, Study, Taken, Trials, clean};
+use rtscope_tune::study::{
+    self, Ask, Description, Design, Outcome, Row, Space, Study, StudyKind, Taken, Trials, clean,
+};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// Draws trials and stores each before the next.
-struct Kept<'a> {
+struct KeptTrials<'a> {
     trials: &'a mut dyn Trials,
     keeping: Keeping,
     pace: Duration,
     started_unix_ns: u64,
 }
 
-impl Trials for Kept<'_> {
+impl Trials for KeptTrials<'_> {
     fn run(&mut self, space: &Space, ask: &Ask) -> Outcome {
         if let Some(stopped) = self.keeping.stopped() {
             return stopped;
@@ -55,7 +57,7 @@ pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> R
             .next("give another file with --store")
     })?;
     let mut trials = replay.trials(args.seed, 0);
-    let mut kept = Kept {
+    let mut kept = KeptTrials {
         trials: &mut trials,
         keeping: Keeping::new(store),
         pace: Duration::from_millis(args.pace),
@@ -88,6 +90,6 @@ fn description(args: &TuneArgs, replay: &Replay<'_>) -> Description {
         limits: Vec::new(),
         proposer: word(args.proposer),
         machine: "a recorded table".to_owned(),
-        kind: Kind::Search,
+        kind: StudyKind::Search,
     }
 }

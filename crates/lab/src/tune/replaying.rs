@@ -7,7 +7,7 @@ use super::{replayed, table};
 use rtscope_terminal::style::{Joined, Style, clean};
 use rtscope_terminal::user_error::{UserError, WRONG, document};
 use rtscope_tune::study::Design;
-use rtscope_tune::study::replay::{Draw, Replay, Summary, Table};
+use rtscope_tune::study::replay::{Draw, Replay, ReplayTable, Summary};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, UserError> {
     show(&shown)
 }
 
-fn default(table: &Table, args: &TuneArgs) -> Option<usize> {
+fn default(table: &ReplayTable, args: &TuneArgs) -> Option<usize> {
     match &args.default {
         Some(name) => table.names().iter().position(|other| other == name),
         None => Some(table.plainest()),
@@ -47,7 +47,7 @@ fn default(table: &Table, args: &TuneArgs) -> Option<usize> {
 }
 
 /// What was asked for.
-fn head(args: &TuneArgs, table: &Table, default: usize) -> Value {
+fn head(args: &TuneArgs, table: &ReplayTable, default: usize) -> Value {
     json!({
         "schema": "rtscope/replay/1",
         "metric": args.metric,
@@ -63,7 +63,7 @@ fn head(args: &TuneArgs, table: &Table, default: usize) -> Value {
     })
 }
 
-fn text(args: &TuneArgs, table: &Table, default: usize, summary: &Summary, style: &Style) -> String {
+fn text(args: &TuneArgs, table: &ReplayTable, default: usize, summary: &Summary, style: &Style) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let name = table.names().get(default).map_or("", String::as_str);
     let mut rows = vec![

@@ -14,7 +14,7 @@ use rtscope_terminal::screen::Screen;
 use rtscope_terminal::style::{Joined, Style, Tone, clean, sentence};
 use rtscope_terminal::user_error::UserError;
 use rtscope_tune::options::refusal;
-use rtscope_tune::options::setup::Frame;
+use rtscope_tune::options::setup::StudyFrame;
 use rtscope_tune::options::{By, Offer, Rejected, Setting, Wish, offer};
 use rtscope_tune::plan::Goal;
 use rtscope_tune::runtime::Program;
@@ -39,7 +39,7 @@ pub struct Gathered {
     /// What can be tried.
     pub offer: Offer,
     /// Turns a configuration's name into how it is started.
-    pub frame: Frame,
+    pub frame: StudyFrame,
     /// How often the program was started to ask its runtime; `None`: it was not asked.
     pub asked: Option<usize>,
 }
@@ -62,7 +62,7 @@ pub fn gather(command: &[OsString], goal: Goal, vary_given: bool) -> Result<Gath
     let planned = Planned::of(&found, &Host::default(), None, goal);
     let (program, Planned { plan, resources, .. }) = (found.program, &planned);
     let offer = offer(&Wish { resources, program: &program, plan, command, vary_given });
-    let frame = Frame::new(&program, command, resources, plan);
+    let frame = StudyFrame::new(&program, command, resources, plan);
     Ok(Gathered { planned, program, offer, frame, asked: None })
 }
 

@@ -51,9 +51,9 @@ pub struct Heap {
     /// Uncertainties, one sentence each; empty: there are none.
     pub doubts: Vec<String>,
     /// Blocks by kind and generation.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<BlockKind>,
     /// The resident memory by use, in lines that do not overlap.
-    pub ledger: Vec<Line>,
+    pub ledger: Vec<HeapLine>,
     /// `rss_bytes` minus all lines.
     pub unexplained_bytes: Option<i64>,
     /// The three levels of fragmentation.
@@ -61,7 +61,7 @@ pub struct Heap {
     /// Objects that must not be moved.
     pub pinned: Pinned,
     /// The objects that point to pinned ones; those that hold and retain most come first.
-    pub holders: Vec<Holder>,
+    pub holders: Vec<PinHolder>,
     /// Objects too large to share a block.
     pub large: Large,
     /// Objects by type, the most bytes first.
@@ -69,7 +69,7 @@ pub struct Heap {
     /// How far objects were read; `None`: they were not.
     pub scan: Option<Scan>,
     /// Figures of the runtime itself.
-    pub runtime: Runtime,
+    pub runtime: RuntimeFigures,
     /// The map: megablocks that were not given back, by address.
     pub megablocks: Vec<Megablock>,
 }
@@ -97,7 +97,7 @@ impl Heap {
             self.census.push(rest);
         }
         if self.holders.len() > most {
-            let mut rest = Holder::default();
+            let mut rest = PinHolder::default();
             others(&mut rest.name);
             for holder in self.holders.drain(most..) {
                 rest.count = rest.count.saturating_add(holder.count);
@@ -121,7 +121,7 @@ impl Heap {
 
 /// Blocks of one kind and generation.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Kind {
+pub struct BlockKind {
     /// Name of the kind: `nursery`, `small`, `large`, `pinned`, `compact`, `non-moving`, `executable`, `other`,
     /// `descriptors`, `free`, `free megablock`, `returned`.
     pub kind: String,
@@ -137,7 +137,7 @@ pub struct Kind {
 
 /// A line of the ledger.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Line {
+pub struct HeapLine {
     /// Description of the line.
     pub line: String,
     /// Part of the memory that it belongs to.
@@ -238,12 +238,12 @@ pub struct Pinned {
     /// Number of these objects.
     pub live_objects: Option<u64>,
     /// Groups of blocks that retain the most dead bytes, at most ten.
-    pub worst: Vec<Worst>,
+    pub worst: Vec<WorstGroup>,
 }
 
 /// A group of blocks that retains dead bytes.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Worst {
+pub struct WorstGroup {
     /// Address of the group.
     pub address: u64,
     /// Live bytes in it.
@@ -256,7 +256,7 @@ pub struct Worst {
 
 /// Objects of one info table that point to pinned ones.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Holder {
+pub struct PinHolder {
     /// Name of its constructor or closure; its address in a program without symbols.
     pub name: String,
     /// Number of pointers to pinned objects.
@@ -289,7 +289,7 @@ pub struct Large {
 /// Objects of one info table.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Entry {
-    /// Name of its constructor or closure, as in [`Holder`].
+    /// Name of its constructor or closure, as in [`PinHolder`].
     pub name: String,
     /// Type in the terms of the runtime's own heap profiles: `CONSTR`.
     #[serde(rename = "type")]
@@ -319,7 +319,7 @@ pub struct Scan {
 /// Figures of the runtime itself.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Runtime {
+pub struct RuntimeFigures {
     /// Generations, the youngest first.
     pub generations: Vec<Generation>,
     /// Number of blocks of all nurseries.
@@ -398,7 +398,7 @@ mod tests {
     #[test]
     fn what_is_left_out_is_summed_up_under_one_name() {
         let entry = |bytes| Entry { name: format!("T{bytes}"), kind: "CONSTR".into(), count: 1, bytes };
-        let holder = |count| Holder { name: "H".into(), count, live_bytes: 10 * count, kept_dead_bytes: u64::MAX };
+        let holder = |count| PinHolder { name: "H".into(), count, live_bytes: 10 * count, kept_dead_bytes: u64::MAX };
         let mut heap =
             Heap { census: [9, 5, 3, 1].map(entry).into(), holders: [4, 3, 2].map(holder).into(), ..Heap::default() };
         heap.shorten(2);
@@ -424,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_part_is_the_sum_of_its_lines() {
-        let line = |part, bytes| Line { part, bytes, ..Line::default() };
+        let line = |part, bytes| HeapLine { part, bytes, ..HeapLine::default() };
         let heap =
             Heap { ledger: vec![line(Part::Live, 3), line(Part::Slop, 5), line(Part::Live, 4)], ..Heap::default() };
         assert_eq!((heap.part_bytes(Part::Live), heap.part_bytes(Part::Runtime)), (7, 0));

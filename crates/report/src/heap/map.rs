@@ -1,7 +1,7 @@
 //! The map of a heap on a terminal: one character for a block, or for as many as make the map fit on a page. Letters
 //! carry the same information as colours. Identical rows and empty address ranges take one line.
 
-use super::picture::{BLOCK, BLOCKS, Kind, MEGABLOCK, Picture, Square};
+use super::picture::{BLOCK, BLOCKS, MEGABLOCK, Picture, Square, SquareKind};
 use rtscope_model::heap::Heap;
 use rtscope_model::units::{bytes, counted};
 use rtscope_terminal::style::{Style, Tone};
@@ -24,7 +24,7 @@ pub enum Size {
 }
 
 /// A row of the map: its number, and its squares from the left.
-struct Row {
+struct MapRow {
     number: u64,
     squares: Vec<Square>,
 }
@@ -77,9 +77,9 @@ fn rows(out: &mut String, picture: &Picture, [per, columns]: [u64; 2], style: &S
     let mut squares = picture.squares(per).peekable();
     let next = || {
         let number = squares.peek()?.0 / columns;
-        let mut row = Row { number, squares: Vec::new() };
+        let mut row = MapRow { number, squares: Vec::new() };
         while let Some((at, square)) = squares.next_if(|(at, _)| at / columns == number) {
-            row.squares.resize((at % columns) as usize, Square { kind: Kind::Returned, grade: 0 });
+            row.squares.resize((at % columns) as usize, Square { kind: SquareKind::Returned, grade: 0 });
             row.squares.push(square);
         }
         Some(row)
@@ -125,18 +125,18 @@ fn painted(squares: &[Square], style: &Style) -> String {
 
 fn look(square: Square) -> Tone {
     match square.kind {
-        Kind::Nursery => Tone::OnYellow,
-        Kind::Young => Tone::OnCyan,
-        Kind::Old => Tone::OnBlue,
-        Kind::Large => Tone::OnGreen,
+        SquareKind::Nursery => Tone::OnYellow,
+        SquareKind::Young => Tone::OnCyan,
+        SquareKind::Old => Tone::OnBlue,
+        SquareKind::Large => Tone::OnGreen,
         // Pinned blocks that hold little are letters without a background, so that they stand out.
-        Kind::Pinned if square.grade < 5 => Tone::Bad,
-        Kind::Pinned => Tone::OnRed,
-        Kind::Compact => Tone::OnMagenta,
-        Kind::NonMoving => Tone::OnGrey,
-        Kind::Code | Kind::Other => Tone::Strong,
-        Kind::Descriptors | Kind::Free | Kind::FreeMegablock => Tone::Faint,
-        Kind::Returned => Tone::Plain,
+        SquareKind::Pinned if square.grade < 5 => Tone::Bad,
+        SquareKind::Pinned => Tone::OnRed,
+        SquareKind::Compact => Tone::OnMagenta,
+        SquareKind::NonMoving => Tone::OnGrey,
+        SquareKind::Code | SquareKind::Other => Tone::Strong,
+        SquareKind::Descriptors | SquareKind::Free | SquareKind::FreeMegablock => Tone::Faint,
+        SquareKind::Returned => Tone::Plain,
     }
 }
 
@@ -145,16 +145,16 @@ fn legend(out: &mut String, heap: &Heap, picture: &Picture, per: u64, style: &St
     let _ = writeln!(out);
     let all = picture.bytes();
     for (kind, of_kind, share) in picture.totals() {
-        let grades: &[u8] = if kind == Kind::Pinned { &[1, 9] } else { &[0] };
+        let grades: &[u8] = if kind == SquareKind::Pinned { &[1, 9] } else { &[0] };
         let letters: String = grades.iter().map(|grade| mark(kind, *grade, style)).collect::<Vec<_>>().join("-");
-        let pad = if kind == Kind::Pinned { "" } else { "  " };
+        let pad = if kind == SquareKind::Pinned { "" } else { "  " };
         let (share, note) = share.map_or((String::new(), "addresses only"), |share| (share, ""));
         let line = format!("  {letters}{pad}  {:44}  {:>10}  {share:>7}  {note}", kind.words(), bytes(of_kind));
         let _ = writeln!(out, "{}", line.trim_end());
     }
     let _ = writeln!(out, "  {:47}  {:>10}", "all megablocks", bytes(all));
     let _ = writeln!(out);
-    if picture.blocks[Kind::Pinned as usize] > 0 {
+    if picture.blocks[SquareKind::Pinned as usize] > 0 {
         let pinned = &heap.pinned;
         let alive = pinned
             .live_bytes
@@ -173,7 +173,7 @@ fn legend(out: &mut String, heap: &Heap, picture: &Picture, per: u64, style: &St
 }
 
 /// The letter of a kind as rows show it.
-fn mark(kind: Kind, grade: u8, style: &Style) -> String {
+fn mark(kind: SquareKind, grade: u8, style: &Style) -> String {
     let square = Square { kind, grade };
     style.paint(look(square), &square.mark().to_string()).into_owned()
 }

@@ -17,7 +17,7 @@ rtscope_model::listed! {
     /// Kinds of blocks that pictures distinguish, in the order of legends.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     #[repr(u8)]
-    pub(crate) enum Kind {
+    pub(crate) enum SquareKind {
         Nursery,
         Young,
         Old,
@@ -51,9 +51,9 @@ const LOOKS: [(char, char, &str); KINDS] = [
     (' ', 'z', "h-returned"),
 ];
 
-pub(crate) const KINDS: usize = Kind::ALL.len();
+pub(crate) const KINDS: usize = SquareKind::ALL.len();
 
-impl Kind {
+impl SquareKind {
     /// Its mark in a document; for pinned blocks, the mark of a completely live one.
     pub(crate) fn mark(self) -> char {
         LOOKS[self as usize].0
@@ -78,7 +78,7 @@ impl Kind {
 /// A block, or several drawn as one.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub(crate) struct Square {
-    pub kind: Kind,
+    pub kind: SquareKind,
     /// For pinned blocks, the share that lives, 0 to 9; see [`rtscope_model::heap::pinned_grade`].
     pub grade: u8,
 }
@@ -86,15 +86,15 @@ pub(crate) struct Square {
 impl Square {
     fn of(mark: char) -> Square {
         let kind = match mark {
-            '0'..='9' => return Square { kind: Kind::Pinned, grade: mark as u8 - b'0' },
-            mark => Kind::ALL.into_iter().find(|kind| kind.mark() == mark).unwrap_or(Kind::Other),
+            '0'..='9' => return Square { kind: SquareKind::Pinned, grade: mark as u8 - b'0' },
+            mark => SquareKind::ALL.into_iter().find(|kind| kind.mark() == mark).unwrap_or(SquareKind::Other),
         };
         Square { kind, grade: 0 }
     }
 
     /// Its mark in a document.
     pub(crate) fn mark(self) -> char {
-        if self.kind == Kind::Pinned { char::from(b'0' + self.grade.min(9)) } else { self.kind.mark() }
+        if self.kind == SquareKind::Pinned { char::from(b'0' + self.grade.min(9)) } else { self.kind.mark() }
     }
 }
 
@@ -115,7 +115,7 @@ impl Tile {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Picture {
     pub tiles: Vec<Tile>,
-    /// Blocks of each kind, in the order of [`Kind::ALL`].
+    /// Blocks of each kind, in the order of [`SquareKind::ALL`].
     pub blocks: [u64; KINDS],
     /// Whether grades are shares of live bytes; else they are shares of used bytes.
     pub lives: bool,
@@ -125,7 +125,7 @@ impl Picture {
     /// The picture of `heap`. Missing marks count as the runtime's own blocks; marks beyond a megablock do not count.
     pub(crate) fn of(heap: &Heap) -> Picture {
         let tile = |megablock: &rtscope_model::heap::Megablock| {
-            let mut squares = [Square { kind: Kind::Other, grade: 0 }; BLOCKS];
+            let mut squares = [Square { kind: SquareKind::Other, grade: 0 }; BLOCKS];
             for (square, mark) in squares.iter_mut().zip(megablock.blocks.chars()) {
                 *square = Square::of(mark);
             }
@@ -134,17 +134,17 @@ impl Picture {
         let mut tiles: Vec<Tile> = heap.megablocks.iter().map(tile).collect();
         tiles.sort_by_key(|tile| tile.slot);
         tiles.dedup_by_key(|tile| tile.slot);
-        let mut blocks = Counts::of(tiles.iter().flat_map(|tile| &tile.squares)).blocks;
+        let mut blocks = BlockCounts::of(tiles.iter().flat_map(|tile| &tile.squares)).blocks;
         let returned = heap.kinds.iter().filter(|kind| kind.kind == "returned");
-        blocks[Kind::Returned as usize] += returned.map(|kind| kind.blocks).fold(0u64, u64::saturating_add);
+        blocks[SquareKind::Returned as usize] += returned.map(|kind| kind.blocks).fold(0u64, u64::saturating_add);
         Picture { tiles, blocks, lives: heap.scan.is_some() }
     }
 
     /// Bytes and share of each kind that is present; returned addresses have no share.
-    pub(crate) fn totals(&self) -> impl Iterator<Item = (Kind, u64, Option<String>)> + '_ {
-        Kind::ALL.into_iter().zip(self.blocks).filter(|(_, blocks)| *blocks > 0).map(|(kind, blocks)| {
+    pub(crate) fn totals(&self) -> impl Iterator<Item = (SquareKind, u64, Option<String>)> + '_ {
+        SquareKind::ALL.into_iter().zip(self.blocks).filter(|(_, blocks)| *blocks > 0).map(|(kind, blocks)| {
             let bytes = blocks.saturating_mul(BLOCK);
-            (kind, bytes, (kind != Kind::Returned).then(|| units::percent_of(bytes, self.bytes())))
+            (kind, bytes, (kind != SquareKind::Returned).then(|| units::percent_of(bytes, self.bytes())))
         })
     }
 
@@ -166,7 +166,7 @@ impl Picture {
         let numbered = move |tile: &'_ Tile| (tile.slot - first) * BLOCKS as u64;
         let mut blocks =
             self.tiles.iter().flat_map(move |tile| (numbered(tile)..).zip(tile.squares.iter().copied())).peekable();
-        let mut merge = Merge { per, counts: Counts::default(), owed: [0; KINDS] };
+        let mut merge = Merge { per, counts: BlockCounts::default(), owed: [0; KINDS] };
         std::iter::from_fn(move || {
             let number = blocks.peek()?.0 / per;
             while let Some((_, square)) = blocks.next_if(|(block, _)| block / per == number) {
@@ -198,7 +198,7 @@ impl Picture {
         let bytes = blocks.saturating_mul(BLOCK);
         let end = address.saturating_add(bytes);
         let grade = match square.kind {
-            Kind::Pinned => format!(", {}", self.grade_words(square.grade)),
+            SquareKind::Pinned => format!(", {}", self.grade_words(square.grade)),
             _ => String::new(),
         };
         let count = counted(blocks, "block", "blocks");
@@ -207,11 +207,12 @@ impl Picture {
 
     /// Describes a whole megablock.
     pub(crate) fn tile_words(&self, tile: &Tile) -> String {
-        let counts = Counts::of(&tile.squares);
-        let mut parts: Vec<_> = counts.blocks.into_iter().zip(Kind::ALL).filter(|(count, _)| *count > 0).collect();
+        let counts = BlockCounts::of(&tile.squares);
+        let mut parts: Vec<_> =
+            counts.blocks.into_iter().zip(SquareKind::ALL).filter(|(count, _)| *count > 0).collect();
         parts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-        let part = |(count, kind): (u64, Kind)| match kind {
-            Kind::Pinned => {
+        let part = |(count, kind): (u64, SquareKind)| match kind {
+            SquareKind::Pinned => {
                 format!("{count} {} (each on average: {})", kind.words(), self.grade_words(counts.grade()))
             }
             _ => format!("{count} {}", kind.words()),
@@ -223,14 +224,14 @@ impl Picture {
 
 /// Blocks of each kind, and the sum of the grades of pinned ones.
 #[derive(Default)]
-struct Counts {
+struct BlockCounts {
     blocks: [u64; KINDS],
     grades: u64,
 }
 
-impl Counts {
-    fn of<'s>(squares: impl IntoIterator<Item = &'s Square>) -> Counts {
-        let mut counts = Counts::default();
+impl BlockCounts {
+    fn of<'s>(squares: impl IntoIterator<Item = &'s Square>) -> BlockCounts {
+        let mut counts = BlockCounts::default();
         squares.into_iter().for_each(|square| counts.add(*square));
         counts
     }
@@ -242,14 +243,14 @@ impl Counts {
 
     /// Mean grade of the pinned blocks, rounded as marks are: 0 means nothing at all.
     fn grade(&self) -> u8 {
-        self.grades.div_ceil(self.blocks[Kind::Pinned as usize].max(1)).min(9) as u8
+        self.grades.div_ceil(self.blocks[SquareKind::Pinned as usize].max(1)).min(9) as u8
     }
 }
 
 /// Merges blocks into squares. A kind that is underrepresented in one square is made up for in a later one.
 struct Merge {
     per: u64,
-    counts: Counts,
+    counts: BlockCounts,
     /// Blocks that no square has represented yet.
     owed: [i64; KINDS],
 }
@@ -259,9 +260,9 @@ impl Merge {
         let mut counts = std::mem::take(&mut self.counts);
         let there: u64 = counts.blocks.iter().sum();
         if self.per > BLOCKS as u64 {
-            counts.blocks[Kind::Returned as usize] += self.per.saturating_sub(there);
+            counts.blocks[SquareKind::Returned as usize] += self.per.saturating_sub(there);
         }
-        let own = &mut counts.blocks[Kind::Descriptors as usize];
+        let own = &mut counts.blocks[SquareKind::Descriptors as usize];
         if self.per >= COARSE && there > *own {
             *own = 0;
         }
@@ -270,10 +271,10 @@ impl Merge {
             *owed += count as i64;
             weight += count as i64;
         }
-        let among = Kind::ALL.into_iter().filter(|kind| counts.blocks[*kind as usize] > 0);
-        let kind = among.max_by_key(|kind| self.owed[*kind as usize]).unwrap_or(Kind::Other);
+        let among = SquareKind::ALL.into_iter().filter(|kind| counts.blocks[*kind as usize] > 0);
+        let kind = among.max_by_key(|kind| self.owed[*kind as usize]).unwrap_or(SquareKind::Other);
         self.owed[kind as usize] -= weight;
-        Square { kind, grade: if kind == Kind::Pinned { counts.grade() } else { 0 } }
+        Square { kind, grade: if kind == SquareKind::Pinned { counts.grade() } else { 0 } }
     }
 }
 

@@ -2,7 +2,7 @@
 //! All blocks of one kind form one path; if that is still too long, squares stand for several blocks.
 
 use super::layout::{ACROSS, DOWN, Layout, shape};
-use super::picture::{BLOCK, BLOCKS, Kind, MEGABLOCK, Picture, Square};
+use super::picture::{BLOCK, BLOCKS, MEGABLOCK, Picture, Square, SquareKind};
 use rtscope_draw::svg::{Anchor, Svg, WIDTH, text_width};
 use rtscope_model::heap::Heap;
 use rtscope_model::units::{bytes, counted, percent_of};
@@ -186,7 +186,7 @@ impl Paths {
                 // A place without a megablock takes no squares.
                 let in_tile = if tiles.next_if(|tile| tile.slot == slot).is_some() { across * down } else { 0 };
                 let tile: Vec<Square> = squares.by_ref().take(in_tile as usize).map(|(_, square)| square).collect();
-                if tile.iter().all(|square| square.kind == Kind::Returned) {
+                if tile.iter().all(|square| square.kind == SquareKind::Returned) {
                     paths.slots.push_str(&frame(x, y));
                     continue;
                 }
@@ -207,7 +207,7 @@ impl Paths {
             let width = run.len() as u64 * wide;
             let Some(square) = run.first() else { continue };
             // Free blocks are the background of the others; a completely filled block hides what is under it.
-            if !matches!(square.kind, Kind::Free | Kind::FreeMegablock)
+            if !matches!(square.kind, SquareKind::Free | SquareKind::FreeMegablock)
                 && square.grade < 9
                 && let Some(path) = self.kinds.get_mut(square.kind as usize)
             {
@@ -222,15 +222,15 @@ impl Paths {
 
     fn draw(&self, svg: &mut Svg, thin: f64) {
         let high = self.high as f64;
-        svg.band(&self.tiles.d, Kind::Free.class(), [DOWN as f64 / 2.0, DOWN as f64]);
-        for (kind, path) in Kind::ALL.into_iter().zip(&self.kinds) {
-            let class = if kind == Kind::Pinned { "h-dead" } else { kind.class() };
+        svg.band(&self.tiles.d, SquareKind::Free.class(), [DOWN as f64 / 2.0, DOWN as f64]);
+        for (kind, path) in SquareKind::ALL.into_iter().zip(&self.kinds) {
+            let class = if kind == SquareKind::Pinned { "h-dead" } else { kind.class() };
             svg.band(&path.d, class, [high / 2.0, high]);
         }
         // A pinned block is filled from below by its live share.
         for (grade, path) in (0..10u32).zip(&self.grades) {
             let filled = high * f64::from(grade) / 9.0;
-            svg.band(&path.d, Kind::Pinned.class(), [high - filled / 2.0, filled]);
+            svg.band(&path.d, SquareKind::Pinned.class(), [high - filled / 2.0, filled]);
         }
         svg.band(&self.slots, "h-slot", [0.0, thin]);
         svg.band(&self.slashes, "h-slash", [0.0, thin]);
@@ -239,8 +239,8 @@ impl Paths {
 
 /// Whether a megablock holds nothing but its own descriptors.
 fn is_free(tile: &[Square]) -> bool {
-    let free = |square: &Square| square.kind == Kind::FreeMegablock;
-    tile.iter().any(free) && tile.iter().all(|square| free(square) || square.kind == Kind::Descriptors)
+    let free = |square: &Square| square.kind == SquareKind::FreeMegablock;
+    tile.iter().any(free) && tile.iter().all(|square| free(square) || square.kind == SquareKind::Descriptors)
 }
 
 /// Tooltips: for each run of blocks, or for each megablock if there are many runs.
@@ -274,23 +274,23 @@ fn hovers(svg: &mut Svg, picture: &Picture, layout: &Layout) {
 }
 
 /// A run of identical blocks of a megablock.
-struct Run {
+struct BlockRun {
     first: u64,
     blocks: u64,
     square: Square,
 }
 
-fn runs(squares: &[Square]) -> impl Iterator<Item = Run> + '_ {
+fn runs(squares: &[Square]) -> impl Iterator<Item = BlockRun> + '_ {
     let mut first = 0;
     squares.chunk_by(|a, b| a == b).filter_map(move |run| {
         let begin = first;
         first += run.len() as u64;
-        Some(Run { first: begin, blocks: run.len() as u64, square: *run.first()? })
+        Some(BlockRun { first: begin, blocks: run.len() as u64, square: *run.first()? })
     })
 }
 
 /// The pieces of a run, line by line.
-fn lines_of(run: &Run) -> impl Iterator<Item = [u64; 2]> + use<> {
+fn lines_of(run: &BlockRun) -> impl Iterator<Item = [u64; 2]> + use<> {
     let (from, end) = (run.first, run.first + run.blocks);
     let lines = from / ACROSS..end.div_ceil(ACROSS);
     lines.map(move |line| [from.max(line * ACROSS), end.min((line + 1) * ACROSS)])
@@ -302,8 +302,8 @@ fn legend(svg: &mut Svg, picture: &Picture, top: f64) {
         let (x, y) = (12.0 + (index % 2) as f64 * WIDTH / 2.0, top + (index / 2) as f64 * 20.0);
         let share = share.unwrap_or_else(|| "addresses only".into());
         let words = match kind {
-            Kind::Pinned if picture.lives => "pinned objects, filled as far as they are alive",
-            Kind::Pinned => "pinned objects, filled as far as they are used",
+            SquareKind::Pinned if picture.lives => "pinned objects, filled as far as they are alive",
+            SquareKind::Pinned => "pinned objects, filled as far as they are used",
             kind => kind.words(),
         };
         swatch(svg, [x, y], kind);
@@ -314,18 +314,18 @@ fn legend(svg: &mut Svg, picture: &Picture, top: f64) {
 }
 
 /// A sample of a kind for legends.
-pub(crate) fn swatch(svg: &mut Svg, [x, y]: [f64; 2], kind: Kind) {
+pub(crate) fn swatch(svg: &mut Svg, [x, y]: [f64; 2], kind: SquareKind) {
     match kind {
-        Kind::Pinned => {
+        SquareKind::Pinned => {
             for (step, filled) in [(0.0, 1.0), (1.0, 5.0), (2.0, 12.0)] {
                 svg.rect([x + step * 11.0, y, 10.0, 12.0], "h-dead", "");
                 svg.rect([x + step * 11.0, y + 12.0 - filled, 10.0, filled], "h-pinned", "");
             }
         }
-        Kind::Returned => svg.rect([x, y, 32.0, 12.0], "h-edge", ""),
+        SquareKind::Returned => svg.rect([x, y, 32.0, 12.0], "h-edge", ""),
         kind => svg.rect([x, y, 32.0, 12.0], kind.class(), ""),
     }
-    if kind == Kind::FreeMegablock {
+    if kind == SquareKind::FreeMegablock {
         svg.line([x, y + 12.0, x + 32.0, y], "h-edge");
     }
 }
@@ -348,7 +348,7 @@ mod tests {
         path.run([1, 1], 1);
         assert_eq!(path.d, "M3 0h2h1m3 0h4M1 1h1");
         let pieces: Vec<_> =
-            lines_of(&Run { first: 30, blocks: 36, square: Square { kind: Kind::Old, grade: 0 } }).collect();
+            lines_of(&BlockRun { first: 30, blocks: 36, square: Square { kind: SquareKind::Old, grade: 0 } }).collect();
         assert_eq!(pieces, [[30, 32], [32, 64], [64, 66]]);
     }
 

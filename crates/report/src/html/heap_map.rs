@@ -5,7 +5,7 @@
 use super::frame::{More, figure};
 use super::table::begin;
 use crate::heap::layout::{Layout, shape};
-use crate::heap::picture::{Kind, Picture, Square};
+use crate::heap::picture::{Picture, Square, SquareKind};
 use crate::heap::svg::{in_page, swatch};
 use rtscope_draw::escape::{escape, json_in_script};
 use rtscope_draw::svg::Svg;
@@ -68,8 +68,8 @@ pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<St
     let [across, down] = shape(per);
     let shots: Vec<Shot> =
         kept.iter().zip(maps.iter()).map(|((heap, picture), (_, map))| shot(heap, picture, started, map)).collect();
-    let shown = |kind: &Kind| shots.iter().any(|shot| shot.kinds.contains_key(kind.class()));
-    let rows: Vec<Kind> = Kind::ALL.into_iter().filter(shown).collect();
+    let shown = |kind: &SquareKind| shots.iter().any(|shot| shot.kinds.contains_key(kind.class()));
+    let rows: Vec<SquareKind> = SquareKind::ALL.into_iter().filter(shown).collect();
     // The script counts in units, each `unit` pixels long.
     let data = json!({
         "first": slots.first().copied().unwrap_or(0),
@@ -207,17 +207,17 @@ fn written_map(picture: &Picture, first: u64, per: u64, room: usize) -> Option<S
 
 /// The letter of a square; for pinned ones `A` and following, by grade.
 fn letter(square: Square) -> char {
-    if square.kind == Kind::Pinned { char::from(b'A' + square.grade.min(9)) } else { square.kind.code() }
+    if square.kind == SquareKind::Pinned { char::from(b'A' + square.grade.min(9)) } else { square.kind.code() }
 }
 
 /// A kind for the script; its colour comes from the style sheet.
-fn kind_json(kind: &Kind) -> Value {
-    let colour = if *kind == Kind::FreeMegablock { "free" } else { kind.class().trim_start_matches("h-") };
+fn kind_json(kind: &SquareKind) -> Value {
+    let colour = if *kind == SquareKind::FreeMegablock { "free" } else { kind.class().trim_start_matches("h-") };
     json!({ "code": kind.code(), "colour": colour, "words": kind.words() })
 }
 
 fn shot(heap: &Heap, picture: &Picture, started: Time, map: &str) -> Shot {
-    let kind = |(kind, bytes, share): (Kind, u64, Option<String>)| {
+    let kind = |(kind, bytes, share): (SquareKind, u64, Option<String>)| {
         (kind.class(), (bytes, units::bytes(bytes), share.unwrap_or_default()))
     };
     let all = heap.ledger.iter().map(|line| line.bytes).fold(0u64, u64::saturating_add);
@@ -269,7 +269,7 @@ fn controls(count: usize) -> String {
 }
 
 /// The sample of a kind, to precede its name.
-fn mark(kind: Kind) -> String {
+fn mark(kind: SquareKind) -> String {
     let mut svg = Svg::mark([33.0, 12.0], "h-mark");
     swatch(&mut svg, [0.0, 0.0], kind);
     svg.finish() + " "
@@ -390,7 +390,7 @@ mod tests {
     fn absurd_heaps_have_figures_all_the_same() {
         assert_eq!(section(&[], 0, Time(0)), None);
         assert_eq!(section(&[Heap::default()], 0, Time(0)), None);
-        let line = rtscope_model::heap::Line { bytes: 4096, ..Default::default() };
+        let line = rtscope_model::heap::HeapLine { bytes: 4096, ..Default::default() };
         let ledger = section(&[Heap { ledger: vec![line], ..Heap::default() }], 0, Time(0)).expect("a section");
         assert!(ledger.contains("There is no map to draw") && !ledger.contains("<canvas"), "{ledger}");
         assert!(ledger.contains("outside the heap</th><td><data value=\"4096\">4.0 KiB"), "{ledger}");

@@ -24,16 +24,16 @@ pub(super) fn section(results: &Results) -> Option<String> {
 }
 
 /// A part of the attempts: its number in a slice, its class and its name.
-type Part = (fn(&StmSlice) -> u64, &'static str, &'static str);
+type AttemptPart = (fn(&StmSlice) -> u64, &'static str, &'static str);
 
 /// The stacked parts, from the bottom up.
-const OUTCOMES: [Part; 3] = [
+const OUTCOMES: [AttemptPart; 3] = [
     (|slice| slice.commits, "collect", "took effect"),
     (|slice| slice.lost, "stop", "run again"),
     (|slice| slice.waits, "unsplit", "waited"),
 ];
 /// The only part if outcomes were not counted.
-const ATTEMPTS: [Part; 1] = [(|slice| slice.attempts, "unsplit", "attempts")];
+const ATTEMPTS: [AttemptPart; 1] = [(|slice| slice.attempts, "unsplit", "attempts")];
 
 /// Attempts per second in each slice, by outcome.
 fn draw(results: &Results, found: &Transactions) -> Option<String> {
@@ -53,7 +53,7 @@ fn draw(results: &Results, found: &Transactions) -> Option<String> {
     levels(&mut svg, PLOT, [round_step(max, 4.0), max], label);
     let x = |at: Time| left + width * (at.since(results.started) as f64 / span as f64).min(1.0);
     for slice in &found.over_time {
-        let part = |(of, class, name): &Part| {
+        let part = |(of, class, name): &AttemptPart| {
             let rate = per_second(slice, of(slice));
             let title = format!("{} {name} ({} a second)", units::count(of(slice)), units::rate(rate));
             (height * rate / max, *class, title)
@@ -64,7 +64,7 @@ fn draw(results: &Results, found: &Transactions) -> Option<String> {
     Some(svg.finish())
 }
 
-fn legend(svg: &mut Svg, parts: &[Part]) {
+fn legend(svg: &mut Svg, parts: &[AttemptPart]) {
     let mut at = LEFT + 150.0;
     for (_, class, name) in parts.iter().filter(|_| parts.len() > 1) {
         svg.key(at, 12.0, class, name);

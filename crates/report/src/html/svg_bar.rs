@@ -1,6 +1,6 @@
 //! One bar: where the wall clock went.
 
-use crate::words::{Part, wall_clock};
+use crate::words::{WallPart, wall_clock};
 use rtscope_analyze::results::Results;
 use rtscope_draw::svg::{Svg, WIDTH, text_width};
 use rtscope_model::text::word;
@@ -20,7 +20,7 @@ pub(super) fn draw(results: &Results) -> Option<String> {
         let share = units::percent_of(ns, results.span_ns);
         let frame = [x, 0.0, w.max(1.0), HEIGHT];
         svg.rect(frame, &word(&part), &format!("{}: {}, {share}", part.words(), units::duration(ns)));
-        let on = if part == Part::Program || part == Part::Unsplit { "on-pale" } else { "on-dark" };
+        let on = if part == WallPart::Program || part == WallPart::Unsplit { "on-pale" } else { "on-dark" };
         let long = format!("{} {share}", part.words());
         let fits = text_width(&long) + 8.0 <= w;
         svg.text_inside(frame, on, if fits { &long } else { &share });

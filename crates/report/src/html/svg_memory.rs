@@ -28,7 +28,7 @@ fn line(name: &str) -> (&'static str, &'static str) {
     }
 }
 
-struct Line {
+struct MemorySeries {
     name: String,
     class: &'static str,
     points: Vec<(Time, Option<u64>)>,
@@ -40,7 +40,7 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
         let (name, class) = line(memory.name);
         let last = memory.points.last().map_or(0, |(_, bytes)| *bytes);
         let points = memory.points.iter().map(|(at, bytes)| (*at, Some(*bytes))).collect();
-        Line { name: format!("{name} {}", units::bytes(last)), class, points }
+        MemorySeries { name: format!("{name} {}", units::bytes(last)), class, points }
     };
     let lines: Vec<_> = results.drawing.memory.iter().map(named).collect();
     let drawn = |one: &&Results| one.drawing.memory.iter().flat_map(|line| &line.points).map(|(_, bytes)| *bytes).max();
@@ -58,7 +58,7 @@ pub(super) fn draw_rates(results: &Results) -> Option<String> {
             "promotion_bytes_per_second" => ("promoted", "m-live"),
             _ => return None,
         };
-        Some(Line { name: name.to_owned(), class, points: counter.points.clone() })
+        Some(MemorySeries { name: name.to_owned(), class, points: counter.points.clone() })
     };
     let lines: Vec<_> = results.counters.iter().filter_map(named).collect();
     let title = "allocation and promotion over time";
@@ -71,7 +71,7 @@ pub(super) fn draw_rates(results: &Results) -> Option<String> {
 fn plot(
     results: &Results,
     title: &str,
-    lines: &[Line],
+    lines: &[MemorySeries],
     (bands, marks): (&[Classed], &[(Time, String)]),
     (max, span): (u64, u64),
     label: impl Fn(u64) -> String,

@@ -40,9 +40,9 @@ pub(super) const PATTERNS: &str = concat!(
 /// The drawing of one pause; its width stands for `span_ns`.
 pub(super) fn draw(results: &Results, names: &Names, worst: &WorstPause, span_ns: u64) -> String {
     let pause = &worst.blamed.pause;
-    let rows: Vec<Row<'_>> =
-        chosen(pause).into_iter().map(|part| Row::of(results, names, worst, part, span_ns)).collect();
-    let plot_height = PHASES[1] + 12.0 + rows.iter().map(Row::height).sum::<f64>();
+    let rows: Vec<LaneRow<'_>> =
+        chosen(pause).into_iter().map(|part| LaneRow::of(results, names, worst, part, span_ns)).collect();
+    let plot_height = PHASES[1] + 12.0 + rows.iter().map(LaneRow::height).sum::<f64>();
     let mut svg = Svg::new(plot_height + 34.0, &sentence(results, names, worst));
     let scale = Scale { from: pause.begin(), span: span_ns.max(1) };
     axis(&mut svg, &scale, plot_height);
@@ -71,7 +71,7 @@ pub(super) fn length_ns(worst: &WorstPause) -> u64 {
 }
 
 /// A lane of the drawing.
-struct Row<'w> {
+struct LaneRow<'w> {
     part: &'w LanePause,
     why: Vec<Why>,
     states: Option<&'w LaneStates>,
@@ -128,8 +128,8 @@ fn thinned(mut pieces: Vec<Why>, span_ns: u64) -> Vec<Why> {
     }
 }
 
-impl<'w> Row<'w> {
-    fn of(results: &Results, names: &Names, worst: &'w WorstPause, part: &'w LanePause, span_ns: u64) -> Row<'w> {
+impl<'w> LaneRow<'w> {
+    fn of(results: &Results, names: &Names, worst: &'w WorstPause, part: &'w LanePause, span_ns: u64) -> LaneRow<'w> {
         let begin = worst.blamed.pause.begin();
         let own = worst.blamed.causes.iter().filter(|piece| piece.lane == Some(part.lane) && piece.ns() > 0);
         let pieces = own.map(|piece| Why {
@@ -141,7 +141,7 @@ impl<'w> Row<'w> {
             to: piece.to,
         });
         let why = thinned(pieces.collect(), span_ns);
-        Row { part, why, states: worst.states.iter().find(|states| states.lane == part.lane.0) }
+        LaneRow { part, why, states: worst.states.iter().find(|states| states.lane == part.lane.0) }
     }
 
     fn height(&self) -> f64 {

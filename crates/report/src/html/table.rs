@@ -5,7 +5,7 @@ use crate::kinds::SpanKind;
 use crate::{code, further, tables, units, words};
 use rtscope_analyze::results::heap_profile::Band;
 use rtscope_analyze::results::{
-    Distribution, Generation, Lane, LaneSparks, Level, Mmu, Place, Results, UserEvents, UserValues,
+    CodePlace, Distribution, Generation, Lane, LaneSparks, MemoryLevel, Mmu, Results, UserEvents, UserValues,
 };
 use rtscope_draw::escape::escape;
 use rtscope_model::text::word;
@@ -177,7 +177,7 @@ pub fn sparks(results: &Results) -> Option<String> {
 /// Where the code was, by CPU time.
 pub fn code(results: &Results) -> Option<String> {
     let sampled = results.code.as_ref().filter(|sampled| sampled.samples > 0)?;
-    let row = |(place, share): (&Place, f64)| {
+    let row = |(place, share): (&CodePlace, f64)| {
         [
             format!("<code>{}</code>", escape(&place.symbol)),
             word(&place.kind),
@@ -205,7 +205,7 @@ pub fn memory(results: &Results) -> Option<String> {
         "slop" => "wasted at the ends of blocks",
         _ => "",
     };
-    let row = |(name, level): (&str, Level)| {
+    let row = |(name, level): (&str, MemoryLevel)| {
         let mean = units::bytes(level.mean.max(0.0) as u64);
         let what = format!("<span class=\"faint\">{}</span>", what(name));
         [name.to_string(), units::bytes(level.max), mean, units::bytes(level.last), what]

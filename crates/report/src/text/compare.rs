@@ -4,7 +4,7 @@
 use crate::compared::{Compared, ConditionOutcome};
 use crate::{compare as words, units, words as report_words};
 use rtscope_analyze::compare::Verdict;
-use rtscope_analyze::compare::setting::{Difference, Kind};
+use rtscope_analyze::compare::setting::{Difference, SettingKind};
 use rtscope_analyze::results::Results;
 use rtscope_terminal::screen::Screen;
 use rtscope_terminal::style::{Style, Tone, clean, shorten_front};
@@ -52,7 +52,7 @@ fn settings(screen: &mut Screen, compared: &Compared) {
     let item = |difference: &Difference| {
         let text = words::setting(difference);
         match difference.kind {
-            Kind::Program => format!("{text}: two things are compared, not one before and after"),
+            SettingKind::Program => format!("{text}: two things are compared, not one before and after"),
             _ => text,
         }
     };

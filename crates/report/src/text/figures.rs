@@ -1,9 +1,9 @@
 //! The figures block: where the wall clock went, pauses, productivity, lanes,
 //! memory, causes.
 
-use crate::words::{self, CauseGroup, Part, wall_clock};
+use crate::words::{self, CauseGroup, WallPart, wall_clock};
 use crate::{code, tables, units};
-use rtscope_analyze::results::{Generation, Lane, Level, Place, Results};
+use rtscope_analyze::results::{CodePlace, Generation, Lane, MemoryLevel, Results};
 use rtscope_model::Cause;
 use rtscope_model::text::word;
 use rtscope_terminal::screen::{LABEL, Screen};
@@ -53,23 +53,23 @@ fn bar(screen: &mut Screen, results: &Results) {
 }
 
 /// How a part is drawn: colour, character, and character without Unicode.
-fn look(part: Part) -> (Tone, &'static str, &'static str) {
+fn look(part: WallPart) -> (Tone, &'static str, &'static str) {
     match part {
-        Part::Program => (Tone::Good, "░", "."),
-        Part::Stop => (Tone::Bad, "█", "#"),
-        Part::Collect => (Tone::Calm, "▓", "="),
-        Part::Release => (Tone::Warn, "▒", "+"),
-        Part::Unsplit => (Tone::Faint, "╌", "?"),
+        WallPart::Program => (Tone::Good, "░", "."),
+        WallPart::Stop => (Tone::Bad, "█", "#"),
+        WallPart::Collect => (Tone::Calm, "▓", "="),
+        WallPart::Release => (Tone::Warn, "▒", "+"),
+        WallPart::Unsplit => (Tone::Faint, "╌", "?"),
     }
 }
 
-fn glyph(part: Part, unicode: bool) -> &'static str {
+fn glyph(part: WallPart, unicode: bool) -> &'static str {
     let (_, sign, plain) = look(part);
     if unicode { sign } else { plain }
 }
 
 /// Cells of a bar of `width`: by share, at least one for every part; the largest part takes the rounding.
-fn cells(parts: &[(Part, u64)], width: usize) -> Vec<(Part, usize)> {
+fn cells(parts: &[(WallPart, u64)], width: usize) -> Vec<(WallPart, usize)> {
     let total: u128 = parts.iter().map(|(_, ns)| u128::from(*ns)).sum();
     let share = |ns: u64| (u128::from(ns) * width as u128).checked_div(total).unwrap_or(0) as usize;
     let mut cells: Vec<_> = parts.iter().map(|(part, ns)| (*part, share(*ns).max(1))).collect();
@@ -83,7 +83,7 @@ fn cells(parts: &[(Part, u64)], width: usize) -> Vec<(Part, usize)> {
 /// One row per part of the wall clock, with its character in the bar.
 fn pauses(screen: &mut Screen, results: &Results) {
     let unicode = screen.style().unicode;
-    let named = |part: Part| format!("{} {}", glyph(part, unicode), part.words());
+    let named = |part: WallPart| format!("{} {}", glyph(part, unicode), part.words());
     tables::pauses(results, "  whole pause", named).write(screen, "Pauses", (usize::MAX, ""));
 }
 
@@ -136,7 +136,7 @@ fn code(screen: &mut Screen, results: &Results) {
     let Some(sampled) = results.code.as_ref().filter(|sampled| sampled.samples > 0) else { return };
     screen.entries("Longest wait", code::longest_wait(results));
     let width = screen.style().width.saturating_sub(46);
-    let row = |(place, share): &(&Place, f64)| {
+    let row = |(place, share): &(&CodePlace, f64)| {
         let name = format!("{} ({})", clean(&place.symbol), word(&place.kind));
         let (ran, share) = (units::duration(place.running_ns), units::percent(*share));
         vec![shorten(&name, width).into_owned(), ran, share, code::waited(place)]
@@ -170,7 +170,7 @@ fn memory(screen: &mut Screen, results: &Results) {
         screen.entry("Memory", "not recorded");
         return;
     }
-    let row = |name: &str, of: fn(&Level) -> u64| {
+    let row = |name: &str, of: fn(&MemoryLevel) -> u64| {
         let cells = lines.iter().map(|(_, level)| units::bytes(of(level)));
         std::iter::once(name.to_string()).chain(cells).collect::<Vec<_>>()
     };
@@ -199,7 +199,12 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_wide_as_it_should_be_and_shows_every_part() {
-        let parts = [(Part::Program, 1), (Part::Stop, 1_000_000), (Part::Collect, 17), (Part::Release, u64::MAX / 4)];
+        let parts = [
+            (WallPart::Program, 1),
+            (WallPart::Stop, 1_000_000),
+            (WallPart::Collect, 17),
+            (WallPart::Release, u64::MAX / 4),
+        ];
         let drawn = cells(&parts, 80);
         assert_eq!(drawn.iter().map(|(_, cells)| cells).sum::<usize>(), 80);
         assert!(drawn.iter().all(|(_, cells)| *cells >= 1), "{drawn:?}");

@@ -4,7 +4,7 @@
 use rtscope_analyze::results::heaps::peak;
 use rtscope_analyze::results::{LedgerLine, MemoryLedger, Results};
 use rtscope_model::Time;
-use rtscope_model::heap::{Heap, Holder, Part};
+use rtscope_model::heap::{Heap, Part, PinHolder};
 use rtscope_model::units;
 use rtscope_terminal::screen::Screen;
 use rtscope_terminal::style::{clean, short};
@@ -56,9 +56,9 @@ fn signed(bytes: i64) -> String {
 
 /// The holders that keep the most dead bytes between pinned objects.
 fn holders(screen: &mut Screen, heap: &Heap) {
-    let mut most: Vec<&Holder> = heap.holders.iter().filter(|holder| holder.kept_dead_bytes > 0).collect();
+    let mut most: Vec<&PinHolder> = heap.holders.iter().filter(|holder| holder.kept_dead_bytes > 0).collect();
     most.sort_by_key(|holder| std::cmp::Reverse(holder.kept_dead_bytes));
-    let item = |holder: &&Holder| {
+    let item = |holder: &&PinHolder| {
         let pointers = units::counted(holder.count, "pointer", "pointers");
         format!("{} with {pointers} keeps {} dead", short(&holder.name, NAME), units::bytes(holder.kept_dead_bytes))
     };

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// Formats of other tools.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum)]
-pub enum Format {
+pub enum ExportFormat {
     /// Perfetto's own (ui.perfetto.dev): lanes, pauses with their causes, CPUs, threads, values
     Perfetto,
     /// Chrome's trace events: chrome://tracing, speedscope, Perfetto
@@ -26,26 +26,28 @@ pub enum Format {
     Fxt,
 }
 
-impl Format {
+impl ExportFormat {
     /// The extension of its files, and where to open them.
     pub(super) fn files(self) -> (&'static str, &'static str) {
         match self {
-            Format::Perfetto => ("pftrace", "open it in https://ui.perfetto.dev"),
-            Format::Chrome => ("trace.json", "open it in chrome://tracing or https://www.speedscope.app"),
-            Format::Firefox => ("firefox.json", "load it into https://profiler.firefox.com"),
-            Format::Parquet => ("parquet", "each table is a file for DuckDB, Arrow, Polars"),
-            Format::Fxt => ("fxt", "open it in https://ui.perfetto.dev or eio-trace; `rtscope report` reads it, too"),
+            ExportFormat::Perfetto => ("pftrace", "open it in https://ui.perfetto.dev"),
+            ExportFormat::Chrome => ("trace.json", "open it in chrome://tracing or https://www.speedscope.app"),
+            ExportFormat::Firefox => ("firefox.json", "load it into https://profiler.firefox.com"),
+            ExportFormat::Parquet => ("parquet", "each table is a file for DuckDB, Arrow, Polars"),
+            ExportFormat::Fxt => {
+                ("fxt", "open it in https://ui.perfetto.dev or eio-trace; `rtscope report` reads it, too")
+            }
         }
     }
 
     /// Whether a terminal can show it.
     pub(super) fn is_text(self) -> bool {
-        matches!(self, Format::Chrome | Format::Firefox)
+        matches!(self, ExportFormat::Chrome | ExportFormat::Firefox)
     }
 
     /// Whether it consists of several files.
     pub(super) fn is_folder(self) -> bool {
-        self == Format::Parquet
+        self == ExportFormat::Parquet
     }
 
     /// Begins an export of the recording that `facts` describe.
@@ -58,11 +60,11 @@ impl Format {
             }
         };
         Ok(match self {
-            Format::Perfetto => Box::new(PerfettoWriter::new(out, facts)?),
-            Format::Chrome => Box::new(ChromeWriter::new(out, facts)?),
-            Format::Firefox => Box::new(FirefoxWriter::new(out, tempfile::tempfile()?, facts)),
-            Format::Fxt => Box::new(FxtWriter::new(out, facts, symbols)?),
-            Format::Parquet => return Err(io::Error::other("tables are several files and need a folder")),
+            ExportFormat::Perfetto => Box::new(PerfettoWriter::new(out, facts)?),
+            ExportFormat::Chrome => Box::new(ChromeWriter::new(out, facts)?),
+            ExportFormat::Firefox => Box::new(FirefoxWriter::new(out, tempfile::tempfile()?, facts)),
+            ExportFormat::Fxt => Box::new(FxtWriter::new(out, facts, symbols)?),
+            ExportFormat::Parquet => return Err(io::Error::other("tables are several files and need a folder")),
         })
     }
 }
@@ -71,7 +73,7 @@ impl Format {
 pub enum To<'w> {
     /// One file or pipe.
     Stream(Out<'w>),
-    /// A folder that exists, for the tables of [`Format::Parquet`].
+    /// A folder that exists, for the tables of [`ExportFormat::Parquet`].
     Folder(&'w Path),
 }
 

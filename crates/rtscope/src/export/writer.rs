@@ -2,7 +2,7 @@
 //! handover in batches, of which only a few are in flight, and copies of the names that events refer to;
 //! refuses to know formats.
 
-use super::format::{Format, To, facts};
+use super::format::{ExportFormat, To, facts};
 use rtscope_analyze::Context;
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::{Doing, LaneDetail};
@@ -22,7 +22,7 @@ const BATCHES: usize = 16;
 
 type Blamed = Box<(Pause, Vec<CausePiece>)>;
 
-enum Item {
+enum Batched {
     Segment(LaneId, Segment<Doing>),
     Event(Event),
     Pause(Blamed),
@@ -30,7 +30,7 @@ enum Item {
 
 #[derive(Default)]
 struct Batch {
-    items: Vec<Item>,
+    items: Vec<Batched>,
     /// Written pauses, for reuse: most of a recording can be pauses.
     spare: Vec<Blamed>,
     /// Names that are new in this batch, in the order of their numbers.
@@ -65,12 +65,12 @@ pub struct Taken {
     back: Sender<Batch>,
 }
 
-pub fn pair(format: Format) -> (Hand, Taken) {
+pub fn pair(format: ExportFormat) -> (Hand, Taken) {
     let (full, messages) = sync_channel(BATCHES);
     let (back, empty) = channel();
     let batch = Batch::default();
     // Number 0 is always the empty name.
-    let draws = format != Format::Fxt;
+    let draws = format != ExportFormat::Fxt;
     let (full, left) = (Some(full), None);
     let hand = Hand { full, empty, batch, kernel_known: 1, user_known: 1, draws, left, events: 0, pauses: 0 };
     (hand, Taken { messages, back })
@@ -80,7 +80,7 @@ pub fn pair(format: Format) -> (Hand, Taken) {
 ///
 /// # Errors
 /// The first error of writing.
-pub fn write(format: Format, to: To<'_>, from: &Taken) -> io::Result<()> {
+pub fn write(format: ExportFormat, to: To<'_>, from: &Taken) -> io::Result<()> {
     let Ok(Message::Start(start)) = from.messages.recv() else { return Ok(()) };
     let (facts, symbols) = *start;
     let mut export = format.begin(to, &facts, &symbols)?;
@@ -96,9 +96,9 @@ pub fn write(format: Format, to: To<'_>, from: &Taken) -> io::Result<()> {
         let tables = Tables { kernel: &kernel, user: &user, symbols: &symbols };
         for item in batch.items.drain(..) {
             match item {
-                Item::Segment(lane, piece) => export.segment(lane, &piece, tables)?,
-                Item::Event(event) => export.event(&event, tables)?,
-                Item::Pause(pause) => {
+                Batched::Segment(lane, piece) => export.segment(lane, &piece, tables)?,
+                Batched::Event(event) => export.event(&event, tables)?,
+                Batched::Pause(pause) => {
                     export.pause(&pause.0, &pause.1, tables)?;
                     batch.spare.push(pause);
                 }
@@ -113,7 +113,7 @@ pub fn write(format: Format, to: To<'_>, from: &Taken) -> io::Result<()> {
 impl Hand {
     /// Builds items in place in the batch.
     #[inline(always)]
-    fn put(&mut self, item: Item, tables: Tables<'_>) {
+    fn put(&mut self, item: Batched, tables: Tables<'_>) {
         news(tables.kernel, &mut self.kernel_known, &mut self.batch.kernel);
         news(tables.user, &mut self.user_known, &mut self.batch.user);
         self.batch.items.push(item);
@@ -170,7 +170,7 @@ impl Observer for Hand {
 
     fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, tables: Tables<'_>) {
         if self.full.is_some() {
-            self.put(Item::Segment(lane, *piece), tables);
+            self.put(Batched::Segment(lane, *piece), tables);
         }
     }
 
@@ -183,21 +183,21 @@ impl Observer for Hand {
         if self.draws && self.events > 1 && !draws(event) {
             self.left = Some(*event);
         } else {
-            self.put(Item::Event(*event), tables);
+            self.put(Batched::Event(*event), tables);
         }
     }
 
     fn pause(&mut self, pause: &BlamedPause, tables: Tables<'_>) {
         if self.full.is_some() {
             self.pauses += 1;
-            let item = Item::Pause(copy(pause, self.batch.spare.pop()));
+            let item = Batched::Pause(copy(pause, self.batch.spare.pop()));
             self.put(item, tables);
         }
     }
 
     fn end(&mut self, losses: &[Loss]) {
         if let Some(event) = self.left.take() {
-            self.batch.items.push(Item::Event(event));
+            self.batch.items.push(Batched::Event(event));
         }
         self.hand_over();
         self.send(Message::End(losses.to_vec()));

@@ -15,7 +15,7 @@ const CELLS_MAX: usize = 256;
 /// The drawing, line by line.
 pub(super) fn lines(resources: &Resources, style: &Style) -> Vec<String> {
     let cores: std::collections::BTreeSet<u32> = resources.cpus.iter().map(|place| place.core).collect();
-    let drawing = Drawing {
+    let drawing = TextDrawing {
         style,
         boxes: cores.len() <= BOXES_MAX,
         number: resources.cpus.iter().map(|place| place.cpu.to_string().len()).max().unwrap_or(1),
@@ -38,7 +38,7 @@ fn most_threads(resources: &Resources) -> usize {
     counts.into_values().max().unwrap_or(1)
 }
 
-struct Drawing<'s> {
+struct TextDrawing<'s> {
     style: &'s Style,
     /// Whether cores are boxes; otherwise cells.
     boxes: bool,
@@ -48,7 +48,7 @@ struct Drawing<'s> {
     threads: usize,
 }
 
-impl Drawing<'_> {
+impl TextDrawing<'_> {
     fn nest(&self, nest: &Nest, depth: usize, out: &mut Vec<String>) {
         let indent = "  ".repeat(depth);
         if !nest.names.is_empty() {

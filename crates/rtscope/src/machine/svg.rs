@@ -32,8 +32,8 @@ pub fn svg(resources: &Resources) -> String {
     let nests = nests(resources);
     let count = nests.iter().map(cores_in).sum::<usize>();
     let digits = resources.cpus.iter().map(|place| place.cpu.to_string().len()).max().unwrap_or(1);
-    let drawing = Drawing { caches: count <= NAMED_MAX, cpu_width: (digits as f64 * 8.0 + 6.0).max(30.0) };
-    let placed = drawing.flow(nests.iter().map(Item::Nest).collect(), WIDTH);
+    let drawing = SvgDrawing { caches: count <= NAMED_MAX, cpu_width: (digits as f64 * 8.0 + 6.0).max(30.0) };
+    let placed = drawing.flow(nests.iter().map(FlowItem::Nest).collect(), WIDTH);
     let title = headline(resources);
     let hidden = if resources.ancestors_hidden { "control groups above are hidden" } else { "" };
     let top = MARGIN + if hidden.is_empty() { 28.0 } else { 44.0 };
@@ -57,7 +57,7 @@ fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * 6.9
 }
 
-enum Item<'n> {
+enum FlowItem<'n> {
     Nest(&'n Nest),
     Core(&'n Core),
 }
@@ -70,28 +70,29 @@ struct Flow<'n> {
 }
 
 struct Placed<'n> {
-    item: Item<'n>,
+    item: FlowItem<'n>,
     inside: Option<Flow<'n>>,
     at: [f64; 2],
     size: [f64; 2],
 }
 
-struct Drawing {
+struct SvgDrawing {
     caches: bool,
     /// Width of a CPU, by the digits of the largest number.
     cpu_width: f64,
 }
 
-impl Drawing {
+impl SvgDrawing {
     /// Lays items out from left to right, in rows of at most `width`. A row is as high
     /// as the highest in it.
-    fn flow<'n>(&self, items: Vec<Item<'n>>, width: f64) -> Flow<'n> {
+    fn flow<'n>(&self, items: Vec<FlowItem<'n>>, width: f64) -> Flow<'n> {
         let mut flow = Flow { items: Vec::new(), width: 0.0, height: 0.0 };
         let (mut x, mut y, mut row) = (0.0_f64, 0.0_f64, 0.0_f64);
         for item in items {
             let (inside, size) = self.measure(&item, width);
             // Boxes begin a row of their own after cores that are in none.
-            let other = flow.items.last().is_some_and(|last| matches!(last.item, Item::Core(_)) && inside.is_some());
+            let other =
+                flow.items.last().is_some_and(|last| matches!(last.item, FlowItem::Core(_)) && inside.is_some());
             if x > 0.0 && (other || x + size[0] > width) {
                 (x, y, row) = (0.0, y + row + GAP, 0.0);
             }
@@ -104,17 +105,18 @@ impl Drawing {
         flow
     }
 
-    fn measure<'n>(&self, item: &Item<'n>, width: f64) -> (Option<Flow<'n>>, [f64; 2]) {
+    fn measure<'n>(&self, item: &FlowItem<'n>, width: f64) -> (Option<Flow<'n>>, [f64; 2]) {
         match item {
-            Item::Nest(nest) => {
-                let items = nest.cores.iter().map(Item::Core).chain(nest.inner.iter().map(Item::Nest)).collect();
+            FlowItem::Nest(nest) => {
+                let items =
+                    nest.cores.iter().map(FlowItem::Core).chain(nest.inner.iter().map(FlowItem::Nest)).collect();
                 let inside = self.flow(items, width - 2.0 * PAD);
                 let head = if nest.names.is_empty() { 0.0 } else { LINE + 4.0 };
                 let named = text_width(&name(nest));
                 let size = [inside.width.max(named) + 2.0 * PAD, inside.height + head + 2.0 * PAD - 4.0];
                 (Some(inside), size)
             }
-            Item::Core(core) => {
+            FlowItem::Core(core) => {
                 let cpus = core.cpus.len() as f64 * (self.cpu_width + 4.0) - 4.0;
                 let caches = core.caches.iter().filter(|_| self.caches);
                 let words =
@@ -129,7 +131,7 @@ impl Drawing {
             let (x, y) = (left + at[0], top + at[1]);
             let frame = [x, y, size[0], size[1]];
             match item {
-                Item::Nest(nest) => {
+                FlowItem::Nest(nest) => {
                     out.rounded(frame, "nest", 6.0);
                     out.plain([x + PAD, y + LINE], false, "", &name(nest));
                     let head = if nest.names.is_empty() { 0.0 } else { LINE + 4.0 };
@@ -137,7 +139,7 @@ impl Drawing {
                         self.draw(inside, x + PAD, y + head + PAD - 4.0, out);
                     }
                 }
-                Item::Core(core) => self.core(core, frame, out),
+                FlowItem::Core(core) => self.core(core, frame, out),
             }
         }
     }

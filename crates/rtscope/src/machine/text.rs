@@ -3,7 +3,7 @@
 
 use super::{drawing, headline, nest};
 use rtscope_host::cpu_list;
-use rtscope_model::resources::{Cache, Level, OneCache, Resources, Source};
+use rtscope_model::resources::{Cache, CgroupLevel, OneCache, Resources, Source};
 use rtscope_model::units;
 use rtscope_terminal::screen::{LABEL, Screen};
 use rtscope_terminal::style::{Style, Tone, clean, short, shorten_front};
@@ -129,7 +129,7 @@ fn caches(screen: &mut Screen<'_>, resources: &Resources) {
 }
 
 fn quota(screen: &mut Screen<'_>, resources: &Resources) {
-    let limits = |level: &&Level| level.quota_cpus.is_some() && level.quota_cpus == resources.quota_cpus;
+    let limits = |level: &&CgroupLevel| level.quota_cpus.is_some() && level.quota_cpus == resources.quota_cpus;
     let level = resources.levels.iter().find(limits);
     let hidden = if resources.ancestors_hidden { "; levels above are hidden and may have a smaller one" } else { "" };
     let text = match (resources.quota_cpus, level) {
@@ -172,7 +172,7 @@ fn levels(screen: &mut Screen<'_>, resources: &Resources) {
         return;
     }
     let dash = || "-".to_owned();
-    let row = |level: &Level| {
+    let row = |level: &CgroupLevel| {
         let ran_out = match (level.throttled_periods, level.periods) {
             (Some(throttled), Some(periods)) if level.quota_cpus.is_some() || periods > 0 => {
                 format!("{} of {}", units::count(throttled), units::count(periods))

@@ -37,7 +37,7 @@ const TRY_AGAIN_NS: u64 = 20_000_000;
 pub(super) fn attached(host: &Host, pid: u32, args: &StmArgs) -> Result<Document, UserError> {
     let at = find(host, pid).map_err(|refusal| refusal_error(&refusal))?;
     let caught = catch()?;
-    let mut watched = Watched::new(pid, at, false, clock::monotonic());
+    let mut watched = StmProcess::new(pid, at, false, clock::monotonic());
     give_up_privileges(host, pid);
     if !watched.look() {
         return Err(refusal_error(&Refusal::Gone(pid)));
@@ -92,7 +92,7 @@ pub(super) fn started(host: &Host, args: &StmArgs) -> Result<(Option<Document>, 
 /// What is seen of a process that was started. A wrapper becomes the program after a while.
 struct Sight {
     begun: Time,
-    watched: Option<Watched>,
+    watched: Option<StmProcess>,
     /// The program tried last, how often, and why that failed.
     exe: Option<PathBuf>,
     tries: u32,
@@ -124,7 +124,7 @@ impl Sight {
         (self.tries, self.next) = (self.tries + 1, now.plus(TRY_AGAIN_NS));
         match find(host, pid) {
             Ok(at) => {
-                let mut watched = Watched::new(pid, at, true, self.begun);
+                let mut watched = StmProcess::new(pid, at, true, self.begun);
                 watched.look();
                 self.watched = Some(watched);
             }
@@ -170,7 +170,7 @@ fn is_over(until: Option<Time>) -> bool {
 }
 
 /// A process whose transactions are counted: over the whole time, and over the last second.
-struct Watched {
+struct StmProcess {
     pid: u32,
     at: StmCounters<LiveProcess>,
     whole: bool,
@@ -181,10 +181,10 @@ struct Watched {
     gone: bool,
 }
 
-impl Watched {
-    fn new(pid: u32, at: StmCounters<LiveProcess>, whole: bool, begun: Time) -> Watched {
+impl StmProcess {
+    fn new(pid: u32, at: StmCounters<LiveProcess>, whole: bool, begun: Time) -> StmProcess {
         let fold = || (Stm::new(Some(begun)), Changes::default());
-        Watched { pid, at, whole, all: fold(), recent: fold(), attempts: None, gone: false }
+        StmProcess { pid, at, whole, all: fold(), recent: fold(), attempts: None, gone: false }
     }
 
     /// Looks once; false if the process is gone.
@@ -239,7 +239,7 @@ impl Shown {
         Shown { line: Line::new(quiet || style.is_some()), style, next }
     }
 
-    fn show(&mut self, watched: &mut Watched) {
+    fn show(&mut self, watched: &mut StmProcess) {
         let now = clock::monotonic();
         if now < self.next || (self.style.is_none() && !self.line.is_seen()) {
             return;

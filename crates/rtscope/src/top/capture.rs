@@ -3,7 +3,7 @@
 
 use super::args::TopArgs;
 use super::growing::Recording;
-use super::live::{self, Known, Screen};
+use super::live::{self, LiveState, Screen};
 use super::transactions::Transactions;
 use super::view::Shown;
 use rtscope_analyze::Context;
@@ -36,7 +36,7 @@ pub(super) fn show(of: &Path, seconds: usize, args: &TopArgs) -> Result<ExitCode
 }
 
 /// Replays a recording as if it came now, second by second.
-fn replay(opened: Opened, counts: Option<Counted>, of: String, seconds: usize) -> (Known, Shown) {
+fn replay(opened: Opened, counts: Option<Counted>, of: String, seconds: usize) -> (LiveState, Shown) {
     let Opened { context, manifest, mut files, .. } = opened;
     let notes = notes(&context, manifest.as_ref());
     let mut transactions = Transactions::of_file(context.started, counts);
@@ -44,7 +44,7 @@ fn replay(opened: Opened, counts: Option<Counted>, of: String, seconds: usize) -
     let ended = context.ended.or(from).unwrap_or_default();
     let log = context.runtime.family.is_some();
     let mut known =
-        Known::new(Context { heaps: Vec::new(), ..context }, of, log, seconds, (from.unwrap_or_default(), None));
+        LiveState::new(Context { heaps: Vec::new(), ..context }, of, log, seconds, (from.unwrap_or_default(), None));
     // The end of the next second; for a log on its own, not before its first event.
     let mut next = from.map(|from| from.plus(SECOND_NS));
     while let Some(at) = known.run.next(&mut files) {

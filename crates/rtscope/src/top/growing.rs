@@ -69,7 +69,7 @@ fn whole_lines(bytes: &[u8]) -> usize {
 }
 
 /// A log that was found: its file, its process, and its decoder with the clock.
-type Found = (Arc<dyn ReadAt>, u32, (Box<dyn GrowingLog>, ClockMap));
+type FoundLog = (Arc<dyn ReadAt>, u32, (Box<dyn GrowingLog>, ClockMap));
 
 pub(super) struct Recording {
     path: PathBuf,
@@ -112,7 +112,7 @@ impl Recording {
         Ok((recording, live))
     }
 
-    fn take_log(&mut self, log: Result<Found, String>, live: &mut Live) {
+    fn take_log(&mut self, log: Result<FoundLog, String>, live: &mut Live) {
         match log {
             Ok((file, pid, log)) => (self.file, live.log, self.awaited) = (Some((file, pid)), Some(log), None),
             Err(why) => self.awaited = Some(why),
@@ -207,7 +207,7 @@ fn is_young(capture: &Capture, now: Time) -> bool {
 }
 
 /// The capture, as soon as it has a log that can be read; after `patience` without one, and why.
-fn with_log(path: &Path, now: Time, patience: Duration) -> Result<(Capture, Result<Found, String>), UserError> {
+fn with_log(path: &Path, now: Time, patience: Duration) -> Result<(Capture, Result<FoundLog, String>), UserError> {
     let begun = std::time::Instant::now();
     loop {
         let waits = begun.elapsed() < patience;
@@ -227,7 +227,7 @@ fn with_log(path: &Path, now: Time, patience: Duration) -> Result<(Capture, Resu
 }
 
 /// The log of the recording, from its start or from its end on, or the reason why it cannot be read yet.
-fn open_log(capture: &Capture, from_start: bool) -> Result<Found, String> {
+fn open_log(capture: &Capture, from_start: bool) -> Result<FoundLog, String> {
     let entry = sources::choose_log(capture, None).ok().flatten();
     let entry = entry.ok_or("it holds no log of a runtime")?;
     let cannot = |why: &dyn std::fmt::Display| format!("its log {} cannot be read: {why}", entry.path);

@@ -7,7 +7,7 @@ use super::view::{self, Shown, View};
 use rtscope_analyze::Context;
 use rtscope_analyze::lanes::timeline::LaneDetail;
 use rtscope_analyze::recording::stm::StmTotals;
-use rtscope_analyze::window::{Figures, Standing, Window};
+use rtscope_analyze::window::{Standing, Window, WindowFigures};
 use rtscope_host::procfs::Host;
 use rtscope_host::signals::Signals;
 use rtscope_host::terminal::{self, Keyboard};
@@ -30,13 +30,13 @@ const NOTES_MAX: usize = 64;
 const QUIT: [u8; 3] = [b'q', b'Q', 3];
 
 /// What is known from everything seen so far.
-pub(super) struct Known {
+pub(super) struct LiveState {
     pub run: Run,
     pub window: Window,
     pub view: View,
 }
 
-impl Known {
+impl LiveState {
     /// Starts with nothing seen. `log`: whether a runtime's log is among the streams. `from`: the start, with the
     /// transactions up to then.
     pub(super) fn new(
@@ -45,10 +45,10 @@ impl Known {
         log: bool,
         seconds: usize,
         from: (Time, Option<StmTotals>),
-    ) -> Known {
+    ) -> LiveState {
         let view = View::of(&context, of, log);
         let window = Window::new(seconds, Standing { at: from.0, stm: from.1, ..Standing::default() });
-        Known { run: Run::new(context, LaneDetail::Pauses), window, view }
+        LiveState { run: Run::new(context, LaneDetail::Pauses), window, view }
     }
 
     /// Ends a second at `at`, with the transactions so far.
@@ -57,14 +57,14 @@ impl Known {
         self.window.close(Standing { stm, ..standing });
     }
 
-    /// Like [`Known::close`], but at the end of all streams.
+    /// Like [`LiveState::close`], but at the end of all streams.
     pub(super) fn finish(&mut self, at: Time, stm: Option<StmTotals>, streams: &dyn Streams) {
         self.run.resolve_all(streams, &mut self.window);
         self.close(at, stm);
     }
 
     /// The figures of the seconds that are over.
-    pub(super) fn figures(&self, streams: &dyn Streams) -> Figures {
+    pub(super) fn figures(&self, streams: &dyn Streams) -> WindowFigures {
         self.window.figures(self.run.names(streams))
     }
 }
@@ -195,7 +195,7 @@ struct Followed<'a> {
     live: Live,
     host: &'a Host,
     seconds: usize,
-    known: Known,
+    known: LiveState,
     /// Whether there was a log when `known` began, and whether the log had named its writer.
     log_state: (bool, bool),
     shown: Shown,
@@ -215,7 +215,7 @@ impl Followed<'_> {
         let (log_state, from) =
             ((live.log.is_some(), live.names_writer()), (live.given, live.transactions.until(live.given)));
         let mut followed = Followed {
-            known: Known::new(source.context(&live), of, log_state.0, seconds, from),
+            known: LiveState::new(source.context(&live), of, log_state.0, seconds, from),
             source,
             live,
             host,
@@ -268,7 +268,7 @@ impl Followed<'_> {
         if std::mem::replace(&mut self.log_state, log_state) != log_state {
             let from = (self.live.given, self.live.transactions.until(self.live.given));
             let of = std::mem::take(&mut self.known.view.of);
-            let mut known = Known::new(self.source.context(&self.live), of, log_state.0, self.seconds, from);
+            let mut known = LiveState::new(self.source.context(&self.live), of, log_state.0, self.seconds, from);
             known.run.instead_of(&mut self.known.run);
             self.known = known;
         }

@@ -3,7 +3,7 @@
 
 use rtscope_analyze::Context;
 use rtscope_analyze::results::Distribution;
-use rtscope_analyze::window::{Figures, Kept, LaneShares, Throttled};
+use rtscope_analyze::window::{KeptOff, LaneShares, Throttled, WindowFigures};
 use rtscope_model::manifest::Tier;
 use rtscope_model::units::{self, duration, duration_or_dash, percent};
 use rtscope_model::{Loss, LossKind};
@@ -65,7 +65,7 @@ pub struct Shown {
     pub seconds: f64,
     /// Figures of the window.
     #[serde(flatten)]
-    pub figures: Figures,
+    pub figures: WindowFigures,
     /// CPUs that rtscope uses itself; `None` if not measured.
     #[serde(rename = "own_cpus")]
     pub own_cpu: Option<f64>,
@@ -168,11 +168,11 @@ fn kernel_words(tier: Tier) -> &'static str {
     }
 }
 
-type Row = (&'static str, String, Tone);
+type TopRow = (&'static str, String, Tone);
 
-fn rows_of(view: &View, shown: &Shown) -> Vec<Row> {
+fn rows_of(view: &View, shown: &Shown) -> Vec<TopRow> {
     let figures = &shown.figures;
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<TopRow> = Vec::new();
     if figures.span_ns == 0 {
         return rows;
     }
@@ -206,7 +206,7 @@ fn rows_of(view: &View, shown: &Shown) -> Vec<Row> {
     rows
 }
 
-fn pauses_words(figures: &Figures) -> String {
+fn pauses_words(figures: &WindowFigures) -> String {
     let pauses = &figures.pauses;
     if pauses.count == 0 {
         return "none".into();
@@ -233,7 +233,7 @@ fn rate(per_second: f64) -> String {
     }
 }
 
-fn productivity(figures: &Figures) -> Option<String> {
+fn productivity(figures: &WindowFigures) -> Option<String> {
     let wall =
         figures.productivity_wall.map(|wall| format!("the program ran {} of the time that it could", percent(wall)));
     let runtime = figures.productivity_runtime.map(|view| format!("{} as the runtime counts it", percent(view)));
@@ -241,7 +241,7 @@ fn productivity(figures: &Figures) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-fn memory(figures: &Figures) -> Option<String> {
+fn memory(figures: &WindowFigures) -> Option<String> {
     let memory = &figures.memory;
     let mut parts: Vec<String> = Vec::new();
     parts.extend(memory.rss_bytes.map(|rss| format!("RSS {}", units::bytes(rss))));
@@ -269,7 +269,7 @@ fn throttled(view: &View, one: &Throttled) -> String {
     }
 }
 
-fn kept_words(kept: &Kept) -> String {
+fn kept_words(kept: &KeptOff) -> String {
     let mostly = kept.who.as_ref().map_or(String::new(), |name| format!(" (mostly {})", clean(name)));
     let mut parts = Vec::new();
     for (share, by) in [
@@ -284,7 +284,7 @@ fn kept_words(kept: &Kept) -> String {
     if parts.is_empty() { "never: it had the CPUs that it wanted".into() } else { parts.join(", ") }
 }
 
-fn worst(figures: &Figures) -> String {
+fn worst(figures: &WindowFigures) -> String {
     match &figures.worst {
         Some(worst) => format!(
             "{}: {} of what pauses waited for ({}), longest {}",

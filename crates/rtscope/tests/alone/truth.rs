@@ -6,7 +6,7 @@ use xtask::cache::cache;
 use xtask::missing;
 use xtask::runner::Runner;
 use xtask::toolchain::ALL;
-use xtask::truth::journal::{Journal, Plan, Read};
+use xtask::truth::journal::{Journal, Read, SuitePlan};
 use xtask::truth::score::Score;
 use xtask::truth::suite::Suite;
 use xtask::workload;
@@ -17,8 +17,8 @@ fn live_the_remedy_that_is_printed_improves_what_it_names() {
         return missing("a compiler: `cargo xtask toolchains`");
     };
     let runner = Runner::new(Path::new(testkit::rtscope())).unwrap();
-    let plan = Plan {
-        schema: Plan::schema(),
+    let plan = SuitePlan {
+        schema: SuitePlan::schema(),
         seed: 1,
         runs: 2,
         workloads: vec!["oversubscribed".into()],
@@ -26,7 +26,7 @@ fn live_the_remedy_that_is_printed_improves_what_it_names() {
         // Its own threads delay the program more than any neighbour: noise may stay.
         noise_max: 1.0,
         remedies_every: 1,
-        ..Plan::default()
+        ..SuitePlan::default()
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");

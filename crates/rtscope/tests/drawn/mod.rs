@@ -6,7 +6,7 @@ use rtscope_levels::{Item, Reader, Writer, tile_at};
 use rtscope_model::Pause;
 use rtscope_read::input;
 use rtscope_read::pipeline::{self, Options};
-use rtscope_view::tracks::{Parts, Tracks};
+use rtscope_view::tracks::{SessionParts, Tracks};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Drawn {
     pub results: Results,
     pub blamed: Vec<BlamedPause>,
-    pub parts: Parts,
+    pub parts: SessionParts,
     pub reader: Reader,
 }
 

@@ -5,7 +5,7 @@
 use testkit::bindings;
 
 use bindings::Bench;
-use bindings::ring::{self, Event, Lane};
+use bindings::ring::{self, Event, LaneEvents};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ impl Runs<'_> {
         (self.figures(&[&start[..], &keep].concat(), deed), folder)
     }
 
-    fn with_ring(&self, deed: &str) -> (Value, Vec<Lane>) {
+    fn with_ring(&self, deed: &str) -> (Value, Vec<LaneEvents>) {
         let (shown, folder) = self.run(deed, true);
         (shown, ring::only(&folder))
     }

@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::process::{Child, Output};
 use std::thread;
-use tuning::{Place, command, compile, free_port, is_loud, place, rows, running, sleeper, trial, words};
+use tuning::{StudyFolder, command, compile, free_port, is_loud, place, rows, running, sleeper, trial, words};
 use xtask::cache::cache;
 use xtask::missing;
 use xtask::surroundings::Neighbours;
@@ -22,7 +22,7 @@ use xtask::workload::Language;
 const HEAP: [&str; 2] = ["--minimize", "heap"];
 
 /// The study ends like this, unless the machine is never quiet.
-fn ends(place: &Place, options: &[&str], program: &[OsString], status: i32, says: &str) -> Output {
+fn ends(place: &StudyFolder, options: &[&str], program: &[OsString], status: i32, says: &str) -> Output {
     let done = place.tune(options, program).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
     let as_expected = done.status.code() == Some(status) && said.contains(says);
@@ -101,7 +101,7 @@ fn live_a_newer_ghc_under_other_names_is_no_different() {
 }
 
 /// `batch-domains` of the newest OCaml, linked to find its tree's libraries on this machine.
-fn batch_domains(place: &Place) -> Option<std::path::PathBuf> {
+fn batch_domains(place: &StudyFolder) -> Option<std::path::PathBuf> {
     let Some(toolchain) =
         ALL.iter().rev().filter(|spec| spec.ocaml.is_some()).find_map(|spec| spec.installed(&cache()))
     else {

@@ -4,13 +4,13 @@
 use testkit::output::stderr;
 use testkit::tuning;
 
-use rtscope_tune::study::Kind;
+use rtscope_tune::study::StudyKind;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Output};
-use tuning::{Place, command, is_loud, place, rows, sleeper, trial};
+use tuning::{StudyFolder, command, is_loud, place, rows, sleeper, trial};
 
 /// Whether it succeeded; a machine that is never quiet is no reason to fail.
 fn did(done: &Output) -> bool {
@@ -38,7 +38,7 @@ fn live_a_fixed_list_in_blocks() {
 }
 
 /// Runs block `index` of 6 into `shards`.
-fn block(place: &Place, index: u32, program: &[OsString]) -> Output {
+fn block(place: &StudyFolder, index: u32, program: &[OsString]) -> Output {
     let (index, store) = (index.to_string(), format!("shards/shard-{index}.sqlite"));
     let options = ["--minimize", "wall", "--try=class=batch", "--blocks", "6", "--block", &index, "--store", &store];
     place.tune(&options, program).output().unwrap()
@@ -114,7 +114,7 @@ fn live_an_array_script_runs_its_blocks() {
         }
         let store = place.path(name).join(format!("shard-{index}.sqlite"));
         let (description, rows) = rtscope_store::study::read(&store).unwrap();
-        assert_eq!(description.kind, Kind::Block { index: index.parse().unwrap(), of: 6 });
+        assert_eq!(description.kind, StudyKind::Block { index: index.parse().unwrap(), of: 6 });
         assert_eq!((description.names.len(), rows.iter().filter(|row| !row.dirty).count()), (3, 4));
     }
     let mut merge = Command::new(testkit::rtscope());

@@ -4,7 +4,7 @@
 use base64::Engine;
 use rtscope_lab::bench::stm::configurations::{self, Cores, Way};
 use rtscope_lab::bench::stm::html as page;
-use rtscope_lab::bench::stm::results::{Baselines, Found, Measured, Point, Runs, SCHEMA, Timed};
+use rtscope_lab::bench::stm::results::{Baselines, Measured, Runs, SCHEMA, StmPoint, StmResults, Timed};
 use rtscope_report::html;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 const EVIL: &str = "</script><script>alert(1)</script><img src=x>\"'&\u{202e}";
 
 /// An experiment with so many benchmarks and runs of each; each configuration is a bit slower than the last.
-fn found(benchmarks: usize, runs: usize) -> Found {
+fn found(benchmarks: usize, runs: usize) -> StmResults {
     let configurations = configurations::of(&Way::usual(true), Cores { all: 2, few: 1 });
     let times = |threads: u32, factor: f64| -> Vec<Timed> {
         let base = 1e8 * factor * f64::from(threads).sqrt();
@@ -28,7 +28,7 @@ fn found(benchmarks: usize, runs: usize) -> Found {
                 let (own, few) = (Runs { times: times(threads, factor), aborts }, times(1, factor));
                 let fewest = (threads > 1).then_some(few.as_slice());
                 let baselines = Baselines { default: (index > 0).then_some(default.as_slice()), fewest };
-                Point::of(threads, one.name, own, baselines, 1)
+                StmPoint::of(threads, one.name, own, baselines, 1)
             })
         });
         cells.collect::<Vec<_>>()
@@ -39,7 +39,7 @@ fn found(benchmarks: usize, runs: usize) -> Found {
         command: format!("./{EVIL} {{threads}}"),
         points: points(),
     };
-    Found {
+    StmResults {
         schema: SCHEMA,
         seed: 1,
         runs: runs as u32,

@@ -1,7 +1,7 @@
 //! `rtscope export --to fxt`: the figures of a report on a recording and of a report on its export are exactly
 //! the same; and what the command itself promises.
 
-use rtscope::export::{self, Format, To};
+use rtscope::export::{self, ExportFormat, To};
 use rtscope_analyze::results::BlamedPause;
 use rtscope_model::{Names, Symbols};
 use rtscope_read::input::{self, Input};
@@ -33,7 +33,7 @@ fn report(input: &Input, path: &Path) -> (Value, Vec<String>) {
 
 fn exported(input: &Input, path: &Path, out: &Path) -> export::Exit {
     let mut bytes = Vec::new();
-    let exit = export::write(input, &options(path), Format::Fxt, To::Stream(&mut bytes)).unwrap().unwrap();
+    let exit = export::write(input, &options(path), ExportFormat::Fxt, To::Stream(&mut bytes)).unwrap().unwrap();
     std::fs::write(out, bytes).unwrap();
     exit
 }

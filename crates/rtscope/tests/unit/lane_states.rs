@@ -2,7 +2,7 @@
 //! nanosecond of every log of the corpus.
 
 use crate::view_tracks::common::drawn;
-use rtscope::export::{self, Format, To};
+use rtscope::export::{self, ExportFormat, To};
 use rtscope_model::LaneState::{self, *};
 use rtscope_read::input;
 use rtscope_read::pipeline::Options;
@@ -128,7 +128,7 @@ fn perfetto(log: &Path) -> BTreeMap<String, Spans> {
     let input = input::open(log, None).unwrap();
     let mut bytes = Vec::new();
     let options = Options { threads: 2, ..Options::new(log) };
-    export::write(&input, &options, Format::Perfetto, To::Stream(&mut bytes)).unwrap().unwrap();
+    export::write(&input, &options, ExportFormat::Perfetto, To::Stream(&mut bytes)).unwrap().unwrap();
     innermost(&bytes)
 }
 

@@ -8,7 +8,7 @@ use rtscope_analyze::compare::Verdict;
 use rtscope_analyze::compare::findings::Change;
 use rtscope_analyze::compare::sample::Samples;
 use rtscope_analyze::pauses::summary::Summary;
-use rtscope_analyze::results::{BlamedPause, Outcome, Results};
+use rtscope_analyze::results::{BlamedPause, Results, RuleOutcome};
 use rtscope_model::{
     Cause, CausePiece, Confidence, LaneId, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis, Time,
 };
@@ -187,7 +187,7 @@ fn what_other_processes_did_is_not_the_programs() {
 fn a_rule_that_could_not_look_has_not_made_a_finding_go_away() {
     let mut blind = healthy();
     for rule in &mut blind.checked {
-        rule.outcome = Outcome::CouldNotLook;
+        rule.outcome = RuleOutcome::CouldNotLook;
         rule.why = Some("an eventlog alone does not show it.".into());
     }
     let compared = with(run(SLOW, 1, throttled()), run(SLOW, 2, blind), &["finding cpu-throttled"]).unwrap();

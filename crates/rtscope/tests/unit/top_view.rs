@@ -6,7 +6,7 @@ use testkit::blessed;
 use rtscope::top::{Shown, View, frame, line};
 use rtscope_analyze::recording::stm::StmRates;
 use rtscope_analyze::results::{Distribution, Pauses};
-use rtscope_analyze::window::{Figures, Kept, LaneShares, Levels, Throttled, Worst};
+use rtscope_analyze::window::{KeptOff, LaneShares, Levels, Throttled, WindowFigures, WorstWait};
 use rtscope_model::manifest::Tier;
 use rtscope_model::{Cause, Loss, LossKind, Time};
 use rtscope_terminal::style::{Style, screen};
@@ -35,7 +35,7 @@ fn throttled() -> (View, Shown) {
         quotas: vec![Some(0.5), None],
         log: true,
     };
-    let figures = Figures {
+    let figures = WindowFigures {
         at: Time(100 * SECOND),
         span_ns: 10 * SECOND,
         pauses: Pauses {
@@ -61,14 +61,14 @@ fn throttled() -> (View, Shown) {
             commits_per_second: Some(252_100.0),
             lost_share: Some(0.371),
         }),
-        worst: Some(Worst {
+        worst: Some(WorstWait {
             cause: Cause::Throttled,
             who: Some("stress\x1b[2J".into()),
             sum_ns: 5_600 * MS,
             share: 0.92,
             longest_ns: 60 * MS,
         }),
-        kept: Some(Kept { quota: 0.88, others: 0.031, who: Some("stress".into()), own: 0.0 }),
+        kept: Some(KeptOff { quota: 0.88, others: 0.031, who: Some("stress".into()), own: 0.0 }),
         throttled: Some(Throttled { group: 0, periods: 100, throttled: 98, throttled_ns: 11_400 * MS }),
         memory: Levels {
             rss_bytes: Some(212 << 20),
@@ -91,12 +91,12 @@ fn throttled() -> (View, Shown) {
 fn unknown() -> (View, Shown) {
     let view =
         View { of: "process 7".into(), command: "sleep 1000".into(), kernel: Some(Tier::Polling), ..View::default() };
-    let figures = Figures {
+    let figures = WindowFigures {
         span_ns: 10 * SECOND,
         cpus_used: Some(0.0),
         cpus_missed: Some(0.0),
         memory: Levels { rss_bytes: Some(3 << 20), ..Levels::default() },
-        ..Figures::default()
+        ..WindowFigures::default()
     };
     let notes = vec![
         "No pauses: by its file it is not a program of GHC or OCaml 5; what the kernel and /proc say is shown.".into(),
@@ -119,7 +119,7 @@ fn ended() -> (View, Shown) {
         name: format!("domain {id}"),
         ..lane(id, [Some(0.97), Some(0.01), Some(0.0), Some(0.02)], 5)
     };
-    let figures = Figures {
+    let figures = WindowFigures {
         span_ns: 4 * SECOND,
         pauses: Pauses {
             count: 10,
@@ -131,9 +131,9 @@ fn ended() -> (View, Shown) {
         },
         productivity_wall: Some(0.99),
         lanes: (0..3).map(domain).collect(),
-        kept: Some(Kept::default()),
+        kept: Some(KeptOff::default()),
         throttled: Some(Throttled { group: 9, periods: 0, throttled: 0, throttled_ns: 0 }),
-        ..Figures::default()
+        ..WindowFigures::default()
     };
     (view, Shown { figures, over: Some("process 99 has ended".into()), seconds: 4.2, ..Shown::default() })
 }

@@ -1,7 +1,7 @@
 //! A study that is spread over machines: what is written for a cluster is valid there, and starts the program
 //! with the words that were given.
 
-use rtscope_lab::tune::job::{Given, Job, kubernetes, slurm};
+use rtscope_lab::tune::job::{ClusterJob, Given, kubernetes, slurm};
 use std::path::Path;
 use std::process::Command;
 use testkit::{executable, manifests};
@@ -9,8 +9,8 @@ use testkit::{executable, manifests};
 /// Text that takes effect wherever it is not quoted.
 const HOSTILE: &str = "it's \"$HOME\" $(date) $$ $(HOME) `x` %h ${A} \\ # : {\n- a";
 
-fn job(program: &str, memory: Option<&str>) -> Job {
-    Job {
+fn job(program: &str, memory: Option<&str>) -> ClusterJob {
+    ClusterJob {
         name: program.to_owned(),
         options: ["--try", "-A64m -n4m", "--try", HOSTILE, "--seed", "7"].map(str::to_owned).into(),
         program: vec![program.to_owned(), HOSTILE.to_owned(), String::new()],
@@ -19,15 +19,15 @@ fn job(program: &str, memory: Option<&str>) -> Job {
     }
 }
 
-fn jobs() -> Vec<Job> {
+fn jobs() -> Vec<ClusterJob> {
     vec![
         job("churn", Some("512Mi")),
         job("./My Service\n_1.0", None),
-        Job { resources: None, ..job(&"x".repeat(99), None) },
+        ClusterJob { resources: None, ..job(&"x".repeat(99), None) },
     ]
 }
 
-fn words_of(job: &Job, index: u32, folder: &str) -> Vec<String> {
+fn words_of(job: &ClusterJob, index: u32, folder: &str) -> Vec<String> {
     let store = format!("{folder}/shard-{index}.sqlite");
     let fixed =
         ["tune".to_owned(), "--block".to_owned(), index.to_string(), "--blocks".to_owned(), job.blocks.to_string()];
@@ -49,7 +49,7 @@ fn pasted(text: &str) -> &str {
 fn blocks_are_taken_together_by_a_line_to_paste() {
     let long: Vec<String> = (0..20).map(|number| format!("--option-{number}=it's $HOME `x` \"# \\")).collect();
     let program = [vec!["./bin/churn".to_owned()], long, vec![String::new()]].concat();
-    let mut job = Job { program: program.clone(), ..job("churn", None) };
+    let mut job = ClusterJob { program: program.clone(), ..job("churn", None) };
     for (text, shards) in [(kubernetes(&job), "tune-churn-shards"), (slurm(&job), "tune-churn")] {
         let folder = tempfile::tempdir().unwrap();
         let words = started(Command::new("sh").args(["-c", pasted(&text)]), folder.path());

@@ -2,7 +2,7 @@
 
 use rtscope_model::chance::Chance;
 use rtscope_store::{Store, study};
-use rtscope_tune::study::{Ask, Description, Design, Kind, Outcome, Row, Stage, Taken};
+use rtscope_tune::study::{Ask, Description, Design, Outcome, Row, Stage, StudyKind, Taken};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -24,7 +24,7 @@ fn description() -> Description {
         limits: Vec::new(),
         proposer: "believed".to_owned(),
         machine: "here".to_owned(),
-        kind: Kind::Search,
+        kind: StudyKind::Search,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use rtscope_store::{Store, study};
 use rtscope_tune::study::propose::Believed;
-use rtscope_tune::study::replay::{Draw, Replay, Row as Cell, Table};
-use rtscope_tune::study::{Ask, Description, Design, Kind, Outcome, Row, Space, Study, Taken, Trials, clean, run};
+use rtscope_tune::study::replay::{Draw, Measurement, Replay, ReplayTable};
+use rtscope_tune::study::{Ask, Description, Design, Outcome, Row, Space, Study, StudyKind, Taken, Trials, clean, run};
 use std::path::Path;
 
 /// Stores every outcome; stops after some trials.
@@ -26,14 +26,14 @@ impl Trials for Kept<'_> {
     }
 }
 
-fn table() -> Table {
+fn table() -> ReplayTable {
     let cell = |number: u64| {
         let (repeat, configuration) = (number / 12, number % 12);
         let noise = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         let value = (noise as f64 / 2e8 - 0.08 * configuration as f64 + 0.1 * (repeat % 3) as f64).exp();
-        Cell { configuration: format!("-A{}m", 1 << configuration), repeat, value }
+        Measurement { configuration: format!("-A{}m", 1 << configuration), repeat, value }
     };
-    Table::new(&(0..96).map(cell).collect::<Vec<_>>()).unwrap()
+    ReplayTable::new(&(0..96).map(cell).collect::<Vec<_>>()).unwrap()
 }
 
 fn answer(replay: &Replay<'_>, path: &Path, most: usize) -> String {
@@ -51,7 +51,7 @@ fn answer(replay: &Replay<'_>, path: &Path, most: usize) -> String {
         limits: Vec::new(),
         proposer: "believed".to_owned(),
         machine: "none".to_owned(),
-        kind: Kind::Search,
+        kind: StudyKind::Search,
     };
     let store = Store::resume(path, &description).unwrap();
     let study = Study::new(space, design, Box::new(Believed)).unwrap();

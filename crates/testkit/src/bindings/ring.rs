@@ -21,7 +21,7 @@ pub enum Event {
 }
 
 /// Events of one lane, oldest first, without the runtime's phases and counters.
-pub type Lane = Vec<Event>;
+pub type LaneEvents = Vec<Event>;
 
 /// The ring files in a folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
@@ -32,14 +32,14 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// All lanes of the only ring file in `folder`.
-pub fn only(folder: &Path) -> Vec<Lane> {
+pub fn only(folder: &Path) -> Vec<LaneEvents> {
     let files = files(folder);
     assert_eq!(files.len(), 1, "{files:?}");
     lanes(&files[0])
 }
 
 /// All lanes of a ring file. The file is sparse: only the written parts are read.
-pub fn lanes(path: &Path) -> Vec<Lane> {
+pub fn lanes(path: &Path) -> Vec<LaneEvents> {
     let file = File::open(path).unwrap();
     let bytes = |at: usize, count: usize| {
         let mut bytes = vec![0; count];
@@ -66,7 +66,7 @@ pub fn lanes(path: &Path) -> Vec<Lane> {
 }
 
 /// The events in a ring's words, from the first event on.
-fn events(words: &[u64], name: &dyn Fn(u64) -> String) -> Lane {
+fn events(words: &[u64], name: &dyn Fn(u64) -> String) -> LaneEvents {
     let mut lane = Vec::new();
     let mut rest = words;
     while let [event, ..] = rest {
@@ -97,7 +97,7 @@ pub fn threads(lane: &[Event]) -> Vec<i64> {
 }
 
 /// The events that the program itself posted.
-pub fn own(lane: &[Event]) -> Lane {
+pub fn own(lane: &[Event]) -> LaneEvents {
     let own = |event: &&Event| match event {
         Event::Spawned | Event::Ended => false,
         Event::Value(name, _) => name != "rtscope.thread",

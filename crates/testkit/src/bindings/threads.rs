@@ -25,7 +25,7 @@ impl Drop for Neighbour {
 
 /// The result of all runs.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct ThreadsOutcome {
     /// Number of domains seen.
     pub domains: usize,
     /// Domains for which the report has another thread, or none, with what it says about them.
@@ -34,18 +34,18 @@ pub struct Outcome {
 
 /// Records the program `runs` times on toolchain `name`, each time with two neighbours running; the
 /// program does not post its threads. `None`: not installed.
-pub fn compared(name: &str, runs: usize) -> Option<Outcome> {
+pub fn compared(name: &str, runs: usize) -> Option<ThreadsOutcome> {
     let bench = Bench::of(name)?;
     bench.write("domain_map.ml", MAP);
     bench.build_events();
     bench.link_events("ocamlopt", &["unix", "threads", "runtime_events", "events"], "domain_map.ml", "domain_map");
     let _neighbours = [Neighbour::start(), Neighbour::start()];
-    let mut outcome = Outcome::default();
+    let mut outcome = ThreadsOutcome::default();
     (0..runs).for_each(|run| one(&bench, run, &mut outcome));
     Some(outcome)
 }
 
-fn one(bench: &Bench, run: usize, outcome: &mut Outcome) {
+fn one(bench: &Bench, run: usize, outcome: &mut ThreadsOutcome) {
     let capture = bench.path(&format!("{run}.rtscope"));
     let rtscope = || Command::new(crate::rtscope());
     let mut recorder = rtscope();

@@ -9,7 +9,7 @@ const HEADER: u64 = 64;
 const SEGMENT: u64 = 56;
 
 /// A mapping and its place in the file; 0 bytes: left out, because it equals its own file.
-pub struct Part {
+pub struct CoreMapping {
     pub from: u64,
     pub to: u64,
     pub offset: u64,
@@ -18,8 +18,8 @@ pub struct Part {
     bytes: u64,
 }
 
-impl Part {
-    fn of(line: &str) -> Option<Part> {
+impl CoreMapping {
+    fn of(line: &str) -> Option<CoreMapping> {
         let words: Vec<&str> = line.splitn(6, ' ').collect();
         let (from, to) = words[0].split_once('-')?;
         let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
@@ -27,7 +27,7 @@ impl Part {
         let name = words.get(5).map_or("", |name| name.trim());
         let writable = words[1].starts_with("rw");
         let is_file = name.starts_with('/');
-        (words[1].starts_with('r') && !name.starts_with("[v")).then(|| Part {
+        (words[1].starts_with('r') && !name.starts_with("[v")).then(|| CoreMapping {
             from,
             to,
             offset: 0,
@@ -39,9 +39,9 @@ impl Part {
 }
 
 /// Writes the core of process `pid`, which should be stopped; returns the parts of the file.
-pub fn write(pid: u32, path: &Path) -> Vec<Part> {
+pub fn write(pid: u32, path: &Path) -> Vec<CoreMapping> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
-    let mut parts: Vec<Part> = maps.lines().filter_map(Part::of).collect();
+    let mut parts: Vec<CoreMapping> = maps.lines().filter_map(CoreMapping::of).collect();
     let note = note(&parts);
     let head = HEADER + SEGMENT * (parts.len() as u64 + 1);
     let mut offset = (head + note.len() as u64).next_multiple_of(4096);
@@ -81,8 +81,8 @@ pub fn write(pid: u32, path: &Path) -> Vec<Part> {
 }
 
 /// The note that lists which files are mapped where.
-fn note(parts: &[Part]) -> Vec<u8> {
-    let files: Vec<(&Part, &(u64, String))> =
+fn note(parts: &[CoreMapping]) -> Vec<u8> {
+    let files: Vec<(&CoreMapping, &(u64, String))> =
         parts.iter().filter_map(|part| Some((part, part.in_file.as_ref()?))).collect();
     let mut words = vec![files.len() as u64, 4096];
     files.iter().for_each(|(part, (page, _))| words.extend([part.from, part.to, *page]));

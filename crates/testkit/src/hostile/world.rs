@@ -29,7 +29,7 @@ pub struct World {
 }
 
 /// The state of a file, without following links.
-type Look = (PathBuf, (u32, u32, u64, i64, i64), Option<Vec<u8>>);
+type FileState = (PathBuf, (u32, u32, u64, i64, i64), Option<Vec<u8>>);
 
 impl World {
     /// Creates root's `secret` and `secret/canary.folder`, the other user's `other`, and `out` and `home` for rtscope.
@@ -63,7 +63,7 @@ impl World {
     }
 
     /// The state of root's files. Resets their access times.
-    pub fn look(&self) -> Vec<Look> {
+    pub fn look(&self) -> Vec<FileState> {
         let mut looks = Vec::new();
         for path in all_below(&self.path("secret")) {
             let found = fs::symlink_metadata(&path).unwrap();
@@ -78,7 +78,7 @@ impl World {
     }
 
     /// What differs from `before`, was read, or was created where rtscope must not write.
-    pub fn faults(&self, before: &[Look], outputs: &[PathBuf]) -> Vec<String> {
+    pub fn faults(&self, before: &[FileState], outputs: &[PathBuf]) -> Vec<String> {
         let mut faults = self.changed(before);
         let may = |path: &Path| outputs.iter().any(|output| path.starts_with(output));
         for path in all_below(self.folder.path()) {
@@ -102,7 +102,7 @@ impl World {
         faults
     }
 
-    fn changed(&self, before: &[Look]) -> Vec<String> {
+    fn changed(&self, before: &[FileState]) -> Vec<String> {
         let mut faults = Vec::new();
         for (path, _, bytes) in before.iter().filter(|(_, _, bytes)| bytes.is_some() && reads_show()) {
             if read_at(path) != Some(SystemTime::UNIX_EPOCH + READ) && path.exists() {

@@ -59,7 +59,7 @@ pub fn domains() -> Fixture {
     let results = &mut fixture.results;
     results.source.path = "solver.rtscope".into();
     results.runtime =
-        Runtime { family: Some("ocaml".into()), version: Some("5.4.1".into()), way: None, args: Vec::new() };
+        ProgramRuntime { family: Some("ocaml".into()), version: Some("5.4.1".into()), way: None, args: Vec::new() };
     results.lanes = (0..2).map(domain).collect();
     results.nursery = None;
     results.ledger = ledger();

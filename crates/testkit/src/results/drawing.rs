@@ -108,7 +108,7 @@ pub const LABELS: [&str; 17] = [
 ];
 
 /// A heap profile that grows, falls and grows; each label has less than the previous one.
-pub fn heap_profile(span_ns: u64, labels: &[&str]) -> heap_profile::Found {
+pub fn heap_profile(span_ns: u64, labels: &[&str]) -> heap_profile::ProfileSummary {
     let mut noise = Noise(5);
     let mut points = |rank: u64| -> Vec<(Time, u64)> {
         let most = (12 << 20) / (rank + 1);
@@ -128,7 +128,7 @@ pub fn heap_profile(span_ns: u64, labels: &[&str]) -> heap_profile::Found {
     let (labels, max_bytes, last_bytes) = (rest.len() as u64, most(&points), last(&points));
     let other = heap_profile::Rest { labels, max_bytes, last_bytes, points };
     let sum = |of: fn(&heap_profile::Band) -> u64| bands.iter().map(of).sum::<u64>();
-    heap_profile::Found {
+    heap_profile::ProfileSummary {
         breakdown: "closure type",
         samples: 2_000,
         cut: 1,

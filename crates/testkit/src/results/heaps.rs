@@ -4,7 +4,7 @@
 use super::base::{Fixture, MS, START};
 use super::programs::healthy;
 use rtscope_analyze::results::{LedgerLine, MemoryLedger};
-use rtscope_model::heap::{Entry, Fragmentation, Heap, Holder, Line, Part, Pinned, SCHEMA, Worst};
+use rtscope_model::heap::{Entry, Fragmentation, Heap, HeapLine, Part, PinHolder, Pinned, SCHEMA, WorstGroup};
 
 const MIB: u64 = 1 << 20;
 
@@ -15,7 +15,7 @@ pub fn heaps() -> Fixture {
     results.source.path = "strings.rtscope".into();
     results.heaps = vec![snapshot(200, 40, 10, -1), snapshot(1_000, 300, 180, 3), snapshot(2_800, 210, 190, 0)];
     results.heaps_left_out = 12;
-    let line = |line: &Line| LedgerLine {
+    let line = |line: &HeapLine| LedgerLine {
         line: line.line.clone(),
         bytes: i64::try_from(line.bytes).unwrap(),
         how: line.how.clone(),
@@ -27,8 +27,10 @@ pub fn heaps() -> Fixture {
 }
 
 fn snapshot(at: u64, mib: u64, dead: u64, unexplained: i64) -> Heap {
-    let line = |line: &str, part, mib: u64| Line { line: line.into(), part, bytes: mib * MIB, how: "blocks".into() };
-    let holder = |name: &str, kept| Holder { name: name.into(), count: 20_000, live_bytes: MIB, kept_dead_bytes: kept };
+    let line =
+        |line: &str, part, mib: u64| HeapLine { line: line.into(), part, bytes: mib * MIB, how: "blocks".into() };
+    let holder =
+        |name: &str, kept| PinHolder { name: name.into(), count: 20_000, live_bytes: MIB, kept_dead_bytes: kept };
     Heap {
         schema: SCHEMA.into(),
         of: "process 4101".into(),
@@ -44,7 +46,7 @@ fn snapshot(at: u64, mib: u64, dead: u64, unexplained: i64) -> Heap {
         fragmentation: Fragmentation { object_bytes: Some(dead * MIB), megablocks: mib, ..Fragmentation::default() },
         pinned: Pinned {
             blocks: 3,
-            worst: vec![Worst { address: 0x42_0010_0000, live_bytes: 8, dead_bytes: 4088, holder: None }],
+            worst: vec![WorstGroup { address: 0x42_0010_0000, live_bytes: 8, dead_bytes: 4088, holder: None }],
             ..Pinned::default()
         },
         holders: vec![

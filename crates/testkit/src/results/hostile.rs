@@ -4,7 +4,7 @@ use super::base::{Fixture, change, seen};
 use super::programs::preempted;
 use super::{domains, requests, stm};
 use rtscope_analyze::results::UserEvents;
-use rtscope_analyze::results::waits::{HolderDoes, Kind, Old, Thunks, Wait, Waits};
+use rtscope_analyze::results::waits::{HolderDoes, Old, Thunks, Wait, WaitShare, Waits};
 use rtscope_model::{Doing, WaitKind};
 
 /// Strings that try to break out of any context.
@@ -72,7 +72,7 @@ fn waits(evil: &str) -> Waits {
         threads_mean: 20.0,
         threads_max: 20,
         why: Some(evil.to_owned()),
-        kinds: vec![Kind { kind: wait.kind, holder: Some(Doing::Runs), threads_mean: 18.0, looks_share: 1.0 }],
+        kinds: vec![WaitShare { kind: wait.kind, holder: Some(Doing::Runs), threads_mean: 18.0, looks_share: 1.0 }],
         by: vec![wait],
         made_per_second: Some(9_000.0),
         old: Some(Old { looks: 12, bytes: 1_000, thunk_bytes: 700, thunks }),

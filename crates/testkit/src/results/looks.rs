@@ -2,7 +2,7 @@
 
 use super::base::{MS, SECOND};
 use rtscope_model::Time;
-use rtscope_model::heap::{Heap, Kind, Line, Megablock, Part};
+use rtscope_model::heap::{BlockKind, Heap, HeapLine, Megablock, Part};
 
 const MEGABLOCK: u64 = 1 << 20;
 
@@ -35,7 +35,7 @@ fn heap(time: Time, look: &[(&str, u64)]) -> Heap {
     let blocks = |wanted: &dyn Fn(char) -> bool| {
         megablocks.iter().map(|one| one.blocks.chars().filter(|mark| wanted(*mark)).count() as u64).sum::<u64>()
     };
-    let kind = |word: &str, blocks: u64| Kind {
+    let kind = |word: &str, blocks: u64| BlockKind {
         kind: word.into(),
         generation: None,
         blocks,
@@ -47,7 +47,7 @@ fn heap(time: Time, look: &[(&str, u64)]) -> Heap {
         kind("small", blocks(&|mark| mark == 'o')),
         kind("free", blocks(&|mark| mark == '.')),
     ];
-    let line = |line: &str, part, bytes| Line { line: line.into(), part, bytes, how: "</script>".into() };
+    let line = |line: &str, part, bytes| HeapLine { line: line.into(), part, bytes, how: "</script>".into() };
     let ledger = vec![
         line("<b>alive</b>", Part::Live, heap_bytes / 4),
         line("also", Part::Live, 12_345),

@@ -8,8 +8,8 @@ use rtscope_model::{
     Severity, Symbol, Trend,
 };
 
-fn level(max: u64, last: u64) -> Option<Level> {
-    Some(Level { max, last, mean: (max + last) as f64 / 2.0 })
+fn level(max: u64, last: u64) -> Option<MemoryLevel> {
+    Some(MemoryLevel { max, last, mean: (max + last) as f64 / 2.0 })
 }
 
 fn lane(id: u16, tids: &[u32], ns: [Option<u64>; 5]) -> Lane {
@@ -35,7 +35,7 @@ fn cause(cause: Cause, who: Option<&str>, sum_ns: u64, share: f64) -> CauseSum {
 }
 
 fn checked(id: &'static str) -> Checked {
-    let outcome = if id == "cpu-throttled" { Outcome::Found } else { Outcome::Clear };
+    let outcome = if id == "cpu-throttled" { RuleOutcome::Found } else { RuleOutcome::Clear };
     Checked { id, outcome, needs: None, why: None }
 }
 
@@ -70,7 +70,7 @@ pub fn foreign() -> Fixture {
     let pieces = drawing.worst.iter_mut().flat_map(|worst| &mut worst.blamed.causes);
     pieces.filter(|piece| piece.cause == Cause::ForeignCall).for_each(|piece| piece.code = Some(code));
     results.drawing = drawing;
-    let place = |symbol: &str, module: &str, kind, ms: u64, waited: u64| Place {
+    let place = |symbol: &str, module: &str, kind, ms: u64, waited: u64| CodePlace {
         symbol: symbol.into(),
         module: module.into(),
         kind,
@@ -101,13 +101,13 @@ pub fn foreign() -> Fixture {
 
 /// A rule that was checked and found nothing.
 fn clear(id: &'static str) -> Checked {
-    Checked { id, outcome: Outcome::Clear, needs: None, why: None }
+    Checked { id, outcome: RuleOutcome::Clear, needs: None, why: None }
 }
 
 /// A rule that could not be checked: the recording lacks what it needs.
 fn unchecked(id: &'static str) -> Checked {
     let why = Some("an eventlog alone does not show what else ran.".into());
-    Checked { id, outcome: Outcome::CouldNotLook, needs: Some("scheduling events of all threads"), why }
+    Checked { id, outcome: RuleOutcome::CouldNotLook, needs: Some("scheduling events of all threads"), why }
 }
 
 const RULES: [&str; 3] = ["cpu-throttled", "preempted", "oversubscribed"];
@@ -197,7 +197,7 @@ fn unaccounted() -> Fixture {
             oom_killed: false,
             notes: Vec::new(),
         }),
-        runtime: Runtime {
+        runtime: ProgramRuntime {
             family: Some("ghc".into()),
             version: Some("9.0.2".into()),
             way: Some("thr_l".into()),
@@ -616,7 +616,7 @@ pub fn kernel_only() -> Fixture {
     fixture.name = "kernel_only";
     let results = &mut fixture.results;
     results.source = Source { kind: "capture", path: "stripped.rtscope".into(), bytes: 3_100_000, ..Source::default() };
-    results.runtime = Runtime::default();
+    results.runtime = ProgramRuntime::default();
     results.lanes.clear();
     results.pauses = Pauses::default();
     results.productivity = Productivity::default();

@@ -20,14 +20,14 @@ pub use offer::{By, Offer, Rejected, Setting};
 use crate::dialect::{CPUS, DOMAINS, Role, What, Words, number};
 use crate::plan::workers::Room;
 use build::Built;
-use part::{Bounds, Part, View, plain};
+use part::{Bounds, SpacePart, View, plain};
 
 /// Builds the offer for a program.
 pub fn offer(wish: &Wish<'_>) -> Offer {
     let room = Room::of(wish.resources);
     let template = start::template(wish.command);
     let link = wish.program.link.as_ref().ok();
-    let mut part = link.map_or_else(Part::default, |link| link.part(wish, &room, template.is_some()));
+    let mut part = link.map_or_else(SpacePart::default, |link| link.part(wish, &room, template.is_some()));
     let planned = planned(wish, template.is_some());
     start::add(&mut part, &room, template, &planned, wish.resources);
     let plan = plain(planned, &part.today);
@@ -55,7 +55,7 @@ fn planned(wish: &Wish<'_>, template: bool) -> Words {
     words
 }
 
-fn bases(plan: &Words, part: &Part) -> Vec<Words> {
+fn bases(plan: &Words, part: &SpacePart) -> Vec<Words> {
     let mut bases = vec![Words::new(), plan.clone()];
     if let Some((what, word)) = &part.roomy {
         let mut roomy = plan.clone();
@@ -66,7 +66,7 @@ fn bases(plan: &Words, part: &Part) -> Vec<Words> {
     bases
 }
 
-fn finish(wish: &Wish<'_>, part: Part, built: Built, plan: &Words) -> Offer {
+fn finish(wish: &Wish<'_>, part: SpacePart, built: Built, plan: &Words) -> Offer {
     let mut notes = Vec::new();
     notes.extend(start::odd_template(wish.command));
     match &wish.program.link {
@@ -88,7 +88,7 @@ fn finish(wish: &Wish<'_>, part: Part, built: Built, plan: &Words) -> Offer {
 }
 
 /// The settings, each with the words that remain in `configurations`.
-fn settings(wish: &Wish<'_>, part: &Part, configurations: &[Words]) -> Vec<Setting> {
+fn settings(wish: &Wish<'_>, part: &SpacePart, configurations: &[Words]) -> Vec<Setting> {
     let mut whats: Vec<What> = configurations.iter().flat_map(|words| words.keys().copied()).collect();
     whats.sort_unstable();
     whats.dedup();

@@ -2,7 +2,7 @@
 //! after the runtime was probed.
 
 use crate::dialect::{Role, What, number};
-use crate::plan::{Kept, Refused, Relink};
+use crate::plan::{KeptOption, Refused, Relink};
 use crate::runtime::Program;
 use crate::study::Space;
 use crate::study::space::NoSpace;
@@ -22,7 +22,7 @@ pub struct Offer {
     /// Combinations that were left out.
     pub rejected: Vec<Rejected>,
     /// Options that the user gave, which are not varied.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptOption>,
     /// Flags that this program does not accept at all.
     pub refused: Vec<Refused>,
     /// What to link with to make them available.

@@ -2,7 +2,7 @@
 //! values. Owns the shapes; refuses to know which words conflict.
 
 use crate::dialect::{self, What, Words, number};
-use crate::plan::{Kept, Refused};
+use crate::plan::{KeptOption, Refused};
 
 /// A setting with its levels; absence is a level of every setting.
 #[derive(Clone, Debug)]
@@ -22,12 +22,12 @@ pub struct Dimension {
 
 /// What one runtime contributes to a space.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct SpacePart {
     pub dimensions: Vec<Dimension>,
     /// Values that hold where a configuration has no word.
     pub today: Words,
     /// Options that the user gave, which are not varied.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptOption>,
     /// Flags that the program does not accept.
     pub refused: Vec<Refused>,
     /// A larger than usual nursery or minor heap, for the third base.

@@ -31,7 +31,7 @@ pub struct Setup {
 
 /// What all configurations of a study share.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub struct StudyFrame {
     command: Vec<OsString>,
     program: Program,
     /// CPUs in the order in which they are used.
@@ -40,11 +40,11 @@ pub struct Frame {
     workers: u32,
 }
 
-impl Frame {
+impl StudyFrame {
     /// Builds it for a program, its command and the machine.
-    pub fn new(program: &Program, command: &[OsString], resources: &Resources, plan: &Plan) -> Frame {
+    pub fn new(program: &Program, command: &[OsString], resources: &Resources, plan: &Plan) -> StudyFrame {
         let room = Room::of(resources);
-        Frame {
+        StudyFrame {
             command: command.to_vec(),
             program: program.clone(),
             order: room.order(&resources.cpus_allowed),

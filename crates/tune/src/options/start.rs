@@ -1,7 +1,7 @@
 //! Settings of how a program is started, for any runtime: CPUs, scheduling class, and a number of
 //! domains in an argument. Owns the template and these levels.
 
-use super::part::{Broken, Dimension, Part, View, plain};
+use super::part::{Broken, Dimension, SpacePart, View, plain};
 use crate::dialect::{CLASS, CPUS, DOMAINS, Role, Words};
 use crate::plan::Goal;
 use crate::plan::workers::Room;
@@ -71,7 +71,7 @@ pub fn counts(room: &Room) -> Vec<u32> {
 }
 
 /// Adds the settings of how the program is started.
-pub fn add(part: &mut Part, room: &Room, template: Option<Template>, plan: &Words, resources: &Resources) {
+pub fn add(part: &mut SpacePart, room: &Room, template: Option<Template>, plan: &Words, resources: &Resources) {
     if let Some(template) = template {
         let today = template.today.unwrap_or(room.cpus);
         part.today.insert(&DOMAINS, DOMAINS.word(today));
@@ -102,7 +102,7 @@ fn cpus(room: &Room, resources: &Resources) -> Vec<u32> {
 }
 
 /// Today's configuration, the plan, and the plan with as many workers as CPUs.
-fn on_fewer_workers(part: &Part, plan: &Words, cpus: &[u32]) -> Vec<Words> {
+fn on_fewer_workers(part: &SpacePart, plan: &Words, cpus: &[u32]) -> Vec<Words> {
     let mut bases = vec![Words::new(), plain(plan.clone(), &part.today)];
     let counted = part.dimensions.iter().map(|dimension| dimension.what);
     for what in counted.filter(|what| what.role == Role::Workers || *what == &DOMAINS) {

@@ -67,7 +67,7 @@ pub struct Refused {
 
 /// An option that the program already has and that stays.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
-pub struct Kept {
+pub struct KeptOption {
     /// As it was written: `-N3`.
     pub option: String,
     /// `-with-rtsopts`, `GHCRTS`, `the command line`, `OCAMLRUNPARAM`.
@@ -112,7 +112,7 @@ pub struct Plan {
     /// Flags that the program accepts.
     pub flags: Vec<Flag>,
     /// Options from the user or the link, which stay.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptOption>,
     /// Flags that are not in the plan, and why.
     pub refused: Vec<Refused>,
     /// The environment to start the program with: the flags, then the user's own options.

@@ -7,7 +7,7 @@ pub(crate) mod memory;
 pub(crate) mod words;
 pub(crate) mod workers;
 
-pub use document::{Flag, Goal, Kept, Measure, Plan, Refused, Relink};
+pub use document::{Flag, Goal, KeptOption, Measure, Plan, Refused, Relink};
 
 use crate::runtime::Program;
 use rtscope_model::resources::Resources;

@@ -22,12 +22,12 @@ pub struct Effect {
     /// The prefix of its words: `-A`.
     pub setting: String,
     /// In the order of the values; absence, if possible, first.
-    pub levels: Vec<Level>,
+    pub levels: Vec<LevelEffect>,
 }
 
 /// The effect of one level.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Level {
+pub struct LevelEffect {
     /// The word; null: the setting is absent.
     pub word: Option<String>,
     /// The default has this level, which others are compared with.
@@ -55,7 +55,7 @@ pub(super) fn effects(space: &Space, logs: &Logs, error: f64) -> Vec<Effect> {
                 let with: Vec<usize> = (0..space.len()).filter(|one| has(*one)).collect();
                 gain(&belief, &pairs(space, &points, &with, at, own), error)
             });
-            Level { word: level.word.clone(), default: number == own, trials, gain: observed.flatten() }
+            LevelEffect { word: level.word.clone(), default: number == own, trials, gain: observed.flatten() }
         };
         Effect { setting: setting.name.clone(), levels: setting.levels.iter().enumerate().map(level).collect() }
     };
@@ -102,7 +102,7 @@ mod tests {
     use super::super::testing::{measured, space};
     use super::*;
 
-    fn level<'a>(effects: &'a [Effect], setting: &str, word: Option<&str>) -> &'a Level {
+    fn level<'a>(effects: &'a [Effect], setting: &str, word: Option<&str>) -> &'a LevelEffect {
         let effect = effects.iter().find(|effect| effect.setting == setting).unwrap();
         effect.levels.iter().find(|level| level.word.as_deref() == word).unwrap()
     }

@@ -12,15 +12,15 @@ mod pareto;
 #[cfg(test)]
 mod testing;
 
-pub use effects::{Effect, Level};
+pub use effects::{Effect, LevelEffect};
 pub use logs::MEMORY;
 pub use measured::Measured;
-pub use pareto::Point;
+pub use pareto::ParetoPoint;
 
 use crate::study::design::FRESH_FROM;
 use crate::study::interval::{self, Interval};
 use crate::study::space::NoSpace;
-use crate::study::{Answer, Description, Kind, Outcome, Row, Space, Verdict};
+use crate::study::{Answer, Description, Outcome, Row, Space, StudyKind, Verdict};
 use logs::Logs;
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ pub struct Document {
     /// Seed of all random choices.
     pub seed: u64,
     /// Whether this is a study or blocks of a job.
-    pub kind: Kind,
+    pub kind: StudyKind,
     /// The conclusion.
     pub verdict: Word,
     /// Why there is no recommendation, for reasons other than the trials; null with `better` and
@@ -77,7 +77,7 @@ pub struct Document {
     /// Medians of the figures measured in fresh blocks.
     pub measured: Vec<Measured>,
     /// Time and memory, best time first.
-    pub pareto: Vec<Point>,
+    pub pareto: Vec<ParetoPoint>,
     /// The effect of each flag on its own.
     pub effects: Vec<Effect>,
     /// Configurations that cannot be used.
@@ -309,7 +309,7 @@ mod tests {
             limits: Vec::new(),
             proposer: "believed".to_owned(),
             machine: "here".to_owned(),
-            kind: Kind::Merged { of: 8 },
+            kind: StudyKind::Merged { of: 8 },
         }
     }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// A configuration's time and memory.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Point {
+pub struct ParetoPoint {
     /// Its number in the space.
     pub configuration: usize,
     /// Its words.
@@ -29,11 +29,11 @@ pub struct Point {
 }
 
 /// The configurations whose memory is known, best objective first.
-pub(super) fn points(space: &Space, logs: &Logs) -> Vec<Point> {
+pub(super) fn points(space: &Space, logs: &Logs) -> Vec<ParetoPoint> {
     let default = space.default();
     let own: Vec<f64> = logs.blocks().filter_map(|block| mean_of(&block.memory, default)).collect();
     let bytes = (own.iter().sum::<f64>() / own.len().max(1) as f64).exp();
-    let mut points: Vec<Point> = (0..space.len()).filter_map(|one| point(space, logs, one, bytes)).collect();
+    let mut points: Vec<ParetoPoint> = (0..space.len()).filter_map(|one| point(space, logs, one, bytes)).collect();
     points.sort_by(|one, other| one.objective.total_cmp(&other.objective).then(one.memory.total_cmp(&other.memory)));
     // Later points are slower: they are on the front only if they are smaller.
     let mut least = f64::INFINITY;
@@ -44,7 +44,7 @@ pub(super) fn points(space: &Space, logs: &Logs) -> Vec<Point> {
     points
 }
 
-fn point(space: &Space, logs: &Logs, configuration: usize, bytes: f64) -> Option<Point> {
+fn point(space: &Space, logs: &Logs, configuration: usize, bytes: f64) -> Option<ParetoPoint> {
     let pair = |block: &Block| {
         let over = |values| Some(mean_of(values, configuration)? - mean_of(values, space.default())?);
         Some((over(&block.values)?, over(&block.memory)?, block.fresh))
@@ -53,7 +53,7 @@ fn point(space: &Space, logs: &Logs, configuration: usize, bytes: f64) -> Option
     let count = pairs.len() as f64;
     let ratio = |of: fn(&(f64, f64, bool)) -> f64| (pairs.iter().map(of).sum::<f64>() / count).exp();
     let memory = ratio(|pair| pair.1);
-    (!pairs.is_empty()).then(|| Point {
+    (!pairs.is_empty()).then(|| ParetoPoint {
         configuration,
         name: space.name(configuration).to_owned(),
         objective: ratio(|pair| pair.0),

@@ -10,13 +10,13 @@ mod options_tests;
 mod properties;
 
 use crate::dialect::Dialect;
-use crate::runtime::{Given, Runtime};
+use crate::runtime::{Given, TunableRuntime};
 
 /// All of them; without a runtime or a program, the plan is for the first.
-pub static ALL: [&Runtime; 2] = [&ghc::RUNTIME, &ocaml::RUNTIME];
+pub static ALL: [&TunableRuntime; 2] = [&ghc::RUNTIME, &ocaml::RUNTIME];
 
 /// The runtime with this `id` on the command line.
-pub fn find(id: &str) -> Option<&'static Runtime> {
+pub fn find(id: &str) -> Option<&'static TunableRuntime> {
     ALL.into_iter().find(|runtime| runtime.dialect.info.id == id)
 }
 

@@ -1,7 +1,7 @@
 //! What is offered for handmade programs and machines.
 
 use super::ghc::Ghc;
-use crate::options::setup::{Frame, Setup};
+use crate::options::setup::{Setup, StudyFrame};
 use crate::options::{By, Offer, Wish, offer};
 use crate::plan::{Goal, plan};
 use crate::runtime::{Given, Program};
@@ -17,18 +17,18 @@ fn command(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
 }
 
-fn offered(resources: &Resources, program: &Program, words: &[&str], vary_given: bool) -> (Offer, Frame) {
+fn offered(resources: &Resources, program: &Program, words: &[&str], vary_given: bool) -> (Offer, StudyFrame) {
     let plan = plan(resources, program, Goal::Latency);
     let command = command(words);
     let wish = Wish { resources, program, plan: &plan, command: &command, vary_given };
-    (offer(&wish), Frame::new(program, &command, resources, &plan))
+    (offer(&wish), StudyFrame::new(program, &command, resources, &plan))
 }
 
 fn of(resources: &Resources, ghc: Ghc) -> Offer {
     offered(resources, &mill(ghc, Given::default()), &["./mill"], false).0
 }
 
-fn of_ocaml(resources: &Resources, release: OcamlRelease, own: Option<&str>, words: &[&str]) -> (Offer, Frame) {
+fn of_ocaml(resources: &Resources, release: OcamlRelease, own: Option<&str>, words: &[&str]) -> (Offer, StudyFrame) {
     offered(resources, &churn(Some(release), own), words, false)
 }
 

@@ -161,7 +161,7 @@ pub struct Mismatch {
 
 /// A position in a block.
 #[derive(Copy, Clone, Debug)]
-enum Place {
+enum BlockPlace {
     Of(usize),
     Proposed,
 }
@@ -178,7 +178,7 @@ pub struct Study {
     trials: usize,
     blocks: usize,
     /// Remaining positions of the present block, and what was measured in it.
-    places: VecDeque<Place>,
+    places: VecDeque<BlockPlace>,
     measured: Vec<(usize, f64)>,
     pending: Option<Ask>,
     /// The plan's configuration, confirmed together with the best.
@@ -307,10 +307,10 @@ impl Study {
         if enough { self.conclude() } else { self.end(Verdict::Stopped(why), Vec::new()) }
     }
 
-    fn asked(&mut self, place: Place) -> Option<Ask> {
+    fn asked(&mut self, place: BlockPlace) -> Option<Ask> {
         let configuration = match place {
-            Place::Of(configuration) => configuration,
-            Place::Proposed => self.proposed()?,
+            BlockPlace::Of(configuration) => configuration,
+            BlockPlace::Proposed => self.proposed()?,
         };
         if self.failed.get(configuration).is_none_or(Option::is_some) {
             return None;
@@ -369,7 +369,7 @@ impl Study {
         };
         let Some(mut places) = places else { return };
         if self.stage != Stage::Check {
-            places.push(Place::Of(default));
+            places.push(BlockPlace::Of(default));
         }
         seed::at(self.design.seed, &[BLOCK, self.blocks as u64]).shuffle(&mut places);
         self.blocks += 1;
@@ -381,7 +381,7 @@ impl Study {
         self.design.trials.saturating_sub(self.trials)
     }
 
-    fn checks(&mut self, default: usize) -> Option<Vec<Place>> {
+    fn checks(&mut self, default: usize) -> Option<Vec<BlockPlace>> {
         let pairs = self.check.len();
         let shares = self.design.shares(self.left(), self.space.len() - 1);
         if pairs >= self.design.pairs() {
@@ -398,17 +398,17 @@ impl Study {
                 return None;
             }
         }
-        Some(vec![Place::Of(default); 2])
+        Some(vec![BlockPlace::Of(default); 2])
     }
 
-    fn breadth(&mut self) -> Option<Vec<Place>> {
+    fn breadth(&mut self) -> Option<Vec<BlockPlace>> {
         let left = self.shares.breadth.saturating_sub(self.breadth_trials);
         let open = self.open.iter().filter(|open| **open).count();
         let count = left.saturating_sub(1).min(open).min(BREADTH_BLOCK);
         if count > 0 {
-            let mut places = vec![Place::Proposed; count];
+            let mut places = vec![BlockPlace::Proposed; count];
             if let Some(plan) = self.plan.filter(|plan| self.open.get(*plan) == Some(&true)) {
-                places.splice(..1, [Place::Of(plan)]);
+                places.splice(..1, [BlockPlace::Of(plan)]);
                 self.choose(plan);
             }
             return Some(places);
@@ -419,11 +419,11 @@ impl Study {
         self.halve()
     }
 
-    fn halve(&mut self) -> Option<Vec<Place>> {
+    fn halve(&mut self) -> Option<Vec<BlockPlace>> {
         self.chosen = self.ranked();
         if let Some(count) = self.rounds.pop_front() {
             self.chosen.truncate(count);
-            return Some(self.chosen.iter().map(|configuration| Place::Of(*configuration)).collect());
+            return Some(self.chosen.iter().map(|configuration| BlockPlace::Of(*configuration)).collect());
         }
         self.chosen.truncate(self.shares.candidates);
         self.confirm_plan();
@@ -442,14 +442,14 @@ impl Study {
         }
     }
 
-    fn freshen(&mut self) -> Option<Vec<Place>> {
+    fn freshen(&mut self) -> Option<Vec<BlockPlace>> {
         let over = self.looks.last().is_none_or(|last| self.fresh.len() >= *last);
         let look = self.looks.contains(&self.fresh.len()) && self.decided();
         if over || look || self.chosen.is_empty() || self.left() <= self.chosen.len() {
             self.conclude();
             return None;
         }
-        Some(self.chosen.iter().map(|configuration| Place::Of(*configuration)).collect())
+        Some(self.chosen.iter().map(|configuration| BlockPlace::Of(*configuration)).collect())
     }
 
     /// Gains of a candidate in fresh blocks, as logarithms.

@@ -33,13 +33,13 @@ pub struct Description {
     /// Description of the machine that it ran on.
     pub machine: String,
     /// What its trials belong to.
-    pub kind: Kind,
+    pub kind: StudyKind,
 }
 
 /// What the trials in a file belong to.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum StudyKind {
     /// A whole study, from check to fresh blocks.
     Search,
     /// One block of a distributed job.
@@ -132,7 +132,7 @@ mod tests {
             limits: Vec::new(),
             proposer: "believed".to_owned(),
             machine: "here".to_owned(),
-            kind: Kind::Search,
+            kind: StudyKind::Search,
         }
     }
 

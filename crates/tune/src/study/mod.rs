@@ -25,5 +25,5 @@ pub(crate) mod seed;
 
 pub use course::{Answer, Ask, Candidate, Mismatch, Next, Outcome, Stage, Study, Taken, Trials, Verdict, run};
 pub use design::{Design, TooSmall};
-pub use kept::{Description, Kind, Row, clean};
+pub use kept::{Description, Row, StudyKind, clean};
 pub use space::Space;

@@ -17,7 +17,7 @@ use thiserror::Error;
 
 /// A recorded measurement.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Row {
+pub struct Measurement {
     /// The configuration, as its words.
     pub configuration: String,
     /// Number of the repeat: rows of one repeat are a block.
@@ -40,7 +40,7 @@ pub enum NoTable {
 
 /// Measurements of every configuration in every repeat.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct ReplayTable {
     names: Vec<String>,
     /// Logarithms, by configuration, by repeat.
     cells: Vec<Vec<f64>>,
@@ -48,16 +48,16 @@ pub struct Table {
     shifts: Vec<f64>,
 }
 
-impl Table {
+impl ReplayTable {
     /// A table of `rows`, with configurations in the order of their first rows.
     ///
     /// # Errors
     /// A configuration does not occur once in each repeat, or a value is not a valid measurement.
-    pub fn new(rows: &[Row]) -> Result<Table, NoTable> {
+    pub fn new(rows: &[Measurement]) -> Result<ReplayTable, NoTable> {
         let mut names: Vec<String> = Vec::new();
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
         let mut found: BTreeMap<(usize, u64), f64> = BTreeMap::new();
-        for Row { configuration, repeat, value } in rows {
+        for Measurement { configuration, repeat, value } in rows {
             if !(value.is_finite() && *value > 0.0) {
                 return Err(NoTable::NoNumber(configuration.clone(), *repeat));
             }
@@ -85,7 +85,7 @@ impl Table {
             let rests = cells.iter().zip(&means).filter_map(|(line, mean)| Some(line.get(repeat)? - mean));
             rests.sum::<f64>() / cells.len() as f64
         };
-        Ok(Table { shifts: (0..repeats.len()).map(shift).collect(), names, cells })
+        Ok(ReplayTable { shifts: (0..repeats.len()).map(shift).collect(), names, cells })
     }
 
     /// The configurations' words.
@@ -130,7 +130,7 @@ pub enum Draw {
 #[derive(Copy, Clone, Debug)]
 pub struct Replay<'a> {
     /// The recorded table.
-    pub table: &'a Table,
+    pub table: &'a ReplayTable,
     /// The number of the default.
     pub default: usize,
     /// How trials are drawn.
@@ -140,7 +140,7 @@ pub struct Replay<'a> {
 }
 
 /// The trials of one study.
-struct Drawn<'a> {
+struct DrawnTrials<'a> {
     replay: Replay<'a>,
     seed: u64,
 }
@@ -149,7 +149,7 @@ const BLOCK: u64 = 4;
 const REST: u64 = 5;
 const STUDY: u64 = 6;
 
-impl Trials for Drawn<'_> {
+impl Trials for DrawnTrials<'_> {
     fn run(&mut self, _: &Space, ask: &Ask) -> Outcome {
         let Replay { table, default, draw, same } = self.replay;
         let repeats = table.repeats() as u64;
@@ -210,7 +210,7 @@ impl Replay<'_> {
 
     /// The trials of study number `study`.
     pub fn trials(&self, seed: u64, study: u64) -> impl Trials + '_ {
-        Drawn { replay: *self, seed: own_seed(seed, study) }
+        DrawnTrials { replay: *self, seed: own_seed(seed, study) }
     }
 
     /// Runs `studies` studies of `design`, each with its own seed.
@@ -225,7 +225,7 @@ impl Replay<'_> {
         proposer: &dyn Fn() -> Box<dyn Proposer>,
     ) -> Result<Summary, TooSmall> {
         let best = (0..space.len()).map(|number| self.table.truth(number)).fold(f64::INFINITY, f64::min);
-        let mut tally = Tally::default();
+        let mut tally = ReplayTally::default();
         for number in 0..studies {
             let own = Design { seed: own_seed(design.seed, number), ..design };
             let mut study = Study::new(space.clone(), own, proposer())?;
@@ -258,7 +258,7 @@ fn own_seed(seed: u64, study: u64) -> u64 {
 }
 
 #[derive(Default)]
-struct Tally {
+struct ReplayTally {
     regrets: Vec<f64>,
     trials: Vec<usize>,
     better: u64,
@@ -268,7 +268,7 @@ struct Tally {
     over: u64,
 }
 
-impl Tally {
+impl ReplayTally {
     fn summary(mut self, studies: u64) -> Summary {
         self.regrets.sort_by(f64::total_cmp);
         self.trials.sort_unstable();
@@ -295,7 +295,7 @@ mod tests {
 
     /// Twelve configurations, of which `-B4 -A8m` is the fastest; blocks are slow or fast, and trials vary
     /// by a few percent.
-    fn rows() -> Vec<Row> {
+    fn rows() -> Vec<Measurement> {
         let mut rows = Vec::new();
         for repeat in 0..8u64 {
             for (b, workers) in [1, 2, 4].into_iter().enumerate() {
@@ -303,7 +303,7 @@ mod tests {
                     let noise = seed::at(9, &[repeat, a as u64, b as u64]).below(1_000_000) as f64 / 1e7;
                     let shared = if repeat % 2 == 0 { 0.1 } else { 0.0 };
                     let value = (1.0 - 0.2 * a as f64 - 0.25 * b as f64 + noise + shared).exp();
-                    rows.push(Row { configuration: format!("-B{workers} -A{area}"), repeat, value });
+                    rows.push(Measurement { configuration: format!("-B{workers} -A{area}"), repeat, value });
                 }
             }
         }
@@ -313,22 +313,22 @@ mod tests {
     #[test]
     fn a_table_is_complete() {
         let all = rows();
-        let table = Table::new(&all).unwrap();
+        let table = ReplayTable::new(&all).unwrap();
         assert_eq!((table.names().len(), table.repeats(), table.plainest()), (12, 8, 0));
         let gap = || NoTable::NotOnce("-B4 -A8m".to_owned(), 7);
-        assert_eq!(Table::new(&all[..all.len() - 1]).unwrap_err(), gap());
-        let twice: Vec<Row> = all.iter().chain(all.last()).cloned().collect();
-        assert_eq!(Table::new(&twice).unwrap_err(), gap());
-        assert_eq!(Table::new(&all[..12]).unwrap_err(), NoTable::FewRepeats);
-        assert_eq!(Table::new(&[]).unwrap_err(), NoTable::FewRepeats);
+        assert_eq!(ReplayTable::new(&all[..all.len() - 1]).unwrap_err(), gap());
+        let twice: Vec<Measurement> = all.iter().chain(all.last()).cloned().collect();
+        assert_eq!(ReplayTable::new(&twice).unwrap_err(), gap());
+        assert_eq!(ReplayTable::new(&all[..12]).unwrap_err(), NoTable::FewRepeats);
+        assert_eq!(ReplayTable::new(&[]).unwrap_err(), NoTable::FewRepeats);
         let mut bad = all;
         bad[0].value = 0.0;
-        assert_eq!(Table::new(&bad).unwrap_err(), NoTable::NoNumber("-B1 -A1m".to_owned(), 0));
+        assert_eq!(ReplayTable::new(&bad).unwrap_err(), NoTable::NoNumber("-B1 -A1m".to_owned(), 0));
     }
 
     #[test]
     fn a_block_is_a_repeat() {
-        let (table, all) = (Table::new(&rows()).unwrap(), rows());
+        let (table, all) = (ReplayTable::new(&rows()).unwrap(), rows());
         let replay = Replay { table: &table, default: 0, draw: Draw::Rows, same: false };
         let space = replay.space().unwrap();
         let mut trials = replay.trials(1, 0);
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn studies_find_what_is_best_and_no_difference_where_there_is_none() {
-        let table = Table::new(&rows()).unwrap();
+        let table = ReplayTable::new(&rows()).unwrap();
         for draw in [Draw::Rows, Draw::Rests] {
             let replay = Replay { table: &table, default: 0, draw, same: false };
             let space = replay.space().unwrap();

@@ -12,7 +12,7 @@ const BYTES_MAX: usize = 256;
 
 /// The table that a name is from.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
-pub enum Table {
+pub enum NameSource {
     Kernel,
     /// Names of user events.
     User,
@@ -23,7 +23,7 @@ pub struct Details {
     /// Strings that are not empty; their numbers begin with 1.
     strings: IndexSet<String>,
     /// The numbers of names that were looked up before.
-    known: HashMap<(Table, NameId), u32>,
+    known: HashMap<(NameSource, NameId), u32>,
 }
 
 impl Details {
@@ -40,7 +40,7 @@ impl Details {
     }
 
     /// The number of a name; `text` resolves it.
-    pub fn name<'t>(&mut self, table: Table, name: NameId, text: impl FnOnce() -> &'t str) -> u32 {
+    pub fn name<'t>(&mut self, table: NameSource, name: NameId, text: impl FnOnce() -> &'t str) -> u32 {
         if let Some(number) = self.known.get(&(table, name)) {
             return *number;
         }
@@ -65,9 +65,9 @@ mod tests {
     fn a_text_has_one_number_and_nothing_has_none() {
         let mut details = Details::default();
         assert_eq!([details.of(""), details.of("a"), details.of("b"), details.of("a")], [0, 1, 2, 1]);
-        assert_eq!(details.name(Table::User, NameId(7), || "b"), 2);
-        assert_eq!(details.name(Table::User, NameId(7), || unreachable!()), 2);
-        assert_eq!(details.name(Table::Kernel, NameId(7), || "c"), 3);
+        assert_eq!(details.name(NameSource::User, NameId(7), || "b"), 2);
+        assert_eq!(details.name(NameSource::User, NameId(7), || unreachable!()), 2);
+        assert_eq!(details.name(NameSource::Kernel, NameId(7), || "c"), 3);
         assert_eq!(details.strings(), ["", "a", "b", "c"]);
     }
 

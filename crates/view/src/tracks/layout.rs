@@ -1,10 +1,10 @@
 //! The groups and names of tracks. Owns the order, from the top: pauses, memory, the program's own values, each lane
 //! with the threads that served it, other threads, the machine.
 
-use super::details::Table;
-use super::sheet::{Key, Line};
+use super::details::NameSource;
+use super::sheet::{CounterKey, Key};
 use super::{Tracks, draw_thread};
-use crate::session::{Form, Group, MEMORY, PAUSES, Parts, Track, WAITED_FOR};
+use crate::session::{Form, MEMORY, PAUSES, SessionParts, Track, TrackGroup, WAITED_FOR};
 use rtscope_analyze::results::Results;
 use rtscope_levels::Writer;
 use rtscope_model::{LaneId, Names, RuntimeInfo, Tid};
@@ -18,7 +18,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
     ///
     /// # Errors
     /// The first write error.
-    pub fn finish(mut self, results: &Results, names: &Names) -> io::Result<(Writer<W>, Parts)> {
+    pub fn finish(mut self, results: &Results, names: &Names) -> io::Result<(Writer<W>, SessionParts)> {
         let end = results.started.plus(results.span_ns);
         let (sheet, details) = (&mut self.sheet, &mut self.details);
         if let Some(threads) = &mut self.threads {
@@ -26,7 +26,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
         }
         // The name was looked up when the span began.
         self.own.finish(end, &mut |lane, line| {
-            let detail = details.name(Table::User, line.state, || "");
+            let detail = details.name(NameSource::User, line.state, || "");
             sheet.span(Key::OwnSpans(lane), line.from, line.to, SpanKind::Own.id(), detail);
         });
         self.concurrent.finish(end, &mut |line| sheet.span(Key::Concurrent, line.from, line.to, line.state, 0));
@@ -35,7 +35,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
 }
 
 /// Sorts tracks into groups.
-fn grouped<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -> io::Result<(Writer<W>, Parts)> {
+fn grouped<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -> io::Result<(Writer<W>, SessionParts)> {
     let missing = missing(&tracks);
     let of = |(key, _)| lane_of(&tracks, results, key);
     let lanes_of: BTreeMap<Tid, LaneId> = tracks.sheet.tracks().filter_map(of).collect();
@@ -48,7 +48,7 @@ fn grouped<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -> i
     let Tracks { sheet, details, .. } = tracks;
     let writer = sheet.pen.finish()?;
     groups.iter_mut().flat_map(|group| &mut group.tracks).for_each(|track| track.top = writer.top());
-    Ok((writer, Parts { kinds, groups, details: details.strings(), missing }))
+    Ok((writer, SessionParts { kinds, groups, details: details.strings(), missing }))
 }
 
 /// The lane that a thread served most in pauses; else the only lane that lists the thread.
@@ -123,7 +123,8 @@ impl Shelf {
             Key::Concurrent => self.above.push(spans("concurrent collector")),
             Key::Line(line) => {
                 let (name, unit) = line_name(tracks, line);
-                let machine = matches!(line, Line::GroupMemory(_) | Line::Throttled(_) | Line::Stolen(_));
+                let machine =
+                    matches!(line, CounterKey::GroupMemory(_) | CounterKey::Throttled(_) | CounterKey::Stolen(_));
                 let place = if machine { &mut self.machine } else { &mut self.memory };
                 place.push(track(name, Form::Values, Some(unit)));
             }
@@ -148,8 +149,8 @@ impl Shelf {
         }
     }
 
-    fn groups<W>(self, results: &Results, tracks: &Tracks<W>) -> Vec<Group> {
-        let group = |name: String, tracks: Vec<Track>| Group { name, sub: None, tracks };
+    fn groups<W>(self, results: &Results, tracks: &Tracks<W>) -> Vec<TrackGroup> {
+        let group = |name: String, tracks: Vec<Track>| TrackGroup { name, sub: None, tracks };
         let noun = tracks.runtime.lane.0;
         let known =
             |lane: LaneId| results.lanes.iter().find(|known| known.id == lane.0).map(|known| known.name.clone());
@@ -171,26 +172,26 @@ impl Shelf {
         let others = if groups.len() > 3 { "Other threads" } else { "Threads" };
         // Its first row shows the group's name, so the track's own name is shown next to that.
         let sub = self.others.first().map(|track| track.name.trim_start_matches("thread ").to_owned());
-        groups.push(Group { sub, ..group(others.into(), self.others) });
+        groups.push(TrackGroup { sub, ..group(others.into(), self.others) });
         groups.push(group("Machine".into(), self.machine));
         groups.retain(|group| !group.tracks.is_empty());
         groups
     }
 }
 
-fn line_name<W>(tracks: &Tracks<W>, line: Line) -> (String, &'static str) {
+fn line_name<W>(tracks: &Tracks<W>, line: CounterKey) -> (String, &'static str) {
     let of_group = |group: rtscope_model::GroupId| {
         tracks.groups.get(usize::from(group.0)).map_or_else(|| group.to_string(), |group| group.path.clone())
     };
     match line {
-        Line::Resident => ("resident".into(), "bytes"),
-        Line::Heap => ("heap held".into(), "bytes"),
-        Line::Blocks => ("blocks".into(), "bytes"),
-        Line::Live => ("live".into(), "bytes"),
-        Line::Large => ("large blocks".into(), "bytes"),
-        Line::Copied => ("copied by collections".into(), "bytes"),
-        Line::GroupMemory(group) => (format!("memory of {}", of_group(group)), "bytes"),
-        Line::Throttled(group) => (format!("throttled, {}", of_group(group)), "ns"),
-        Line::Stolen(cpu) => (format!("taken by the host, CPU {cpu}"), "ns"),
+        CounterKey::Resident => ("resident".into(), "bytes"),
+        CounterKey::Heap => ("heap held".into(), "bytes"),
+        CounterKey::Blocks => ("blocks".into(), "bytes"),
+        CounterKey::Live => ("live".into(), "bytes"),
+        CounterKey::Large => ("large blocks".into(), "bytes"),
+        CounterKey::Copied => ("copied by collections".into(), "bytes"),
+        CounterKey::GroupMemory(group) => (format!("memory of {}", of_group(group)), "bytes"),
+        CounterKey::Throttled(group) => (format!("throttled, {}", of_group(group)), "ns"),
+        CounterKey::Stolen(cpu) => (format!("taken by the host, CPU {cpu}"), "ns"),
     }
 }

@@ -10,14 +10,14 @@ mod layout;
 mod pen;
 mod sheet;
 
-pub use crate::session::Parts;
+pub use crate::session::SessionParts;
 use rtscope_report::kinds::{SpanKind, of_cause};
 
-use details::{Details, Table};
+use details::{Details, NameSource};
 use pen::Pen;
 use rtscope_analyze::Context;
 use rtscope_analyze::basis::compose::{Composer, Segment};
-use rtscope_analyze::blame::Holder;
+use rtscope_analyze::blame::CpuHolder;
 use rtscope_analyze::blame::threads::{ThreadState, ThreadStates};
 use rtscope_analyze::kernel::called;
 use rtscope_analyze::lanes::timeline::{Doing, LaneDetail, OwnSpans};
@@ -31,7 +31,7 @@ use rtscope_model::{
     Time, UserEvent,
 };
 use rtscope_read::observer::Observer;
-use sheet::{Key, Line, Sheet};
+use sheet::{CounterKey, Key, Sheet};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
@@ -63,7 +63,7 @@ pub struct Tracks<W> {
     /// Whether there were some that are not, and so are not shown.
     not_shown: bool,
     /// For lines drawn as differences: the first sample, and the time of the last one.
-    counted: BTreeMap<Line, (i64, Time)>,
+    counted: BTreeMap<CounterKey, (i64, Time)>,
 }
 
 impl<W: Write + Send + 'static> Tracks<W> {
@@ -118,7 +118,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
                 self.concurrent(event.time, None);
             }
             Runtime::User(name, UserEvent::Mark) => {
-                let detail = details.name(Table::User, name, || tables.user.get(name));
+                let detail = details.name(NameSource::User, name, || tables.user.get(name));
                 sheet.mark(Key::Marks(event.lane), event.time, SpanKind::Mark.id(), detail);
                 return;
             }
@@ -133,11 +133,11 @@ impl<W: Write + Send + 'static> Tracks<W> {
         }
         let Tracks { sheet, details, .. } = self;
         self.own.push(event, &mut |lane, line| {
-            let detail = details.name(Table::User, line.state, || tables.user.get(line.state));
+            let detail = details.name(NameSource::User, line.state, || tables.user.get(line.state));
             sheet.span(Key::OwnSpans(lane), line.from, line.to, SpanKind::Own.id(), detail);
         });
         if let Runtime::User(name, UserEvent::Begin) = body {
-            details.name(Table::User, name, || tables.user.get(name));
+            details.name(NameSource::User, name, || tables.user.get(name));
         }
     }
 
@@ -163,15 +163,15 @@ impl<W: Write + Send + 'static> Tracks<W> {
     fn sample(&mut self, time: Time, sample: &Sample) {
         let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
         let (line, value) = match *sample {
-            Sample::Rss { bytes: resident } => (Line::Resident, bytes(resident)),
-            Sample::GroupMemory { group, bytes: charged } => (Line::GroupMemory(group), bytes(charged)),
-            Sample::Quota { group, throttled_ns, .. } => (Line::Throttled(group), bytes(throttled_ns)),
-            Sample::CpuStolen { cpu, steal_ns, .. } => (Line::Stolen(cpu), bytes(steal_ns)),
+            Sample::Rss { bytes: resident } => (CounterKey::Resident, bytes(resident)),
+            Sample::GroupMemory { group, bytes: charged } => (CounterKey::GroupMemory(group), bytes(charged)),
+            Sample::Quota { group, throttled_ns, .. } => (CounterKey::Throttled(group), bytes(throttled_ns)),
+            Sample::CpuStolen { cpu, steal_ns, .. } => (CounterKey::Stolen(cpu), bytes(steal_ns)),
             _ => return,
         };
         match line {
             // Counters that began before the recording; one that never moves is not worth a line.
-            Line::Throttled(_) | Line::Stolen(_) => {
+            CounterKey::Throttled(_) | CounterKey::Stolen(_) => {
                 let (first, before) = self.counted.entry(line).or_insert((value, time));
                 if value > *first {
                     let since = std::mem::replace(before, time);
@@ -266,10 +266,10 @@ impl<W: Write + Send + 'static> Observer for Tracks<W> {
         sheet.span(Key::Pauses, pause.collected, pause.released, release, 0);
         if let Some(bytes) = pause.copied_bytes {
             let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-            sheet.value(Key::Line(Line::Copied), pause.collected, bytes);
+            sheet.value(Key::Line(CounterKey::Copied), pause.collected, bytes);
         }
         for piece in &blamed.causes {
-            let thread = piece.who.map(|name| self.details.name(Table::Kernel, name, || tables.kernel.get(name)));
+            let thread = piece.who.map(|name| self.details.name(NameSource::Kernel, name, || tables.kernel.get(name)));
             let code = || piece.code.map_or(0, |code| self.details.of(called(tables.symbols.get(code))));
             let detail = thread.unwrap_or_else(code);
             sheet.span(Key::Causes, piece.from, piece.to, of_cause(piece.cause), detail);
@@ -283,12 +283,12 @@ impl<W: Write + Send + 'static> Observer for Tracks<W> {
 }
 
 /// The line for a counter of the runtime, if it has one.
-fn line_of(counter: Counter) -> Option<Line> {
+fn line_of(counter: Counter) -> Option<CounterKey> {
     match counter {
-        Counter::HeapBytes => Some(Line::Heap),
-        Counter::BlocksBytes => Some(Line::Blocks),
-        Counter::LiveBytes => Some(Line::Live),
-        Counter::LargeBytes => Some(Line::Large),
+        Counter::HeapBytes => Some(CounterKey::Heap),
+        Counter::BlocksBytes => Some(CounterKey::Blocks),
+        Counter::LiveBytes => Some(CounterKey::Live),
+        Counter::LargeBytes => Some(CounterKey::Large),
         _ => None,
     }
 }
@@ -301,15 +301,15 @@ fn draw_thread<W: Write + Send + 'static>(
     tid: Tid,
     line: &Segment<ThreadState>,
 ) {
-    let mut of_name = |tid: Tid, name: NameId| match details.name(Table::Kernel, name, || names.get(name)) {
+    let mut of_name = |tid: Tid, name: NameId| match details.name(NameSource::Kernel, name, || names.get(name)) {
         0 => details.of(&format!("thread {tid}")),
         number => number,
     };
     let detail = match line.state {
         ThreadState::Running(Some(cpu)) => details.of(&format!("CPU {cpu}")),
-        ThreadState::WaitsFor(Holder::Foreign { tid, name }) => of_name(tid, name),
-        ThreadState::WaitsFor(Holder::Quota { neighbour: Some((tid, name)) }) => of_name(tid, name),
-        ThreadState::WaitsFor(Holder::Sibling { tid }) => details.of(&format!("thread {tid}")),
+        ThreadState::WaitsFor(CpuHolder::Foreign { tid, name }) => of_name(tid, name),
+        ThreadState::WaitsFor(CpuHolder::Quota { neighbour: Some((tid, name)) }) => of_name(tid, name),
+        ThreadState::WaitsFor(CpuHolder::Sibling { tid }) => details.of(&format!("thread {tid}")),
         _ => 0,
     };
     sheet.span(Key::Thread(tid), line.from, line.to, of_thread(line.state), detail);
@@ -319,11 +319,11 @@ fn draw_thread<W: Write + Send + 'static>(
 fn of_thread(state: ThreadState) -> u16 {
     match state {
         ThreadState::Running(_) => SpanKind::Running.id(),
-        ThreadState::WaitsFor(Holder::Quota { .. }) => SpanKind::Throttled.id(),
-        ThreadState::WaitsFor(Holder::Foreign { .. }) => SpanKind::WaitsForCpu.id(),
-        ThreadState::WaitsFor(Holder::Sibling { .. }) => SpanKind::Queued.id(),
-        ThreadState::WaitsFor(Holder::IdleCpu) => SpanKind::IdleCpu.id(),
-        ThreadState::WaitsFor(Holder::Unknown) => SpanKind::NotScheduled.id(),
+        ThreadState::WaitsFor(CpuHolder::Quota { .. }) => SpanKind::Throttled.id(),
+        ThreadState::WaitsFor(CpuHolder::Foreign { .. }) => SpanKind::WaitsForCpu.id(),
+        ThreadState::WaitsFor(CpuHolder::Sibling { .. }) => SpanKind::Queued.id(),
+        ThreadState::WaitsFor(CpuHolder::IdleCpu) => SpanKind::IdleCpu.id(),
+        ThreadState::WaitsFor(CpuHolder::Unknown) => SpanKind::NotScheduled.id(),
         ThreadState::Asleep => SpanKind::Asleep.id(),
         ThreadState::Blocked => SpanKind::Blocked.id(),
     }

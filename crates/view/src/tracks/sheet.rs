@@ -18,7 +18,7 @@ pub enum Key {
     Causes,
     /// What a concurrent collector does.
     Concurrent,
-    Line(Line),
+    Line(CounterKey),
     Lane(LaneId),
     /// User spans on a lane.
     OwnSpans(LaneId),
@@ -30,7 +30,7 @@ pub enum Key {
 }
 
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Debug)]
-pub enum Line {
+pub enum CounterKey {
     Resident,
     Heap,
     Blocks,

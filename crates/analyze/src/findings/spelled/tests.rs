@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::recording::start::Start;
-use crate::results::{Program, Runtime};
+use crate::results::{Program, ProgramRuntime};
 use rtscope_model::manifest::{Binary, Group};
 use rtscope_model::runtimes::{GHC, OCAML};
 use rtscope_model::{Claim, Confidence, GroupId, Remedy, Severity};
@@ -29,7 +29,7 @@ fn a_placeholder_is_seen() {
 
 /// The log of a threaded program.
 fn of_ghc() -> Context {
-    let runtime = Runtime { family: Some("ghc".into()), ..Runtime::default() };
+    let runtime = ProgramRuntime { family: Some("ghc".into()), ..ProgramRuntime::default() };
     Context { runtime, threaded: Some(true), ..Context::default() }
 }
 
@@ -44,7 +44,7 @@ fn linked(rtsopts: Option<&str>, with: &str) -> Context {
     };
     let start = Start { binary: Some(binary), ..Start::default() };
     let version = Some("9.6.6".into());
-    Context { start, runtime: Runtime { version, ..of_ghc().runtime }, ..of_ghc() }
+    Context { start, runtime: ProgramRuntime { version, ..of_ghc().runtime }, ..of_ghc() }
 }
 
 fn in_environment(name: &str, value: &str, mut context: Context) -> Context {

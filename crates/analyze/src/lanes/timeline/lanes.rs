@@ -15,7 +15,7 @@ use rtscope_model::{
 
 /// A lane's part in a collection: from standing still until it resumes.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct Part {
+pub struct LanePart {
     /// Whether it requested the collection.
     pub leads: bool,
     /// When all lanes had stopped.
@@ -30,7 +30,7 @@ pub struct Doing {
     /// The green thread in the state `Program`, where runs are posted.
     pub green: Option<GreenThread>,
     /// The collection that the lane stands still for.
-    pub part: Option<Part>,
+    pub part: Option<LanePart>,
 }
 
 impl Doing {
@@ -40,7 +40,7 @@ impl Doing {
 }
 
 #[derive(Default)]
-struct Lane {
+struct LaneTimeline {
     line: Composer<Doing>,
     off: bool,
     green: Option<GreenThread>,
@@ -53,15 +53,15 @@ struct Lane {
     last: Time,
 }
 
-impl Lane {
+impl LaneTimeline {
     fn doing(&self, runs_posted: bool, nested: bool) -> Option<Doing> {
         let state = match self {
-            Lane { off: true, .. } => return None,
-            Lane { wants: true, .. } => LaneState::WaitingToLead,
-            Lane { slice: true, .. } => LaneState::Slice,
-            Lane { waits: true, .. } => LaneState::Idle,
-            Lane { unknown: true, .. } if runs_posted => LaneState::Gap,
-            Lane { green: Some(_), .. } => LaneState::Program,
+            LaneTimeline { off: true, .. } => return None,
+            LaneTimeline { wants: true, .. } => LaneState::WaitingToLead,
+            LaneTimeline { slice: true, .. } => LaneState::Slice,
+            LaneTimeline { waits: true, .. } => LaneState::Idle,
+            LaneTimeline { unknown: true, .. } if runs_posted => LaneState::Gap,
+            LaneTimeline { green: Some(_), .. } => LaneState::Program,
             _ if runs_posted => LaneState::Idle,
             _ => LaneState::Program,
         };
@@ -71,13 +71,13 @@ impl Lane {
 
     /// Forgets everything except what it did.
     fn forget(&mut self) {
-        *self = Lane { line: std::mem::take(&mut self.line), ..Lane::default() };
+        *self = LaneTimeline { line: std::mem::take(&mut self.line), ..LaneTimeline::default() };
     }
 }
 
 /// The fold over lane states.
 pub struct LaneStates {
-    lanes: PerLane<Box<Lane>>,
+    lanes: PerLane<Box<LaneTimeline>>,
     runs_posted: bool,
     /// The first event of any lane.
     first: Option<Time>,
@@ -200,7 +200,7 @@ impl LaneStates {
                 if let Some(line) = self.lanes.get_mut(part.lane).map(|lane| &mut lane.line) {
                     stop_requested(pause, part, |from, to, state| line.lay(from, to, Doing::outside(state)));
                     let leads = pause.leader == Some(part.lane);
-                    let within = self.detail.nested().then_some(Part { leads, stopped: pause.stopped });
+                    let within = self.detail.nested().then_some(LanePart { leads, stopped: pause.stopped });
                     pieces(pause, part, |from, to, state| {
                         line.lay(from, to, Doing { state, green: None, part: within })
                     });
@@ -210,7 +210,7 @@ impl LaneStates {
     }
 }
 
-fn phase_changes(lane: &mut Lane, phase: Phase, begins: bool) {
+fn phase_changes(lane: &mut LaneTimeline, phase: Phase, begins: bool) {
     match phase {
         Phase::Wanted => lane.wants = begins,
         Phase::MajorSlice => lane.slice = begins,

@@ -144,7 +144,7 @@ fn parts_of_a_collection_hang_together_and_runs_have_their_thread() {
     // It runs until the request.
     let run = Doing { green: Some(GreenThread(2)), ..Doing::outside(Program) };
     assert_eq!(out[..2], [(0, 100, run), (100, 120, Doing::outside(WaitingToStop))]);
-    let within = Some(Part { leads: false, stopped: Time(150) });
+    let within = Some(LanePart { leads: false, stopped: Time(150) });
     let parts: Vec<_> = out.iter().filter(|piece| piece.2.part == within).collect();
     assert_eq!((parts.first().map(|piece| piece.0), parts.last().map(|piece| piece.1)), (Some(120), Some(210)));
     assert!(parts.windows(2).all(|pair| pair[0].1 == pair[1].0), "{parts:?}");

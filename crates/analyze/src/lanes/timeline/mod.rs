@@ -9,6 +9,6 @@ pub mod lanes;
 pub mod own;
 mod recognised;
 
-pub use lanes::{Doing, LaneDetail, Part};
+pub use lanes::{Doing, LaneDetail, LanePart};
 pub use own::OwnSpans;
 pub use recognised::Timeline;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const OPEN_MAX: usize = 1_024;
 
 #[derive(Default)]
-struct Lane {
+struct SpanStack {
     /// Names, each with a number that distinguishes two adjacent spans of the same name.
     open: Vec<(NameId, u32)>,
     line: Composer<(NameId, u32)>,
@@ -21,7 +21,7 @@ struct Lane {
 /// The fold over the program's own spans.
 #[derive(Default)]
 pub struct OwnSpans {
-    lanes: BTreeMap<LaneId, Lane>,
+    lanes: BTreeMap<LaneId, SpanStack>,
 }
 
 impl OwnSpans {

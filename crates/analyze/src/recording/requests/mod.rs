@@ -22,7 +22,7 @@ mod backlog;
 mod spans;
 
 use crate::basis::union::Union;
-use crate::results::requests::{Drawing, Joined, Part, Slice, Slow, WHATS, What, Worst};
+use crate::results::requests::{Joined, LoadDrawing, Slice, Slow, SlowPart, SlowRequest, WHATS, What};
 use backlog::{Backlog, Owed};
 use rtscope_model::Time;
 use rtscope_model::request::{Outcome, Request};
@@ -182,11 +182,11 @@ impl Join {
             let owed = *owed(*index)?;
             Some((owed, judge.parts(&owed, *since)))
         });
-        let mut judged: Vec<(Owed, Parts)> = judged.collect();
+        let mut judged: Vec<(Owed, LatencyParts)> = judged.collect();
         let slow = summed(&judged, self.figures[0], known, kernel);
         let drawn = judged.iter().step_by(judged.len().div_ceil(DOTS_MAX).max(1));
         let drawn = drawn.map(|(owed, parts)| (owed.due, owed.took_ns(), known.then(|| parts.what())));
-        let drawing = Drawing { slow: drawn.collect(), slices: slices(&self.requests.owed, self.span) };
+        let drawing = LoadDrawing { slow: drawn.collect(), slices: slices(&self.requests.owed, self.span) };
         judged.sort_by_key(|(owed, _)| std::cmp::Reverse(owed.took_us));
         let worst = judged.iter().take(WORST_MAX).map(|(owed, parts)| worst(owed, parts, known, kernel));
         Joined {
@@ -219,9 +219,9 @@ fn covers(pauses: Spans, [throttled, waited]: [Spans; 2]) -> [Cover; 3] {
 
 /// A request's latency above the median in the order of [`WHATS`], nanoseconds.
 #[derive(Copy, Clone, Debug, PartialEq)]
-struct Parts([u64; 5]);
+struct LatencyParts([u64; 5]);
 
-impl Parts {
+impl LatencyParts {
     fn what(&self) -> What {
         let above: u64 = self.0.iter().sum();
         let [explained @ .., _] = self.0;
@@ -242,7 +242,7 @@ struct Judge {
 }
 
 impl Judge {
-    fn parts(&self, owed: &Owed, since: Time) -> Parts {
+    fn parts(&self, owed: &Owed, since: Time) -> LatencyParts {
         let [pauses, throttled, waited] = &self.covers;
         let (due, done) = (owed.due, owed.done());
         // A backlog that arose in a pause is entirely due to that pause.
@@ -259,7 +259,7 @@ impl Judge {
         let queued = take(pauses.ns(since, due));
         let throttled = take(all_throttled.saturating_sub(all_pauses));
         let run_queue = take(all_waited.saturating_sub(all_throttled).saturating_sub(usual));
-        Parts([pause, queued, throttled, run_queue, left])
+        LatencyParts([pause, queued, throttled, run_queue, left])
     }
 }
 
@@ -269,14 +269,14 @@ fn is_known(what: What, known: bool, kernel: bool) -> bool {
     known && (kernel || !matches!(what, What::Throttled | What::RunQueue))
 }
 
-fn summed(judged: &[(Owed, Parts)], median_ns: u64, known: bool, kernel: bool) -> Slow {
+fn summed(judged: &[(Owed, LatencyParts)], median_ns: u64, known: bool, kernel: bool) -> Slow {
     let count = judged.len() as u64;
     let above_ns = judged.iter().fold(0, |sum: u64, (owed, _)| sum + owed.took_ns().saturating_sub(median_ns));
     let part = |(index, what): (usize, What)| {
         let shown = is_known(what, known, kernel);
         let requests = judged.iter().filter(|(_, parts)| parts.what() == what).count() as u64;
         let ns = judged.iter().filter_map(|(_, parts)| parts.0.get(index)).sum::<u64>();
-        Part {
+        SlowPart {
             what,
             requests: shown.then_some(requests),
             share: shown.then(|| requests as f64 / count.max(1) as f64),
@@ -292,7 +292,7 @@ fn summed(judged: &[(Owed, Parts)], median_ns: u64, known: bool, kernel: bool) -
     }
 }
 
-fn worst(owed: &Owed, parts: &Parts, known: bool, kernel: bool) -> Worst {
+fn worst(owed: &Owed, parts: &LatencyParts, known: bool, kernel: bool) -> SlowRequest {
     let [pause, queued, throttled, run_queue, rest] = parts.0;
     let (outcome, status) = match owed.outcome {
         Outcome::Answered(status) => ("answered", Some(status)),
@@ -301,7 +301,7 @@ fn worst(owed: &Owed, parts: &Parts, known: bool, kernel: bool) -> Worst {
         Outcome::Protocol => ("protocol", None),
         Outcome::Timeout => ("timeout", None),
     };
-    Worst {
+    SlowRequest {
         due: owed.due,
         sent: (owed.sent_us != u32::MAX).then(|| owed.due.plus(u64::from(owed.sent_us) * 1_000)),
         done: owed.done(),

@@ -16,7 +16,7 @@
 use crate::basis::per_lane::PerLane;
 use crate::kernel::lane_thread::LaneMarks;
 use crate::pauses::unfinished::Unfinished;
-use crate::pauses::work::Work;
+use crate::pauses::work::LaneWork;
 use crate::pauses::{Recognise, Recognised};
 use rtscope_model::{
     Body, Counter, Event, GreenThread, LaneId, LanePause, Loss, Pause, PauseKind, PauseMode, PauseQuality,
@@ -25,7 +25,7 @@ use rtscope_model::{
 
 /// What the recogniser knows of a lane between pauses.
 #[derive(Default)]
-struct Lane {
+struct KnownLane {
     off: bool,
     /// Last green thread, when it stopped (`None`: it runs), and whether it would have continued.
     green: Option<(GreenThread, Option<Time>, bool)>,
@@ -33,17 +33,17 @@ struct Lane {
 
 /// One lane's part in an open pause.
 #[derive(Default)]
-struct Part {
+struct LaneStop {
     begun: Option<Time>,
     ended: Option<Time>,
-    work: Work,
+    work: LaneWork,
     /// The thread that the lane had to resume.
     busy: Option<GreenThread>,
     stopped_green: Option<Time>,
     ran: Option<Time>,
 }
 
-impl Part {
+impl LaneStop {
     fn end(&mut self, time: Time) {
         self.work.pause(time);
         self.ended = Some(time);
@@ -61,7 +61,7 @@ struct Open {
     collected: Option<Time>,
     /// The next request: this pause ends there at the latest.
     cap: Option<Time>,
-    parts: PerLane<Part>,
+    parts: PerLane<LaneStop>,
     generation: Option<u16>,
     copied_bytes: Option<u64>,
     gc_threads: Option<u32>,
@@ -69,7 +69,7 @@ struct Open {
 }
 
 impl Open {
-    fn new(mode: PauseMode, leader: Option<LaneId>, requested: Option<Time>, parts: PerLane<Part>) -> Self {
+    fn new(mode: PauseMode, leader: Option<LaneId>, requested: Option<Time>, parts: PerLane<LaneStop>) -> Self {
         Open { mode, leader, requested, parts, ..Open::default() }
     }
 
@@ -96,7 +96,7 @@ impl Open {
 pub struct Recogniser {
     threaded: Option<bool>,
     generations: Option<u16>,
-    lanes: PerLane<Lane>,
+    lanes: PerLane<KnownLane>,
     /// Arrivals that no request explains yet, in order of arrival.
     early: Vec<(LaneId, Time)>,
     /// Requested or collecting.
@@ -104,7 +104,7 @@ pub struct Recogniser {
     /// Collected; some lanes may not have resumed.
     closing: Option<Open>,
     /// Empty allocation of the last pause's parts, for reuse.
-    spare: PerLane<Part>,
+    spare: PerLane<LaneStop>,
     /// The stop of a concurrent collector.
     sync: Option<(u64, Time)>,
     next_id: u64,

@@ -13,7 +13,7 @@
 use crate::basis::lately;
 use crate::basis::sum::Sum;
 use crate::folds::{Fold, Past};
-use crate::kernel::sched::{State, Tracks};
+use crate::kernel::sched::{SchedState, Tracks};
 use crate::recording::Context;
 use crate::results::BlamedPause;
 use rtscope_model::{
@@ -379,7 +379,7 @@ impl Ran {
         let (from, to) = (begin.minus(QUIET_NS), begin.minus(TICKS_NS));
         let running = |tid: Tid, from: Time, to: Time| -> u64 {
             let stretches = tracks.stretches(tid, from, to);
-            let on = stretches.iter().filter(|stretch| stretch.state == State::Running);
+            let on = stretches.iter().filter(|stretch| stretch.state == SchedState::Running);
             on.map(|stretch| stretch.to.since(stretch.from)).sum()
         };
         let mut ran = Ran { share: 0.0, tids: Vec::new(), last_ns: 0 };

@@ -1,7 +1,7 @@
 //! Why collections were requested, and the findings that follow.
 
 use super::*;
-use crate::results::{Outcome, Results};
+use crate::results::{Results, RuleOutcome};
 use crate::testing::{Script, switch};
 use crate::{Analysis, Tail};
 use rtscope_model::manifest::{Kernel, Tier};
@@ -16,7 +16,7 @@ fn context(flags: &[&str]) -> Context {
     Context {
         program_pid: Some(Pid(10)),
         program_tids: vec![Tid(11), Tid(12), Tid(13)],
-        runtime: crate::results::Runtime { family: Some("ghc".into()), args, ..Default::default() },
+        runtime: crate::results::ProgramRuntime { family: Some("ghc".into()), args, ..Default::default() },
         threaded: Some(true),
         generations: Some(2),
         nursery_bytes: Some(16 * MIB),
@@ -90,7 +90,7 @@ fn full_allocation_areas_and_large_objects_explain_a_collection() {
     for bytes in [15 * MIB, 8 * MIB, 4 * MIB] {
         let results = analyse(context(&[]), regular(10, 100, 1, bytes));
         assert!(results.findings.iter().all(|found| !found.id.ends_with("-gc")), "{bytes}: {:?}", results.findings);
-        assert!(results.checked.iter().any(|rule| rule.id == "explicit-gc" && rule.outcome == Outcome::Clear));
+        assert!(results.checked.iter().any(|rule| rule.id == "explicit-gc" && rule.outcome == RuleOutcome::Clear));
     }
     assert!(found(&analyse(context(&["-AL2m"]), regular(10, 100, 1, MIB)), "explicit-gc").is_none());
     assert!(found(&analyse(context(&["-hT"]), regular(10, 100, 1, MIB)), "explicit-gc").is_none());
@@ -138,7 +138,7 @@ fn without_the_size_of_the_allocation_area_the_rules_are_not_checked() {
     let results = analyse(Context { nursery_bytes: None, ..context(&[]) }, regular(10, 100, 1, MIB));
     for id in ["idle-gc", "explicit-gc"] {
         let rule = results.checked.iter().find(|rule| rule.id == id).unwrap();
-        assert_eq!(rule.outcome, Outcome::CouldNotLook);
+        assert_eq!(rule.outcome, RuleOutcome::CouldNotLook);
         assert!(rule.why.as_ref().unwrap().contains("allocation area"));
     }
 }

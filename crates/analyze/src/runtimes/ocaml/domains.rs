@@ -35,7 +35,7 @@ const SIGHTINGS_MIN: usize = 8;
 rtscope_model::listed! {
     /// How a domain's own thread was found.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-    pub enum Found: word {
+    pub enum FoundBy: word {
         Reported = "told",
         /// By what it did when it began; for the first domain, by the process.
         Birth = "birth",
@@ -48,7 +48,7 @@ rtscope_model::listed! {
 struct Life {
     from: Time,
     to: Option<Time>,
-    own: Option<(Tid, Found)>,
+    own: Option<(Tid, FoundBy)>,
     /// Threads that may be its own; empty: any.
     candidates: Vec<Tid>,
     /// The threads that were on a CPU at some of its events.
@@ -79,7 +79,7 @@ pub struct Threads {
     pub own: Tid,
     /// Threads that it created and that serve the domain in turn: its backup thread and the program's.
     pub others: Vec<Tid>,
-    pub found: Found,
+    pub found: FoundBy,
     /// Share of the domain's events at which one of these was on a CPU.
     pub score: Option<f64>,
 }
@@ -139,7 +139,7 @@ impl Domains {
         if lives.is_empty() {
             // The stream does not show when it began.
             let mut life = Life::new(Time(0));
-            life.own = first.map(|first| (first, Found::Birth));
+            life.own = first.map(|first| (first, FoundBy::Birth));
             lives.push(life);
         }
         let covering = lives.iter().rposition(|life| life.from <= at).unwrap_or(0);
@@ -163,7 +163,7 @@ impl Domains {
     }
 
     /// The domain's own thread, if known, else by co-occurrence.
-    fn own(&mut self, lane: LaneId, at: Time, owners: &[Tid]) -> Option<(Tid, Found)> {
+    fn own(&mut self, lane: LaneId, at: Time, owners: &[Tid]) -> Option<(Tid, FoundBy)> {
         if let Some(own) = self.life(lane, at).own {
             return Some(own);
         }
@@ -192,8 +192,8 @@ impl Domains {
         if let Some((_, partner)) = partner {
             self.child(Time(0), own, partner);
         }
-        self.life(lane, at).own = Some((own, Found::Seen));
-        Some((own, Found::Seen))
+        self.life(lane, at).own = Some((own, FoundBy::Seen));
+        Some((own, FoundBy::Seen))
     }
 
     /// If no creation of threads was seen: the thread that best complements `own`, and the score of the two.
@@ -258,14 +258,14 @@ impl LaneThreads for Domains {
     fn created(&mut self, lane: LaneId, time: Time, tracks: &Tracks, error_ns: u64) {
         let mut life = Life::new(time);
         if lane == LaneId(0) {
-            life.own = self.first.map(|first| (first, Found::Birth));
+            life.own = self.first.map(|first| (first, FoundBy::Birth));
         } else {
             let on = tracks.on_cpu(time.minus(error_ns), time.plus(error_ns), false);
             let taken = self.owners();
             let made = |tid: &Tid| self.children.get(tid).is_some_and(|made| made.iter().any(|child| child.0 <= time));
             life.candidates = on.into_iter().filter(|tid| made(tid) && !taken.contains(tid)).collect();
             if let [only] = life.candidates[..] {
-                life.own = Some((only, Found::Birth));
+                life.own = Some((only, FoundBy::Birth));
             }
         }
         self.begin(lane, life);
@@ -278,7 +278,7 @@ impl LaneThreads for Domains {
     }
 
     fn reported(&mut self, lane: LaneId, time: Time, tid: Tid) {
-        self.life(lane, time).own = Some((tid, Found::Reported));
+        self.life(lane, time).own = Some((tid, FoundBy::Reported));
     }
 
     fn own_thread(&self, lane: LaneId) -> Option<Tid> {
@@ -319,9 +319,9 @@ mod tests {
         kernel.off(20, 1, 20).on(20, 1, 30);
         domains.created(LaneId(2), Time(24), &kernel.tracks, 0);
         let of = |domains: &Domains, lane| domains.threads(LaneId(lane)).map(|threads| (threads.own.0, threads.found));
-        assert_eq!(of(&domains, 0), Some((10, Found::Birth)));
-        assert_eq!(of(&domains, 1), Some((20, Found::Birth)));
-        assert_eq!(of(&domains, 2), Some((30, Found::Birth)));
+        assert_eq!(of(&domains, 0), Some((10, FoundBy::Birth)));
+        assert_eq!(of(&domains, 1), Some((20, FoundBy::Birth)));
+        assert_eq!(of(&domains, 2), Some((30, FoundBy::Birth)));
         assert_eq!(domains.threads(LaneId(1)).unwrap().others, [Tid(21)]);
         assert_eq!(domains.threads(LaneId(0)).unwrap().others, [Tid(12)], "not other domains' threads");
         // While the first thread sleeps, its backup serves, in parallel with two busy domains.
@@ -358,7 +358,7 @@ mod tests {
             domains.votes(&[marks(1, &[60 + at])], &kernel.tracks, 0);
         }
         let found = domains.threads(LaneId(1)).unwrap();
-        assert_eq!((found.own, found.found, found.score), (Tid(20), Found::Seen, Some(1.0)));
+        assert_eq!((found.own, found.found, found.score), (Tid(20), FoundBy::Seen, Some(1.0)));
     }
 
     #[test]
@@ -370,6 +370,6 @@ mod tests {
         domains.deleted(LaneId(1), Time(20));
         domains.created(LaneId(1), Time(30), &kernel.tracks, 0);
         assert_eq!(domains.threads(LaneId(1)), None);
-        assert_eq!(domains.life(LaneId(1), Time(18)).own, Some((Tid(30), Found::Reported)));
+        assert_eq!(domains.life(LaneId(1), Time(18)).own, Some((Tid(30), FoundBy::Reported)));
     }
 }

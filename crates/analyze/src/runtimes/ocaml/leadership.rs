@@ -34,7 +34,7 @@ const PROMPT_NS: u64 = 50_000;
 const INFERRED_NS_MIN: u64 = 5_000;
 
 #[derive(Default)]
-struct Lane {
+struct Contender {
     /// Since when it tries, and waits.
     waits_since: Option<Time>,
     wanted: bool,
@@ -78,7 +78,7 @@ impl Rates {
 
 #[derive(Default)]
 pub struct Leadership {
-    lanes: BTreeMap<LaneId, Lane>,
+    lanes: BTreeMap<LaneId, Contender>,
     posted: bool,
     /// Number of lanes inside the open section.
     inside: usize,

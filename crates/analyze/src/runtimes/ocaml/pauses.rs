@@ -17,7 +17,7 @@
 
 use crate::kernel::lane_thread::LaneMarks;
 use crate::pauses::unfinished::Unfinished;
-use crate::pauses::work::Work;
+use crate::pauses::work::LaneWork;
 use crate::pauses::{Recognise, Recognised};
 use rtscope_model::{
     Body, Counter, Event, LaneId, LanePause, Loss, Pause, PauseKind, PauseMode, PauseQuality, Phase, ReleaseBasis,
@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 
 /// What is known of a lane between sections.
 #[derive(Default)]
-struct Lane {
+struct DomainLane {
     off: bool,
     /// Its thread waits on a condition, so its backup thread answers.
     waits: bool,
@@ -35,10 +35,10 @@ struct Lane {
 
 /// One lane's part in a section.
 #[derive(Default)]
-struct Part {
+struct LaneSection {
     arrived: Option<Time>,
     ended: Option<Time>,
-    work: Work,
+    work: LaneWork,
     /// When it was through the barrier after a minor collection.
     through: Option<Time>,
     waited: bool,
@@ -51,7 +51,7 @@ struct Section {
     requested: Option<Time>,
     /// The next request: this section ends there at the latest.
     cap: Option<Time>,
-    parts: BTreeMap<LaneId, Part>,
+    parts: BTreeMap<LaneId, LaneSection>,
     kind: PauseKind,
     promoted_bytes: Option<u64>,
     doubtful: bool,
@@ -62,7 +62,7 @@ impl Section {
         self.requested.or_else(|| self.parts.values().filter_map(|part| part.arrived).min())
     }
 
-    fn inside(&mut self, lane: LaneId) -> Option<&mut Part> {
+    fn inside(&mut self, lane: LaneId) -> Option<&mut LaneSection> {
         self.parts.get_mut(&lane).filter(|part| part.ended.is_none())
     }
 
@@ -73,7 +73,7 @@ impl Section {
 
     /// Whether more of it was seen than its request.
     fn took_place(&self) -> bool {
-        let took_part = |(lane, part): (&LaneId, &Part)| self.leader != Some(*lane) && part.arrived.is_some();
+        let took_part = |(lane, part): (&LaneId, &LaneSection)| self.leader != Some(*lane) && part.arrived.is_some();
         self.parts.iter().any(took_part) || self.parts.values().any(|part| part.work.begin.is_some())
     }
 
@@ -94,7 +94,7 @@ impl Section {
 
 #[derive(Default)]
 pub struct Recogniser {
-    lanes: BTreeMap<LaneId, Lane>,
+    lanes: BTreeMap<LaneId, DomainLane>,
     /// Largest number of lanes that were on at once.
     lanes_most: usize,
     /// Requested or at work.
@@ -171,7 +171,7 @@ impl Recognise for Recogniser {
 
 impl Recogniser {
     fn switch(&mut self, lane: LaneId, off: bool) {
-        *self.lanes.entry(lane).or_default() = Lane { off, waits: false };
+        *self.lanes.entry(lane).or_default() = DomainLane { off, waits: false };
         self.lanes_most = self.lanes_most.max(self.lanes_on());
     }
 
@@ -181,7 +181,7 @@ impl Recogniser {
         sections.find(|section| section.parts.get(&lane).is_some_and(|part| part.ended.is_none()))
     }
 
-    fn part_of(&mut self, lane: LaneId) -> Option<&mut Part> {
+    fn part_of(&mut self, lane: LaneId) -> Option<&mut LaneSection> {
         self.section_of(lane)?.inside(lane)
     }
 
@@ -321,7 +321,7 @@ fn pause(section: &Section) -> Option<Pause> {
     let first = section.begin()?;
     let cap = section.cap.unwrap_or(Time(u64::MAX));
     let stopped = parts.values().filter_map(|part| part.arrived).max().unwrap_or(first).max(first).min(cap);
-    let left = |part: &Part| part.ended.map(|ended| ended.min(cap).max(stopped));
+    let left = |part: &LaneSection| part.ended.map(|ended| ended.min(cap).max(stopped));
     let last_left = parts.values().filter_map(left).max();
     let through = parts.values().filter_map(|part| part.through).min().filter(|_| section.kind == PauseKind::Minor);
     let worked = through.or_else(|| parts.values().filter_map(|part| part.work.end).max());

@@ -10,7 +10,7 @@ use rtscope_model::{Body, Event, LaneId, Phase, Runtime, Time};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
-struct Lane {
+struct LaneSlice {
     since: Option<Time>,
     /// Start of the section that the lane is in.
     section: Option<Time>,
@@ -22,7 +22,7 @@ struct Lane {
 
 #[derive(Default)]
 pub struct Slices {
-    lanes: BTreeMap<LaneId, Lane>,
+    lanes: BTreeMap<LaneId, LaneSlice>,
     all: Dist,
 }
 

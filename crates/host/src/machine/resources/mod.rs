@@ -14,7 +14,7 @@ mod topology;
 use crate::machine::cgroup;
 use crate::machine::reading::Reading;
 use crate::system::procfs::{Host, ProcName};
-use rtscope_model::resources::{Level, Resources};
+use rtscope_model::resources::{CgroupLevel, Resources};
 
 pub use mask::cpus;
 
@@ -65,9 +65,9 @@ fn read(host: &Host, pid: Option<u32>, with_caches: bool) -> Resources {
     }
 }
 
-fn level(level: &cgroup::GroupLevel) -> Level {
+fn level(level: &cgroup::GroupLevel) -> CgroupLevel {
     let group = &level.group;
-    Level {
+    CgroupLevel {
         path: group.path.clone(),
         version: group.version,
         quota_cpus: group.quota_cpus,

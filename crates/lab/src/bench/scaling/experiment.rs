@@ -3,7 +3,7 @@
 //! to run something.
 
 use super::super::template::Template;
-use super::results::{Line, Point, Run, SCHEMA, Scaling};
+use super::results::{SCHEMA, Scaling, ScalingLine, ScalingPoint, ScalingRun};
 use rtscope_host::taken::Ticks;
 use rtscope_terminal::user_error::UserError;
 use rtscope_tune::{stats, trials};
@@ -12,7 +12,7 @@ use std::ffi::OsString;
 /// The placeholder for the number of workers.
 pub(super) const PLACE: &str = "{workers}";
 
-pub struct Plan {
+pub struct ScalingPlan {
     pub series: Vec<Template>,
     /// Numbers of workers, ascending.
     pub workers: Vec<u32>,
@@ -34,7 +34,7 @@ pub trait Runs {
 
 /// Measures; `progress` gets the number of finished runs, that of all runs, and what runs now.
 pub fn measure(
-    plan: &Plan,
+    plan: &ScalingPlan,
     runs: &mut dyn Runs,
     progress: &mut dyn FnMut(usize, usize, &str),
 ) -> Result<Scaling, UserError> {
@@ -61,7 +61,7 @@ pub fn measure(
     Ok(results(plan, &found))
 }
 
-fn results(plan: &Plan, found: &[Vec<Ran>]) -> Scaling {
+fn results(plan: &ScalingPlan, found: &[Vec<Ran>]) -> Scaling {
     let width = plan.workers.len().max(1);
     let first = found.get(..width).unwrap_or(found);
     let line = |(index, (series, rows)): (usize, (&Template, &[Vec<Ran>]))| {
@@ -69,7 +69,7 @@ fn results(plan: &Plan, found: &[Vec<Ran>]) -> Scaling {
         let points = points.filter_map(|(workers, (runs, first))| {
             point(*workers, runs, (index > 0).then_some(first.as_slice()), plan.seed)
         });
-        Line { name: series.name.clone(), template: series.shown(), points: points.collect() }
+        ScalingLine { name: series.name.clone(), template: series.shown(), points: points.collect() }
     };
     Scaling {
         schema: SCHEMA,
@@ -82,16 +82,16 @@ fn results(plan: &Plan, found: &[Vec<Ran>]) -> Scaling {
 }
 
 /// `None` without runs.
-fn point(workers: u32, ran: &[Ran], first: Option<&[Ran]>, seed: u64) -> Option<Point> {
-    let run = |ran: &Ran| Run { work: ran.work, wall_ns: ran.wall_ns };
-    let runs: Vec<Run> = ran.iter().map(run).collect();
-    let own: Vec<f64> = runs.iter().map(Run::rate).collect();
+fn point(workers: u32, ran: &[Ran], first: Option<&[Ran]>, seed: u64) -> Option<ScalingPoint> {
+    let run = |ran: &Ran| ScalingRun { work: ran.work, wall_ns: ran.wall_ns };
+    let runs: Vec<ScalingRun> = ran.iter().map(run).collect();
+    let own: Vec<f64> = runs.iter().map(ScalingRun::rate).collect();
     let of_first = first.and_then(|first| {
         // Run by run: both belong to the same block.
         let ratios: Vec<f64> = own.iter().zip(first).map(|(own, first)| own / run(first).rate()).collect();
         stats::bootstrap(&ratios, seed)
     });
-    Some(Point { workers, rate: stats::bootstrap(&own, seed)?, of_first, others: others(ran), runs })
+    Some(ScalingPoint { workers, rate: stats::bootstrap(&own, seed)?, of_first, others: others(ran), runs })
 }
 
 /// `None` if it is unknown for any run.
@@ -122,9 +122,9 @@ mod tests {
         }
     }
 
-    fn plan(repeats: u32) -> Plan {
+    fn plan(repeats: u32) -> ScalingPlan {
         let series = ["fast=fast {workers}", "slow=slow {workers}"].map(|text| text.parse().unwrap()).into();
-        Plan { series, workers: vec![1, 2, 4], repeats, seed: 3 }
+        ScalingPlan { series, workers: vec![1, 2, 4], repeats, seed: 3 }
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub struct ScalingArgs {
 pub fn run(args: &ScalingArgs) -> Result<ExitCode, UserError> {
     let series = series(args).map_err(|error| error.ends_with(WRONG))?;
     let workers = super::print::rising(&args.workers);
-    let plan = experiment::Plan { series, workers, repeats: args.repeats, seed: args.seed };
+    let plan = experiment::ScalingPlan { series, workers, repeats: args.repeats, seed: args.seed };
     let mut run = program::Programs { work: args.work };
     let mut line = Line::new(false);
     let mut progress = |done: usize, all: usize, what: &str| line.put(&format!("{done} of {all}: {}", clean(what)));

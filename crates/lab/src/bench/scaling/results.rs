@@ -17,20 +17,20 @@ pub struct Scaling {
     /// Share of all CPUs of this machine that other processes used, over all runs, 0 to 1.
     pub others: Option<f64>,
     /// In the order given.
-    pub series: Vec<Line>,
+    pub series: Vec<ScalingLine>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Line {
+pub struct ScalingLine {
     pub name: String,
     /// Its command, with a placeholder for the number of workers.
     pub template: String,
     /// By number of workers, ascending.
-    pub points: Vec<Point>,
+    pub points: Vec<ScalingPoint>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct ScalingPoint {
     pub workers: u32,
     /// Work per second.
     pub rate: Median,
@@ -38,29 +38,29 @@ pub struct Point {
     pub of_first: Option<Median>,
     /// Share of all CPUs that other processes used during its runs.
     pub others: Option<f64>,
-    pub runs: Vec<Run>,
+    pub runs: Vec<ScalingRun>,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
-pub struct Run {
+pub struct ScalingRun {
     pub work: u64,
     pub wall_ns: u64,
 }
 
-impl Run {
+impl ScalingRun {
     pub fn rate(&self) -> f64 {
         self.work as f64 * 1e9 / self.wall_ns.max(1) as f64
     }
 }
 
 impl Scaling {
-    pub fn points(&self) -> impl Iterator<Item = &Point> {
+    pub fn points(&self) -> impl Iterator<Item = &ScalingPoint> {
         self.series.iter().flat_map(|line| &line.points)
     }
 
     /// The greatest rate that is drawn; 0 if there is none.
     pub fn rate_max(&self) -> f64 {
-        let top = |point: &Point| point.rate.interval.map_or(point.rate.median, |(_, high)| high);
+        let top = |point: &ScalingPoint| point.rate.interval.map_or(point.rate.median, |(_, high)| high);
         self.points().map(top).fold(0.0, f64::max)
     }
 }

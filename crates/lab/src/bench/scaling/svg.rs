@@ -2,7 +2,7 @@
 //! Refuses to say more than the text does.
 
 use super::super::print::rising;
-use super::results::{Line, Scaling};
+use super::results::{Scaling, ScalingLine};
 use rtscope_draw::plot::{self, ABOVE, Curve, Plot, RIGHT, Spot};
 use rtscope_draw::svg::WIDTH;
 use rtscope_model::units;
@@ -36,8 +36,8 @@ fn about(found: &Scaling) -> String {
     format!("medians of {runs}{bars}")
 }
 
-fn curve(line: &Line, most: f64) -> Curve {
-    let spot = |point: &super::results::Point| Spot {
+fn curve(line: &ScalingLine, most: f64) -> Curve {
+    let spot = |point: &super::results::ScalingPoint| Spot {
         at: f64::from(point.workers) / most,
         value: point.rate.median,
         interval: point.rate.interval,

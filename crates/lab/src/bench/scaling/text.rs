@@ -1,7 +1,7 @@
 //! An experiment as text: a table with bars, and notes on the measurement. Owns the columns.
 
 use super::super::print::{facts, interval, sheet, table, too_few, width};
-use super::results::{Point, Scaling};
+use super::results::{Scaling, ScalingPoint};
 use rtscope_model::units;
 use rtscope_terminal::style::{Style, Tone, clean, shorten};
 
@@ -70,7 +70,7 @@ fn notes(found: &Scaling) -> Vec<String> {
 }
 
 /// The point during which other processes used most of the CPUs, if that matters.
-fn worst(found: &Scaling) -> Option<(&str, &Point, f64)> {
+fn worst(found: &Scaling) -> Option<(&str, &ScalingPoint, f64)> {
     let points = found.series.iter().flat_map(|line| line.points.iter().map(|point| (line.name.as_str(), point)));
     let with = points.filter_map(|(name, point)| Some((name, point, point.others?)));
     with.filter(|(.., share)| *share >= OTHERS_THAT_MATTER).max_by(|one, other| one.2.total_cmp(&other.2))
@@ -78,21 +78,21 @@ fn worst(found: &Scaling) -> Option<(&str, &Point, f64)> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::results::{Line, Run, SCHEMA};
+    use super::super::results::{SCHEMA, ScalingLine, ScalingRun};
     use super::*;
     use rtscope_tune::stats::Median;
 
     /// Two lines: one that grows with its workers, one that falls.
     pub(in super::super) fn example(interval: bool) -> Scaling {
         let median = |median: f64| Median { median, interval: interval.then_some((median * 0.9, median * 1.1)) };
-        let point = |workers: u32, rate: f64, of_first: Option<f64>| Point {
+        let point = |workers: u32, rate: f64, of_first: Option<f64>| ScalingPoint {
             workers,
             rate: median(rate),
             of_first: of_first.map(median),
             others: Some(0.01 * f64::from(workers)),
-            runs: vec![Run { work: 100, wall_ns: 1_000_000_000 }],
+            runs: vec![ScalingRun { work: 100, wall_ns: 1_000_000_000 }],
         };
-        let line = |name: &str, points| Line { name: name.into(), template: "./x {workers}".into(), points };
+        let line = |name: &str, points| ScalingLine { name: name.into(), template: "./x {workers}".into(), points };
         Scaling {
             schema: SCHEMA,
             seed: 1,

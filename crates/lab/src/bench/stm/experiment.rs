@@ -5,10 +5,10 @@
 
 use super::benchmarks::Benchmark;
 use super::configurations::Configuration;
-use super::results::{Baselines, Measured, Point, Runs, Timed};
+use super::results::{Baselines, Measured, Runs, StmPoint, Timed};
 use rtscope_tune::trials;
 
-pub struct Plan {
+pub struct StmPlan {
     /// In the order of the list.
     pub benchmarks: Vec<Benchmark>,
     /// The default is the first.
@@ -71,7 +71,7 @@ pub trait Programs {
 /// Measures; `progress` gets what runs now, the numbers of finished and of all runs, and the block. If it ends
 /// early, gives what was measured by then.
 pub fn measure(
-    plan: &Plan,
+    plan: &StmPlan,
     programs: &mut dyn Programs,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> (Vec<Measured>, Option<End>) {
@@ -99,7 +99,7 @@ pub struct Progress<'a> {
 }
 
 fn all(
-    plan: &Plan,
+    plan: &StmPlan,
     programs: &mut dyn Programs,
     progress: &mut dyn FnMut(Progress<'_>),
     found: &mut [Runs],
@@ -136,7 +136,7 @@ fn all(
 }
 
 /// A timed run, and the counting run that belongs to it.
-fn one(plan: &Plan, programs: &mut dyn Programs, ask: &Ask<'_>, block: usize, runs: &mut Runs) -> Result<(), End> {
+fn one(plan: &StmPlan, programs: &mut dyn Programs, ask: &Ask<'_>, block: usize, runs: &mut Runs) -> Result<(), End> {
     let ran = programs.run(ask)?;
     runs.times.push(Timed { block, ns: ran.ns });
     let counts = block < plan.counted as usize && ask.benchmark.count.is_some();
@@ -149,7 +149,7 @@ fn one(plan: &Plan, programs: &mut dyn Programs, ask: &Ask<'_>, block: usize, ru
 }
 
 /// The points of a benchmark: for each number of threads its configurations.
-fn points(plan: &Plan, runs: &[Runs]) -> Vec<Point> {
+fn points(plan: &StmPlan, runs: &[Runs]) -> Vec<StmPoint> {
     let width = plan.configurations.len().max(1);
     let times = |at: usize| runs.get(at).map(|runs| runs.times.as_slice());
     let all = plan.threads.iter().flat_map(|threads| plan.configurations.iter().map(move |one| (*threads, one.name)));
@@ -157,7 +157,7 @@ fn points(plan: &Plan, runs: &[Runs]) -> Vec<Point> {
         let (row, column) = (at / width, at % width);
         let default = times(row * width).filter(|_| column > 0);
         let fewest = times(column).filter(|_| row > 0);
-        Point::of(threads, name, own.clone(), Baselines { default, fewest }, plan.seed)
+        StmPoint::of(threads, name, own.clone(), Baselines { default, fewest }, plan.seed)
     };
     all.zip(runs).enumerate().filter_map(point).collect()
 }
@@ -190,8 +190,8 @@ mod tests {
         }
     }
 
-    fn plan(runs: u32) -> Plan {
-        Plan {
+    fn plan(runs: u32) -> StmPlan {
+        StmPlan {
             benchmarks: benchmarks::of("./b", &["si".into(), "ll".into()], &[]).unwrap(),
             configurations: configurations::of(&[Way::Often, Way::Again], Cores { all: 2, few: 1 }),
             threads: vec![1, 4],
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_program_that_cannot_count_is_not_asked_to() {
-        let own = Plan { benchmarks: vec![Benchmark::own(&["x".into(), "{threads}".into()])], ..plan(2) };
+        let own = StmPlan { benchmarks: vec![Benchmark::own(&["x".into(), "{threads}".into()])], ..plan(2) };
         let mut fake = Fake::default();
         let (found, _) = measure(&own, &mut fake, &mut |_| ());
         assert!(fake.asked.iter().all(|run| !run.3));

@@ -1,7 +1,7 @@
 //! The page of an experiment with transactions: how configurations compare with the default, then both plots and the
 //! figures of each benchmark. Refuses to compute figures.
 
-use crate::bench::stm::results::{Found, Measured, Point, Ratio};
+use crate::bench::stm::results::{Measured, Ratio, StmPoint, StmResults};
 use crate::bench::stm::{svg, text};
 use rtscope_draw::escape::escape;
 use rtscope_draw::plot::LINES;
@@ -13,7 +13,7 @@ const MORE: More =
     More { style: LINES, style_hash: "sha256-PgI+AXb79nzF+sZwkWFyd1souseSJKx6FbPfJ81JPgI=", script_hash: None };
 
 /// The page; `rtscope-data` holds the document of `bench stm --json`, if it fits.
-pub fn stm_bench(found: &Found) -> String {
+pub fn stm_bench(found: &StmResults) -> String {
     let mut body = format!("<header><h1>{}</h1><p>{}</p></header>\n", text::TITLE, facts(&text::facts(found)));
     section(&mut body, "verdict", "Beside the default", &verdict(found));
     for (index, benchmark) in found.benchmarks.iter().enumerate() {
@@ -24,18 +24,18 @@ pub fn stm_bench(found: &Found) -> String {
     shell_of(text::TITLE, &body, found, Some(&MORE))
 }
 
-fn verdict(found: &Found) -> String {
+fn verdict(found: &StmResults) -> String {
     let row = |standing| text::standing(&standing).map(|cell| escape(&cell).into_owned());
     let heads = ["", "faster", "slower", "neither", "best", "slowest, upper end"];
     let standings = optional(&heads, found.standings().into_iter().map(row));
     standings.unwrap_or_default() + &list(&text::notes(found))
 }
 
-fn measured(found: &Found, benchmark: &Measured) -> String {
+fn measured(found: &StmResults, benchmark: &Measured) -> String {
     let command = format!("<p><code>{}</code></p>", escape(&benchmark.command));
     let mut out = format!("{command}{}", figure(&svg::in_page(found, benchmark), ""));
     out += &across(found, benchmark, "time", |point| Some(text::time(point.time_ns.median)));
-    let mut known = |what: &str, cell: &dyn Fn(&Point) -> Option<String>| {
+    let mut known = |what: &str, cell: &dyn Fn(&StmPoint) -> Option<String>| {
         if benchmark.points.iter().any(|point| cell(point).is_some()) {
             out += &across(found, benchmark, what, cell);
         }
@@ -53,9 +53,9 @@ fn interval(ratio: Ratio) -> String {
 }
 
 /// A table of one figure: a row for each number of threads, a column for each configuration.
-fn across(found: &Found, benchmark: &Measured, what: &str, cell: impl Fn(&Point) -> Option<String>) -> String {
+fn across(found: &StmResults, benchmark: &Measured, what: &str, cell: impl Fn(&StmPoint) -> Option<String>) -> String {
     let heads: Vec<&str> = found.configurations.iter().map(|configuration| configuration.name).collect();
-    let row = |points: &[Point]| {
+    let row = |points: &[StmPoint]| {
         let threads = points.first().map_or_else(String::new, |point| point.threads.to_string());
         let of = |name: &&str| {
             let point = points.iter().find(|point| point.configuration == *name);

@@ -17,8 +17,8 @@ use crate::tune::progress::Progress;
 use benchmarks::{Benchmark, Operations};
 use clap::Args;
 use configurations::{Cores, Way};
-use experiment::{Ask, End, Plan};
-use results::{Found, SCHEMA};
+use experiment::{Ask, End, StmPlan};
+use results::{SCHEMA, StmResults};
 use rtscope_host::signals::Signals;
 use rtscope_terminal::style::clean;
 use rtscope_terminal::user_error::{UserError, WRONG};
@@ -125,7 +125,7 @@ pub(super) fn run(args: &StmArgs) -> Result<ExitCode, UserError> {
 }
 
 /// What is asked for, where that makes sense.
-fn plan(args: &StmArgs, cores: Cores) -> Result<Plan, UserError> {
+fn plan(args: &StmArgs, cores: Cores) -> Result<StmPlan, UserError> {
     let wrong = |what: &str, next: &str| UserError::new(what).next(next).ends_with(WRONG);
     let linked = args.scheduled.is_some();
     let ways = if args.configurations.is_empty() { Way::usual(linked) } else { args.configurations.clone() };
@@ -143,16 +143,16 @@ fn plan(args: &StmArgs, cores: Cores) -> Result<Plan, UserError> {
         return Err(wrong("the command has no place for the number of threads", "write {threads} where it goes"));
     }
     let (threads, configurations) = (super::print::rising(&args.threads), configurations::of(&ways, cores));
-    Ok(Plan { benchmarks, configurations, threads, runs: args.runs, counted: args.counted, seed: args.seed })
+    Ok(StmPlan { benchmarks, configurations, threads, runs: args.runs, counted: args.counted, seed: args.seed })
 }
 
 /// What was measured, and why it ended early.
 fn measured(
     args: &StmArgs,
-    plan: Plan,
+    plan: StmPlan,
     (cpus, cores): (Option<usize>, Cores),
     signals: &Signals,
-) -> (Found, Option<End>) {
+) -> (StmResults, Option<End>) {
     let progress = RefCell::new(Progress::new(args.quiet));
     let mut real = program::Real {
         live: live(args, signals),
@@ -164,7 +164,7 @@ fn measured(
     };
     let (benchmarks, end) =
         experiment::measure(&plan, &mut real, &mut |now| begins(&mut progress.borrow_mut(), args.runs, &now));
-    let found = Found {
+    let found = StmResults {
         schema: SCHEMA,
         seed: args.seed,
         runs: args.runs,
@@ -199,7 +199,7 @@ fn live<'a>(args: &StmArgs, signals: &'a Signals) -> Live<'a> {
 }
 
 /// Writes what is asked for, and prints.
-fn show(args: &StmArgs, found: &Found) -> Result<(), UserError> {
+fn show(args: &StmArgs, found: &StmResults) -> Result<(), UserError> {
     let drawn = || {
         let page = ("stm.html".to_owned(), html::stm_bench(found));
         let drawings = found.benchmarks.iter().map(|one| (drawing(&one.name), svg::document(found, one)));
@@ -229,7 +229,7 @@ mod tests {
         Command::try_parse_from(["stm"].iter().chain(words)).map(|command| command.args)
     }
 
-    fn planned(words: &[&str]) -> Result<Plan, String> {
+    fn planned(words: &[&str]) -> Result<StmPlan, String> {
         plan(&args(words).unwrap(), Cores { all: 2, few: 1 }).map_err(|error| error.to_string())
     }
 
@@ -237,7 +237,7 @@ mod tests {
     fn defaults_are_the_article_s_and_all_benchmarks() {
         let plan = planned(&["--program", "./b", "--threads", "8,1,8"]).unwrap();
         assert_eq!((plan.benchmarks.len(), plan.threads, plan.runs), (benchmarks::names().count(), vec![1, 8], 30));
-        let names = |plan: &Plan| plan.configurations.iter().map(|one| one.name).collect::<Vec<_>>();
+        let names = |plan: &StmPlan| plan.configurations.iter().map(|one| one.name).collect::<Vec<_>>();
         let own = planned(&["--scheduled", "./l", "--configurations", "scheduler,again", "--", "./x", "{threads}"]);
         assert_eq!(names(&own.unwrap()), ["default", "scheduler", "again"]);
         let usual = planned(&["--program", "./b", "--scheduled", "./l"]).unwrap();

@@ -11,7 +11,7 @@ pub const SCHEMA: &str = "rtscope/stm-bench/1";
 
 /// A whole experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct StmResults {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// Seed of the order and of the resampling.
@@ -46,12 +46,12 @@ pub struct Measured {
     /// Its command, with a placeholder for the number of threads.
     pub command: String,
     /// By number of threads, ascending, and for each in the order of the configurations.
-    pub points: Vec<Point>,
+    pub points: Vec<StmPoint>,
 }
 
 /// A benchmark with a number of threads in a configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct StmPoint {
     /// Number of threads.
     pub threads: u32,
     /// The configuration's name.
@@ -81,7 +81,7 @@ pub struct Timed {
     pub ns: f64,
 }
 
-impl Point {
+impl StmPoint {
     /// Computes it from its runs and those that it is compared with; `None` without runs. `seed` is for the
     /// intervals of medians.
     pub fn of(
@@ -90,10 +90,10 @@ impl Point {
         own: Runs,
         baselines: Baselines<'_>,
         seed: u64,
-    ) -> Option<Point> {
+    ) -> Option<StmPoint> {
         let times: Vec<f64> = own.times.iter().map(|run| run.ns).collect();
         let ratio = |other: Option<&[Timed]>| other.and_then(|other| ratio(&own.times, other));
-        Some(Point {
+        Some(StmPoint {
             threads,
             configuration,
             time_ns: stats::bootstrap(&times, seed)?,
@@ -161,9 +161,9 @@ pub struct Standing<'a> {
     pub worst: (&'a str, u32, Ratio),
 }
 
-impl Found {
+impl StmResults {
     /// Every point with its benchmark.
-    pub fn points(&self) -> impl Iterator<Item = (&Measured, &Point)> {
+    pub fn points(&self) -> impl Iterator<Item = (&Measured, &StmPoint)> {
         self.benchmarks.iter().flat_map(|benchmark| benchmark.points.iter().map(move |point| (benchmark, point)))
     }
 
@@ -215,11 +215,11 @@ mod tests {
         let times = timed(&[(0, 4.0), (1, 2.0), (2, 3.0), (3, 9.0), (4, 1.0), (5, 5.0), (6, 3.0)]);
         let own = Runs { times: times.clone(), aborts: vec![10.0, 30.0, 20.0] };
         let baselines = Baselines { default: Some(&times), fewest: None };
-        let point = Point::of(4, "often", own, baselines, 1).unwrap();
+        let point = StmPoint::of(4, "often", own, baselines, 1).unwrap();
         let (low, high) = point.time_ns.interval.unwrap();
         assert!(point.time_ns.median == 3.0 && low >= 1.0 && high <= 9.0 && low < high);
         assert_eq!((point.aborts.unwrap().median, point.aborts.unwrap().interval), (20.0, None));
         assert_eq!((point.of_default.unwrap().ratio, point.of_fewest, point.times), (1.0, None, times));
-        assert_eq!(Point::of(4, "often", Runs::default(), Baselines::default(), 1), None);
+        assert_eq!(StmPoint::of(4, "often", Runs::default(), Baselines::default(), 1), None);
     }
 }

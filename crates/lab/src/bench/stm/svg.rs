@@ -1,7 +1,7 @@
 //! A benchmark as a drawing: time and aborts against threads, one line for each configuration,
 //! with intervals. Owns both scales; refuses to say more than the text does.
 
-use super::results::{Found, Measured, Point};
+use super::results::{Measured, StmPoint, StmResults};
 use super::text;
 use rtscope_draw::plot::{self, ABOVE, BELOW, Curve, Plot, RIGHT, Spot};
 use rtscope_draw::svg::{Svg, WIDTH};
@@ -13,12 +13,12 @@ const TIME: [f64; 4] = [LEFT, ABOVE, WIDTH - LEFT - RIGHT, 300.0];
 const ABORTS: [f64; 4] = [LEFT, TIME[1] + TIME[3] + BELOW + ABOVE, TIME[2], 220.0];
 
 /// The drawing as a file of its own.
-pub fn document(found: &Found, benchmark: &Measured) -> String {
+pub fn document(found: &StmResults, benchmark: &Measured) -> String {
     both(plot::document(height(benchmark), &label(benchmark)), found, benchmark)
 }
 
 /// The drawing for a page that has [`plot::LINES`].
-pub fn in_page(found: &Found, benchmark: &Measured) -> String {
+pub fn in_page(found: &StmResults, benchmark: &Measured) -> String {
     both(Svg::new(height(benchmark), &label(benchmark)), found, benchmark)
 }
 
@@ -35,7 +35,7 @@ fn height(benchmark: &Measured) -> f64 {
     last[1] + last[3] + BELOW
 }
 
-fn both(mut svg: Svg, found: &Found, benchmark: &Measured) -> String {
+fn both(mut svg: Svg, found: &StmResults, benchmark: &Measured) -> String {
     let name = text::name(&benchmark.name);
     let time = format!("{name}: time");
     let times = lines(found, benchmark, &time, units::tick_label, text::time, |point| Some(point.time_ns));
@@ -49,19 +49,19 @@ fn both(mut svg: Svg, found: &Found, benchmark: &Measured) -> String {
 
 /// The lines of one figure over all points.
 fn lines<'a>(
-    found: &Found,
+    found: &StmResults,
     benchmark: &Measured,
     title: &'a str,
     shown: fn(f64) -> String,
     said: fn(f64) -> String,
-    figure: impl Fn(&Point) -> Option<Median>,
+    figure: impl Fn(&StmPoint) -> Option<Median>,
 ) -> Plot<'a> {
     let mut threads: Vec<u32> = benchmark.points.iter().map(|point| point.threads).collect();
     threads.dedup();
     // Steps of equal width: the numbers are mostly powers of two.
     let at = |index: usize| (index as f64 + 0.5) / threads.len().max(1) as f64;
     let place = |of: u32| threads.iter().position(|some| *some == of).map(at);
-    let spot = |point: &Point| {
+    let spot = |point: &StmPoint| {
         let median = figure(point)?;
         let said = format!("{} with {}: {}", point.configuration, point.threads, said(median.median));
         Some(Spot { at: place(point.threads)?, value: median.median, interval: median.interval, said })
@@ -169,10 +169,10 @@ mod tests {
         let [benchmark, ..] = &mut many.benchmarks[..] else { panic!("there are benchmarks") };
         let model = benchmark.points.clone();
         let names: Vec<&'static str> = many.configurations.iter().map(|one| one.name).collect();
-        let copies = |point: &Point| {
+        let copies = |point: &StmPoint| {
             let mut point = point.clone();
             point.aborts = Some(Median { median: 98_765_432.0, interval: None });
-            names.iter().map(|name| Point { configuration: name, ..point.clone() }).collect::<Vec<_>>()
+            names.iter().map(|name| StmPoint { configuration: name, ..point.clone() }).collect::<Vec<_>>()
         };
         benchmark.points = model.iter().filter(|point| point.configuration == "default").flat_map(copies).collect();
         is_legible(&document(&many, &many.benchmarks[0]));

@@ -2,7 +2,7 @@
 //! the columns and the wording of notes on the measurement.
 
 use super::super::print::{interval, sheet, table, too_few};
-use super::results::{Found, Measured, Point, Ratio, Standing};
+use super::results::{Measured, Ratio, Standing, StmPoint, StmResults};
 use rtscope_model::units;
 use rtscope_terminal::style::{Style, Tone, clean, short, shorten};
 
@@ -10,7 +10,7 @@ use rtscope_terminal::style::{Style, Tone, clean, short, shorten};
 const NAME_MAX: usize = 24;
 
 /// The whole text; ends with a line feed.
-pub fn draw(found: &Found, style: &Style) -> String {
+pub fn draw(found: &StmResults, style: &Style) -> String {
     let mut tables = String::new();
     let standings = found.standings();
     if !standings.is_empty() {
@@ -25,7 +25,7 @@ pub fn draw(found: &Found, style: &Style) -> String {
 pub const TITLE: &str = "Transactions against threads";
 
 /// Facts about all of it, a few words each.
-pub fn facts(found: &Found) -> Vec<String> {
+pub fn facts(found: &StmResults) -> Vec<String> {
     super::super::print::facts(found.runs, found.seed, found.cpus)
 }
 
@@ -54,7 +54,7 @@ fn measured(benchmark: &Measured, style: &Style) -> String {
     format!("{}\n{}", style.paint(Tone::Strong, &title), table(&COLUMNS, &rows, &[1], style))
 }
 
-fn row(point: &Point, last: Option<u32>) -> Vec<String> {
+fn row(point: &StmPoint, last: Option<u32>) -> Vec<String> {
     vec![
         // A number of threads is shown once.
         if last == Some(point.threads) { String::new() } else { point.threads.to_string() },
@@ -85,7 +85,7 @@ pub fn name(name: &str) -> String {
 }
 
 /// Notes on the measurement, and what the words mean.
-pub fn notes(found: &Found) -> Vec<String> {
+pub fn notes(found: &StmResults) -> Vec<String> {
     let mut notes: Vec<String> = found.ended.iter().map(|why| format!("It is not all: {why}.")).collect();
     if !found.configurations.is_empty() {
         let each = found.configurations.iter().map(|one| format!("{}: {}", one.name, one.shown()));
@@ -123,7 +123,7 @@ pub(super) mod tests {
 
     /// Two benchmarks with hostile names, three configurations; few runs have no intervals, and no aborts
     /// were counted.
-    pub(in super::super) fn example(runs: usize) -> Found {
+    pub(in super::super) fn example(runs: usize) -> StmResults {
         let configurations = configurations::of(&[Way::Often, Way::Few], Cores { all: 2, few: 1 });
         let timed = |base: f64| -> Vec<Timed> {
             (0..runs).map(|block| Timed { block, ns: base * (1.0 + block as f64 / 1000.0) }).collect()
@@ -135,12 +135,12 @@ pub(super) mod tests {
                     let times = default.iter().map(|run| Timed { ns: run.ns * (1.0 + index as f64), ..*run }).collect();
                     let aborts = (0..runs).filter(|_| runs > 5).map(|run| run as f64 * 1e6).collect();
                     let baselines = Baselines { default: (index > 0).then_some(default.as_slice()), fewest: None };
-                    Point::of(threads, one.name, Runs { times, aborts }, baselines, 1)
+                    StmPoint::of(threads, one.name, Runs { times, aborts }, baselines, 1)
                 })
             });
             Measured { name: name.into(), about: None, command: "./x {threads}".into(), points: points.collect() }
         };
-        Found {
+        StmResults {
             schema: SCHEMA,
             seed: 1,
             runs: runs as u32,

@@ -16,14 +16,14 @@ pub struct Shown {
     #[serde(flatten)]
     pub document: Document,
     /// How to give the recommendation to the program; empty if there is none.
-    pub paste: Vec<Line>,
+    pub paste: Vec<PasteLine>,
     /// Why it helps: findings of both captures; null if there are no captures.
     pub findings: Option<Vec<Pair>>,
 }
 
 /// A line to paste.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize)]
-pub struct Line {
+pub struct PasteLine {
     /// What it is for: `GHCRTS`, `link with`, `Kubernetes`.
     pub what: String,
     /// The text to paste; several lines are kept as they are.

@@ -5,7 +5,7 @@ use super::Shown;
 use rtscope_draw::svg::{Anchor, Svg, WIDTH, round_step, text_width};
 use rtscope_model::text::shorten;
 use rtscope_model::units;
-use rtscope_tune::result::Point;
+use rtscope_tune::result::ParetoPoint;
 
 const LEFT: f64 = 70.0;
 /// Space right of the plot for the names of points.
@@ -86,12 +86,12 @@ impl Scale {
         PLOT[1] + PLOT[3] * (1.0 - self.objective.share(objective))
     }
 
-    fn of(&self, point: &Point) -> (f64, f64) {
+    fn of(&self, point: &ParetoPoint) -> (f64, f64) {
         (self.x(mebibytes(point)), self.y(point.objective))
     }
 }
 
-fn mebibytes(point: &Point) -> f64 {
+fn mebibytes(point: &ParetoPoint) -> f64 {
     point.memory_bytes / f64::from(1 << 20)
 }
 
@@ -141,7 +141,7 @@ fn axes(svg: &mut Svg, scale: &Scale) {
 }
 
 /// From each point of the front down to the next, which is smaller and slower.
-fn front(svg: &mut Svg, points: &[Point], scale: &Scale) {
+fn front(svg: &mut Svg, points: &[ParetoPoint], scale: &Scale) {
     let places: Vec<(f64, f64)> = points.iter().filter(|point| point.front).map(|point| scale.of(point)).collect();
     for pair in places.windows(2) {
         if let [(x1, y1), (x2, y2)] = pair {
@@ -154,19 +154,19 @@ fn front(svg: &mut Svg, points: &[Point], scale: &Scale) {
 /// Dominated points first, so that they hide nothing; those with a name have a number.
 fn points(svg: &mut Svg, shown: &Shown, scale: &Scale) {
     let found = &shown.document;
-    let is = |named: Option<&rtscope_tune::result::Named>, point: &Point| {
+    let is = |named: Option<&rtscope_tune::result::Named>, point: &ParetoPoint| {
         named.is_some_and(|named| named.configuration == point.configuration)
     };
-    let best = |point: &Point| is(found.recommended.as_ref(), point);
-    let role = |point: &Point| match point {
+    let best = |point: &ParetoPoint| is(found.recommended.as_ref(), point);
+    let role = |point: &ParetoPoint| match point {
         point if best(point) && is(Some(&found.default), point) => ", keep it",
         point if best(point) => ", use it",
         point if is(Some(&found.default), point) => ", the default",
         point if is(found.plan.as_ref(), point) => ", the plan",
         _ => "",
     };
-    let named = |point: &Point| point.front || point.confirmed || !role(point).is_empty();
-    let dot = |svg: &mut Svg, point: &Point| {
+    let named = |point: &ParetoPoint| point.front || point.confirmed || !role(point).is_empty();
+    let dot = |svg: &mut Svg, point: &ParetoPoint| {
         let (x, y) = scale.of(point);
         let class = match (point.confirmed, best(point), point.front) {
             (true, true, _) => "sure b",

@@ -8,8 +8,8 @@ use rtscope_model::units;
 use rtscope_report::words;
 use rtscope_terminal::screen::Screen;
 use rtscope_terminal::style::{Style, Tone, clean, shorten, wrap};
-use rtscope_tune::result::{Document, Effect, Gain, Level, Point, Word};
-use rtscope_tune::study::Kind;
+use rtscope_tune::result::{Document, Effect, Gain, LevelEffect, ParetoPoint, Word};
+use rtscope_tune::study::StudyKind;
 use rtscope_tune::study::interval::Interval;
 
 const ROWS: usize = 12;
@@ -217,8 +217,8 @@ fn findings(pairs: Option<&[Pair]>, style: &Style) -> Vec<String> {
 
 /// The front, what was confirmed, and what others are compared with.
 fn table(found: &Document, style: &Style) -> Vec<String> {
-    let marked = |point: &Point| !marks(found, point).is_empty();
-    let (shown, others): (Vec<&Point>, Vec<&Point>) = found.pareto.iter().partition(|point| marked(point));
+    let marked = |point: &ParetoPoint| !marks(found, point).is_empty();
+    let (shown, others): (Vec<&ParetoPoint>, Vec<&ParetoPoint>) = found.pareto.iter().partition(|point| marked(point));
     if found.pareto.is_empty() {
         return Vec::new();
     }
@@ -243,7 +243,7 @@ fn table(found: &Document, style: &Style) -> Vec<String> {
 }
 
 /// Marks of a point; none for one that is only dominated.
-fn marks(found: &Document, point: &Point) -> Vec<&'static str> {
+fn marks(found: &Document, point: &ParetoPoint) -> Vec<&'static str> {
     let is = |named: &Option<rtscope_tune::result::Named>| {
         named.as_ref().is_some_and(|named| named.configuration == point.configuration)
     };
@@ -267,7 +267,7 @@ fn effects(found: &Document, style: &Style) -> Vec<String> {
     let size = |effect: &Effect| known(effect).map(|(_, gain)| gain.mean.ln().abs()).fold(0.0, f64::max);
     let mut sorted: Vec<&Effect> = found.effects.iter().filter(|effect| known(effect).next().is_some()).collect();
     sorted.sort_by(|one, other| size(other).total_cmp(&size(one)));
-    let word = |level: &Level| level.word.as_ref().map_or("without".to_owned(), |word| clean(word).into_owned());
+    let word = |level: &LevelEffect| level.word.as_ref().map_or("without".to_owned(), |word| clean(word).into_owned());
     let shown = || sorted.iter().take(SETTINGS);
     let longest = shown().flat_map(|effect| known(effect)).map(|(level, _)| word(level).chars().count()).max();
     let longest = longest.unwrap_or(0).clamp(8, 40);
@@ -287,7 +287,7 @@ fn effects(found: &Document, style: &Style) -> Vec<String> {
 }
 
 /// Levels with a known gain, except the default's.
-fn known(effect: &Effect) -> impl Iterator<Item = (&Level, Interval)> {
+fn known(effect: &Effect) -> impl Iterator<Item = (&LevelEffect, Interval)> {
     effect.levels.iter().filter_map(|level| Some((level, level.gain?)))
 }
 
@@ -301,7 +301,7 @@ fn facts(found: &Document, style: &Style) -> String {
     let taken = units::counted(taken as u64, "trial", "trials");
     // Only a search has a budget.
     let mut facts = vec![match found.kind {
-        Kind::Search => format!("{taken} of {}", counts.budget),
+        StudyKind::Search => format!("{taken} of {}", counts.budget),
         _ => taken,
     }];
     facts.extend((counts.dirty > 0).then(|| format!("{} disturbed and taken again", counts.dirty)));
@@ -315,9 +315,9 @@ fn facts(found: &Document, style: &Style) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::pairs::{pair, tests::finding};
-    use super::super::{Line, Shown};
+    use super::super::{PasteLine, Shown};
     use super::*;
-    use rtscope_tune::study::{Ask, Description, Design, Kind, Outcome, Row, Stage, Taken};
+    use rtscope_tune::study::{Ask, Description, Design, Outcome, Row, Stage, StudyKind, Taken};
     use rtscope_tune::{jobs, result};
 
     /// Blocks in which the third is fastest and largest; the fourth fails.
@@ -335,7 +335,7 @@ pub(super) mod tests {
             limits: Vec::new(),
             proposer: "believed".to_owned(),
             machine: "2 CPUs".to_owned(),
-            kind: Kind::Search,
+            kind: StudyKind::Search,
         };
         let row = |block: usize, one: usize| {
             let ask = Ask { number: block * 5 + one, stage: Stage::Fresh, block, configuration: one, again: false };
@@ -358,8 +358,8 @@ pub(super) mod tests {
     fn the_recommendation_comes_first_with_its_interval() {
         let mut shown = example(0.5);
         shown.paste = vec![
-            Line { what: "environment".to_owned(), line: "GHCRTS='-A16m -qg'".to_owned() },
-            Line { what: "link with".to_owned(), line: "-rtsopts\n-with-rtsopts=\x1b[31m".to_owned() },
+            PasteLine { what: "environment".to_owned(), line: "GHCRTS='-A16m -qg'".to_owned() },
+            PasteLine { what: "link with".to_owned(), line: "-rtsopts\n-with-rtsopts=\x1b[31m".to_owned() },
         ];
         shown.findings =
             Some(pair(&[finding("sync", "lanes wait for each other", 0.4)], &[finding("memory", "it grew", 0.1)]));

@@ -32,9 +32,9 @@ fn absurd_documents_are_sorted_filled_and_bounded() {
     heap.megablocks[0].blocks.push_str(&"L".repeat(10_000));
     let picture = Picture::of(&heap);
     assert_eq!(picture.tiles.iter().map(|tile| tile.slot).collect::<Vec<_>>(), [2, 9, u64::MAX / MEGABLOCK]);
-    assert_eq!(picture.blocks[Kind::Large as usize], 0);
-    assert_eq!(picture.blocks[Kind::Pinned as usize], 1);
-    assert_eq!(picture.blocks[Kind::Other as usize], 255 + 256);
+    assert_eq!(picture.blocks[SquareKind::Large as usize], 0);
+    assert_eq!(picture.blocks[SquareKind::Pinned as usize], 1);
+    assert_eq!(picture.blocks[SquareKind::Other as usize], 255 + 256);
     assert_eq!(picture.squares(1).count(), 768);
     for per in [2, 8, 256, 4096] {
         assert!(picture.squares(per).count() <= 768 / per.min(256) as usize);
@@ -49,7 +49,7 @@ fn squares_of_several_blocks_are_as_frequent_as_their_blocks() {
     for (pattern, share) in [("o.9.", 4), ("...............1", 16)] {
         let picture = Picture::of(&heap(&[(1, pattern), (2, pattern), (3, pattern), (4, pattern)]));
         for per in [2, 4, 8, 16] {
-            let pinned = picture.squares(per).filter(|(_, square)| square.kind == Kind::Pinned).count() as u64;
+            let pinned = picture.squares(per).filter(|(_, square)| square.kind == SquareKind::Pinned).count() as u64;
             let wanted = 1024 / share / per;
             assert!(pinned.abs_diff(wanted) <= 1, "{pattern} by {per}: {pinned}, not {wanted}");
         }
@@ -60,8 +60,8 @@ fn squares_of_several_blocks_are_as_frequent_as_their_blocks() {
 fn a_square_is_of_a_kind_that_is_there_and_grades_are_means() {
     let picture = Picture::of(&heap(&[(1, "nL"), (2, "."), (3, "1379")]));
     let squares: Vec<_> = picture.squares(64).collect();
-    assert!(squares[..4].iter().all(|(_, square)| matches!(square.kind, Kind::Nursery | Kind::Large)));
-    assert!(squares[4..8].iter().all(|(_, square)| square.kind == Kind::Free));
+    assert!(squares[..4].iter().all(|(_, square)| matches!(square.kind, SquareKind::Nursery | SquareKind::Large)));
+    assert!(squares[4..8].iter().all(|(_, square)| square.kind == SquareKind::Free));
     assert!(squares[8..].iter().all(|(_, square)| square.mark() == '5'));
 }
 
@@ -78,7 +78,7 @@ fn descriptors_do_not_count_in_coarse_squares_and_gaps_do() {
 #[test]
 fn run_words_give_place_kind_and_fill() {
     let mut document = heap(&[(0x4200, "5")]);
-    let square = Square { kind: Kind::Pinned, grade: 5 };
+    let square = Square { kind: SquareKind::Pinned, grade: 5 };
     let used = Picture::of(&document).run_words(0x42_0010_0000, 2, square);
     assert_eq!(used, "0x4200100000 to 0x4200102000: pinned objects, at most 55 % used; 2 blocks, 8.0 KiB");
     document.scan = Some(Default::default());

@@ -4,7 +4,7 @@
 
 use super::knobs::{DIALECT, Ghc};
 use crate::dialect::matches;
-use crate::plan::Kept;
+use crate::plan::KeptOption;
 use crate::runtime::Given;
 use rtscope_model::Rtsopts;
 
@@ -59,7 +59,7 @@ impl Subject {
 
 /// All options that a GHC program already has, weakest first.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
-pub struct Options {
+pub struct GivenOptions {
     options: Vec<(Subject, String, &'static str)>,
     /// The link asks for one worker per CPU, and no option gives a number.
     pub automatic: bool,
@@ -70,9 +70,9 @@ pub const LINK: &str = "-with-rtsopts";
 /// Name of the command line as a source of options.
 pub const COMMAND_LINE: &str = "the command line";
 
-impl Options {
+impl GivenOptions {
     /// The options of `given` that are effective in a program with this link.
-    pub fn of(ghc: &Ghc, given: &Given) -> Options {
+    pub fn of(ghc: &Ghc, given: &Given) -> GivenOptions {
         let environment = match ghc.rtsopts {
             Some(Rtsopts::None | Rtsopts::IgnoreAll) => "",
             _ => given.variable(&DIALECT),
@@ -95,7 +95,7 @@ impl Options {
         let is_automatic = |(_, word, from): &(Subject, String, &str)| word == "-N" && *from == LINK;
         let automatic = options.iter().any(is_automatic);
         options.retain(|option| !is_automatic(option));
-        let mut found = Options { options, automatic };
+        let mut found = GivenOptions { options, automatic };
         found.automatic &= found.settled(Subject::Workers).is_none();
         found
     }
@@ -120,8 +120,8 @@ impl Options {
         Some(if number.is_empty() { cpus } else { number.parse::<u32>().unwrap_or(1).max(1) })
     }
 
-    /// Every settled question, for the plan to show; `cpus` as for [`Options::workers`].
-    pub fn kept(&self, cpus: u32) -> Vec<Kept> {
+    /// Every settled question, for the plan to show; `cpus` as for [`GivenOptions::workers`].
+    pub fn kept(&self, cpus: u32) -> Vec<KeptOption> {
         let shown = [Subject::Workers, Subject::Collectors, Subject::Nursery, Subject::HeapLimit, Subject::Numa];
         let settled = shown.into_iter().filter_map(|subject| Some((subject, self.settled(subject)?)));
         settled
@@ -136,7 +136,7 @@ impl Options {
                     Subject::Workers => "It stays, and the rest of the plan reckons with that many workers.".to_owned(),
                     _ => "It stays.".to_owned(),
                 };
-                Kept { option: option.to_owned(), from, means }
+                KeptOption { option: option.to_owned(), from, means }
             })
             .collect()
     }
@@ -177,9 +177,9 @@ mod tests {
         }
     }
 
-    fn given(with: &str, ghcrts: &str, arguments: &[&str]) -> Options {
+    fn given(with: &str, ghcrts: &str, arguments: &[&str]) -> GivenOptions {
         let ghc = Ghc { with_rtsopts: with.into(), ..open() };
-        Options::of(&ghc, &of_user(ghcrts, arguments))
+        GivenOptions::of(&ghc, &of_user(ghcrts, arguments))
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
     fn what_the_program_does_not_read_does_not_count() {
         let of = |rtsopts| {
             let ghc = Ghc { rtsopts: Some(rtsopts), ..open() };
-            let options = Options::of(&ghc, &of_user("-A8m", &["-N3"]));
+            let options = GivenOptions::of(&ghc, &of_user("-A8m", &["-N3"]));
             (options.settled(Subject::Nursery).is_some(), options.settled(Subject::Workers).is_some())
         };
         assert_eq!(of(Rtsopts::All), (true, true));

@@ -1,7 +1,7 @@
 //! Where measurements are known to beat the plan's rules: what to try, and what is known about it.
 //! Owns the wording; refuses to run a trial.
 
-use super::given::{Options, Subject};
+use super::given::{GivenOptions, Subject};
 use super::knobs::{Ghc, NURSERY, WORKERS, size};
 use super::memory;
 use crate::plan::workers::Room;
@@ -9,7 +9,14 @@ use crate::plan::{Plan, words};
 use rtscope_model::{Rtsopts, units};
 
 /// What is worth measuring in a GHC program; `nursery` is the planned size in bytes.
-pub fn candidates(plan: &mut Plan, room: &Room, ghc: &Ghc, given: &Options, nursery: u64, memory_bytes: Option<u64>) {
+pub fn candidates(
+    plan: &mut Plan,
+    room: &Room,
+    ghc: &Ghc,
+    given: &GivenOptions,
+    nursery: u64,
+    memory_bytes: Option<u64>,
+) {
     let workers = plan.workers;
     let threaded = ghc.threaded != Some(false);
     if given.settled(Subject::Nursery).is_none() {
@@ -55,7 +62,7 @@ pub fn candidates(plan: &mut Plan, room: &Room, ghc: &Ghc, given: &Options, nurs
     }
 }
 
-fn old_generation(plan: &mut Plan, room: &Room, ghc: &Ghc, given: &Options) {
+fn old_generation(plan: &mut Plan, room: &Room, ghc: &Ghc, given: &GivenOptions) {
     if given.settled(Subject::OldGeneration).is_some() || ghc.version.is_some_and(|version| version < (8, 10, 0)) {
         return;
     }

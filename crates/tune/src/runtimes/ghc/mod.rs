@@ -19,17 +19,17 @@ pub(super) use given::Subject;
 pub use knobs::Ghc;
 
 use crate::dialect::Dialect;
-use crate::options::part::{Bounds, Broken, Part, View};
+use crate::options::part::{Bounds, Broken, SpacePart, View};
 use crate::plan::Plan;
 use crate::plan::workers::Room;
-use crate::runtime::{Given, Linked, Runtime, Wish};
+use crate::runtime::{Given, Linked, TunableRuntime, Wish};
 use rtscope_model::Rtsopts;
 use rtscope_model::resources::Resources;
 use std::sync::Arc;
 
 /// The GHC runtime system.
-pub static RUNTIME: Runtime =
-    Runtime { dialect: &knobs::DIALECT, any: || Arc::new(Ghc::any()), any_of: "GHC", about: "GHC, for Haskell" };
+pub static RUNTIME: TunableRuntime =
+    TunableRuntime { dialect: &knobs::DIALECT, any: || Arc::new(Ghc::any()), any_of: "GHC", about: "GHC, for Haskell" };
 
 impl Linked for Ghc {
     fn dialect(&self) -> &'static Dialect {
@@ -56,7 +56,7 @@ impl Linked for Ghc {
         plan::plan(plan, resources, room, self, given);
     }
 
-    fn part(&self, wish: &Wish<'_>, room: &Room, _: bool) -> Part {
+    fn part(&self, wish: &Wish<'_>, room: &Room, _: bool) -> SpacePart {
         options::part(wish, room, self)
     }
 

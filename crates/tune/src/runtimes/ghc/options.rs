@@ -1,14 +1,14 @@
 //! What can be tried of a GHC program. Owns its settings, their levels and today's values; `accept`
 //! decides what the program accepts, the rules decide what conflicts.
 
-use super::given::{COMMAND_LINE, Options, Subject};
+use super::given::{COMMAND_LINE, GivenOptions, Subject};
 use super::knobs::*;
 use super::{accept, memory};
 use crate::dialect::{What, Words, number};
-use crate::options::part::{Dimension, Part, plain};
+use crate::options::part::{Dimension, SpacePart, plain};
 use crate::options::start::counts;
 use crate::plan::workers::Room;
-use crate::plan::{Goal, Kept, Refused};
+use crate::plan::{Goal, KeptOption, Refused};
 use crate::runtime::Wish;
 
 const MIB: u64 = 1 << 20;
@@ -20,12 +20,12 @@ const MORE_NURSERIES: [u64; 6] = [256 << 10, 512 << 10, 2 * MIB, 8 * MIB, 32 * M
 const ROOMY: u64 = 64 * MIB;
 
 /// The settings, the flags that the program does not accept, and the options that the user gave.
-pub fn part(wish: &Wish<'_>, room: &Room, ghc: &Ghc) -> Part {
-    let options = Options::of(ghc, &wish.program.given);
+pub fn part(wish: &Wish<'_>, room: &Room, ghc: &Ghc) -> SpacePart {
+    let options = GivenOptions::of(ghc, &wish.program.given);
     let cpus = room.found_by_the_runtime(Goal::Throughput);
     let today = today(ghc, &options, cpus);
     let memory = options.words().filter(|word| DIALECT.knob(word) == Some(&HEAP_LIMIT)).filter_map(number).last();
-    let mut part = Part { kept: kept(&options, wish.vary_given), memory, ..Part::default() };
+    let mut part = SpacePart { kept: kept(&options, wish.vary_given), memory, ..SpacePart::default() };
     let settled = |subject| part.kept.iter().any(|kept| Subject::of(&kept.option) == Some(subject));
     let subject = |of: &Dimension| of.product.iter().chain(&of.single).find_map(|word| Subject::of(word));
     let open = |dimension: &Dimension| !subject(dimension).is_some_and(settled);
@@ -57,16 +57,20 @@ fn only_what_is_open(dimensions: &mut [Dimension], wish: &Wish<'_>) {
 
 /// The user's options that stay: all of them, or, if given options are varied, those on the command
 /// line, which override any environment.
-fn kept(options: &Options, vary_given: bool) -> Vec<Kept> {
+fn kept(options: &GivenOptions, vary_given: bool) -> Vec<KeptOption> {
     let settled = Subject::all().filter_map(|subject| options.settled(subject));
     let stays = settled.filter(|(_, from)| !vary_given || *from == COMMAND_LINE);
     stays
-        .map(|(option, from)| Kept { option: option.to_owned(), from, means: "It stays in every trial.".to_owned() })
+        .map(|(option, from)| KeptOption {
+            option: option.to_owned(),
+            from,
+            means: "It stays in every trial.".to_owned(),
+        })
         .collect()
 }
 
 /// Values in effect without a word: the user's options, else the runtime's defaults.
-fn today(ghc: &Ghc, options: &Options, cpus: u32) -> Words {
+fn today(ghc: &Ghc, options: &GivenOptions, cpus: u32) -> Words {
     let nursery = memory::nursery_default(ghc.version).map(|bytes| (&NURSERY, format!("-A{}", size(bytes))));
     let mut today: Words = nursery.into_iter().collect();
     for (what, word) in [(&GENERATIONS, "-G2"), (&FACTOR, "-F2"), (&IDLE, "-I0.3"), (&SWITCHING, "-C0.02")] {

@@ -1,7 +1,7 @@
 //! The plan for a GHC program: which flags, with which reasons. Owns the order and the spelling of
 //! flags; other modules own sizes, numbers of workers and acceptance.
 
-use super::given::{LINK, Options, Subject};
+use super::given::{GivenOptions, LINK, Subject};
 use super::knobs::{DIALECT, Ghc, size};
 use super::{accept, measure, memory, relink};
 use crate::plan::workers::{Room, source_of};
@@ -12,7 +12,7 @@ use rtscope_model::{Confidence, Rtsopts, units};
 
 /// Fills in `plan` for a program with this link.
 pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ghc: &Ghc, given: &Given) {
-    let options = Options::of(ghc, given);
+    let options = GivenOptions::of(ghc, given);
     let cpus = room.found_by_the_runtime(plan.goal);
     plan.kept = options.kept(cpus);
     let wanted_workers = room.workers(plan.goal);
@@ -157,7 +157,7 @@ fn about_pinning(resources: &Resources, workers: u32) -> &'static str {
     }
 }
 
-fn notes(plan: &mut Plan, ghc: &Ghc, options: &Options, given: &Given) {
+fn notes(plan: &mut Plan, ghc: &Ghc, options: &GivenOptions, given: &Given) {
     if ghc.rtsopts.is_none() {
         let why = "The program is stripped: what its link allows cannot be read, so no flags are set for it.";
         plan.unknown = Some(why.to_owned());

@@ -8,10 +8,10 @@ mod plan;
 pub use knobs::Ocaml;
 
 use crate::dialect::{DOMAINS, Dialect};
-use crate::options::part::{Bounds, Broken, Part, View};
+use crate::options::part::{Bounds, Broken, SpacePart, View};
 use crate::plan::Plan;
 use crate::plan::workers::Room;
-use crate::runtime::{Given, Linked, Runtime, Wish};
+use crate::runtime::{Given, Linked, TunableRuntime, Wish};
 use knobs::{MINOR_HEAP, MINOR_HEAPS, MOST_DOMAINS};
 use rtscope_model::resources::Resources;
 use rtscope_model::runtimes::OcamlRelease;
@@ -19,7 +19,7 @@ use rtscope_model::units;
 use std::sync::Arc;
 
 /// The runtime of OCaml 5.
-pub static RUNTIME: Runtime = Runtime {
+pub static RUNTIME: TunableRuntime = TunableRuntime {
     dialect: &knobs::DIALECT,
     any: || Arc::new(Ocaml { release: Some(OcamlRelease::From5_3) }),
     any_of: "OCaml 5.3 or later",
@@ -45,7 +45,7 @@ impl Linked for Ocaml {
         plan::plan(plan, resources, room, self, given);
     }
 
-    fn part(&self, wish: &Wish<'_>, room: &Room, template: bool) -> Part {
+    fn part(&self, wish: &Wish<'_>, room: &Room, template: bool) -> SpacePart {
         options::part(wish, room, self, template)
     }
 

@@ -2,10 +2,10 @@
 
 use super::knobs::*;
 use crate::dialect::Words;
-use crate::options::part::{Dimension, Part};
+use crate::options::part::{Dimension, SpacePart};
 use crate::options::start::counts;
 use crate::plan::workers::Room;
-use crate::plan::{Goal, Kept, Refused};
+use crate::plan::{Goal, KeptOption, Refused};
 use crate::runtime::Wish;
 use rtscope_model::runtimes::OcamlRelease;
 
@@ -15,10 +15,10 @@ const MINOR: std::ops::RangeInclusive<u32> = 15..=23;
 const ROOMY: u64 = 4 << 20;
 
 /// The settings; `template`: the command says where the number of domains goes.
-pub fn part(wish: &Wish<'_>, room: &Room, ocaml: &Ocaml, template: bool) -> Part {
+pub fn part(wish: &Wish<'_>, room: &Room, ocaml: &Ocaml, template: bool) -> SpacePart {
     let five = ocaml.release != Some(OcamlRelease::Before5);
     let given = parameters(wish.program.given.variable(&DIALECT));
-    let mut part = Part { today: today(room, five), ..Part::default() };
+    let mut part = SpacePart { today: today(room, five), ..SpacePart::default() };
     let mut dimensions = vec![minor_heap(), overhead()];
     if five && !template {
         match ocaml.release {
@@ -38,7 +38,7 @@ pub fn part(wish: &Wish<'_>, room: &Room, ocaml: &Ocaml, template: bool) -> Part
         if !wish.vary_given {
             dimensions.remove(dimension);
             let means = "It stays in every trial.".to_owned();
-            part.kept.push(Kept { option: entry.to_owned(), from: DIALECT.variable(), means });
+            part.kept.push(KeptOption { option: entry.to_owned(), from: DIALECT.variable(), means });
         }
     }
     if dimensions.iter().any(|of| of.what == &MINOR_HEAP) {

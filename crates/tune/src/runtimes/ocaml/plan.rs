@@ -3,7 +3,7 @@
 
 use super::knobs::{DIALECT, MINOR_DEFAULT, MINOR_HEAP, MINOR_HEAPS, Ocaml, parameters, words};
 use crate::plan::workers::Room;
-use crate::plan::{Flag, Goal, Kept, Plan, words as sentences};
+use crate::plan::{Flag, Goal, KeptOption, Plan, words as sentences};
 use crate::runtime::Given;
 use rtscope_model::resources::Resources;
 use rtscope_model::runtimes::OcamlRelease;
@@ -26,7 +26,7 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ocaml: &Ocaml, 
     let own = parameters(given.variable(&DIALECT));
     let settled = |letter: char| own.iter().rev().find(|(of, _)| *of == letter).map(|(_, entry)| *entry);
     for letter in ['d', 's', 'o'] {
-        plan.kept.extend(settled(letter).map(|entry| Kept {
+        plan.kept.extend(settled(letter).map(|entry| KeptOption {
             option: entry.to_owned(),
             from: DIALECT.variable(),
             means: "It stays.".to_owned(),

@@ -5,14 +5,14 @@
 //! `collecting`, which always says how long the collector worked.
 
 use super::small_nursery::{flag, larger};
-use crate::findings::nodes::{self, Work, collecting, outlives, standing_still, tune};
+use crate::findings::nodes::{self, CollectionWork, collecting, outlives, standing_still, tune};
 use crate::findings::{COLLECT, Facts, PAUSED, Rule};
 use rtscope_model::Remedy;
 use rtscope_model::units::bytes;
 
 pub static STACKS: Rule = Rule { check: |facts| SCANNED.verdict(facts), ..nodes::STACKS };
 
-static SCANNED: Work = Work {
+static SCANNED: CollectionWork = CollectionWork {
     purposes: &["stacks"],
     what: "Collections scanned stacks of threads for ",
     because: |_| {
@@ -39,7 +39,7 @@ pub static WEAK_POINTERS: Rule = Rule {
 };
 
 /// A larger allocation area would not help: anything with a finalizer outlives it, and each is handled at least once.
-static LOOKED_AFTER: Work = Work {
+static LOOKED_AFTER: CollectionWork = CollectionWork {
     purposes: &["weak-pointers", "finalisers"],
     what: "Weak pointers and finalizers took ",
     because: |_| {
@@ -58,7 +58,7 @@ static LOOKED_AFTER: Work = Work {
 
 pub static SURVIVORS: Rule = Rule { check: |facts| COPIED.verdict(facts), ..nodes::SURVIVORS };
 
-static COPIED: Work = Work {
+static COPIED: CollectionWork = CollectionWork {
     purposes: &["copying-young"],
     what: "Collections of the young copied objects that were still alive for ",
     because: |facts| outlives(facts, "allocation area"),

@@ -4,7 +4,7 @@
 use crate::analysis::Analysis;
 use crate::recording::{Context, Tail};
 use crate::results::waits::{Old, Thunks, Waits};
-use crate::results::{BlamedPause, Outcome, Program, Results};
+use crate::results::{BlamedPause, Program, Results, RuleOutcome};
 use crate::testing::{self, Places, Script, switch};
 use rtscope_model::manifest::Group;
 use rtscope_model::{
@@ -110,7 +110,7 @@ fn found_in(context: Context, gc: Gc) -> Vec<String> {
     results.findings.into_iter().map(|finding| finding.id).collect()
 }
 
-pub(super) fn outcome(results: &Results, id: &str) -> Outcome {
+pub(super) fn outcome(results: &Results, id: &str) -> RuleOutcome {
     results.checked.iter().find(|checked| checked.id == id).unwrap().outcome
 }
 
@@ -206,10 +206,10 @@ fn a_small_nursery_is_found_in_a_log_alone() {
     let (results, _) = analyse(log, script(GC));
     assert_eq!(one(&results, "small-nursery").confidence, Confidence::Medium);
     for id in ["remembered-set", "parallel-gc-not-paying"] {
-        assert_eq!(outcome(&results, id), Outcome::CouldNotLook, "{id}");
+        assert_eq!(outcome(&results, id), RuleOutcome::CouldNotLook, "{id}");
     }
     let (unchecked, _) = analyse(Context { nursery_bytes: None, ..context() }, script(GC));
-    assert_eq!(outcome(&unchecked, "small-nursery"), Outcome::CouldNotLook);
+    assert_eq!(outcome(&unchecked, "small-nursery"), RuleOutcome::CouldNotLook);
 }
 
 /// 20 per second of 10 ms each; the other thread has almost nothing to do.
@@ -239,7 +239,7 @@ fn collector_threads_without_work_are_found() {
 fn collector_threads_that_share_the_work_are_left_alone() {
     let (results, _) = analyse(roomy(), script(Gc { other_ns: 3 * MS, ..ONE_WORKS }));
     assert_eq!(ids(&results), ["collecting"], "a fifth of the run");
-    assert_eq!(outcome(&results, "parallel-gc-not-paying"), Outcome::Clear);
+    assert_eq!(outcome(&results, "parallel-gc-not-paying"), RuleOutcome::Clear);
     assert!(found_in(roomy(), Gc { collect_ns: 4 * MS, ..ONE_WORKS }).is_empty(), "3.7 % of the wall clock");
     assert_eq!(found_in(roomy(), Gc { parallel: false, ..ONE_WORKS }), ["collecting"], "one thread collects");
 }

@@ -1,17 +1,17 @@
 //! What GHC's runtime does for a program that the program can avoid: see `overhead`.
 
 use crate::findings::Rule;
-use crate::findings::overhead::{self, Work};
+use crate::findings::overhead::{self, OverheadWork};
 
 pub static RULE: Rule = Rule { check: |facts| overhead::check(facts, &WORK), ..overhead::BASE };
 
-static WORK: [Work; 11] = [
-    Work {
+static WORK: [OverheadWork; 11] = [
+    OverheadWork {
         ids: &["purpose:log-writing"],
         cause: "thread switches and other events of every class that is logged",
         change: "Log fewer classes: `+RTS -l-ag` is enough for collections.",
     },
-    Work {
+    OverheadWork {
         // Waking a capability's thread goes through the kernel.
         ids: &["purpose:scheduling", "kernel:futex"],
         cause: "a thread for each small piece of work, threads that wake each other for each piece, and `yield` in a loop",
@@ -19,47 +19,51 @@ static WORK: [Work; 11] = [
                  (`MVar`, `retry`), and keep the main thread out of it (`runInUnboundThread`): each switch from or to a bound \
                  thread is one of the operating system's.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:locks"],
         cause: "capabilities that use the same of the runtime's tables: stable names and pointers, `ForeignPtr`, weak pointers",
         change: "Make fewer of them at a time, or let one thread make them.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:thread-locks"],
         cause: "threads that take and put the same `MVar`",
         change: "Use one for each part of the data, or `atomicModifyIORef'` where one variable is all that is changed.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:black-holes"],
         cause: "threads that need a value which another one computes",
         change: "Evaluate shared values before they are shared (`force`), or let each thread compute its own part.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:exceptions"],
         cause: "exceptions that are thrown and caught for an ordinary result, and `timeout`",
         change: "Return a value (`Maybe`, `Either`) where the other result is no error.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:stack-growth"],
         cause: "deep recursion",
         change: "Fold from the left and strictly (`foldl'`), or give stacks larger chunks (`-kc`).",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:write-barrier"],
         cause: "writes to `IORef`s and mutable arrays that are old",
         change: "Collect what changes and write it once, or keep it in unboxed arrays, whose writes need no note.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:timers"],
         cause: "threads that start and stop many waits for time (`threadDelay`, `timeout`)",
         change: "Let one thread watch over many waits, or make them longer.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:transactions"],
         cause: "transactions that read many variables, that many threads wait in for one variable (`retry`), or that run again because \
                 another one committed first (`rtscope-stm` counts those)",
         change: "Read what need not be consistent outside the transaction (`readTVarIO`), and give each part of the data a \
                  variable of its own.",
     },
-    Work { ids: &["purpose:sparks"], cause: "sparks that are small", change: "Offer larger pieces (`parListChunk`)." },
+    OverheadWork {
+        ids: &["purpose:sparks"],
+        cause: "sparks that are small",
+        change: "Offer larger pieces (`parListChunk`).",
+    },
 ];

@@ -7,7 +7,7 @@
 //! Cost: the idle threads' share of the time of such collections. Only collections whose threads had their CPUs
 //! nearly all the time count, and a wait for a CPU counts as work.
 
-use crate::collector::collections::{Kind, Parallel};
+use crate::collector::collections::{CollectionTotals, Parallel};
 use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Says, Verdict, evidence, oversubscribed};
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Confidence, Evidence, Remedy};
@@ -56,7 +56,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 fn kinds<'a>(facts: &Facts<'a>) -> [&'a Parallel; 2] {
-    let of = |kind: &'a Kind| &kind.parallel;
+    let of = |kind: &'a CollectionTotals| &kind.parallel;
     [of(&facts.collections.minor), of(&facts.collections.major)]
 }
 

@@ -2,8 +2,8 @@
 
 use super::collector_tests::{GC, Gc, analyse, context, ids, one, outcome, script};
 use crate::recording::Context;
-use crate::results::waits::{Kind, Wait, Waits};
-use crate::results::{Outcome, Results};
+use crate::results::waits::{Wait, WaitShare, Waits};
+use crate::results::{Results, RuleOutcome};
 use crate::testing::{Places, Script, switch};
 use rtscope_model::{
     CodeSample, Confidence, Counter, Cpu, Doing, Found, OffState, Pid, PurposeId, Runtime, Sample, SymbolId, Tid,
@@ -59,8 +59,8 @@ fn a_program_without_sparks_may_be_sequential_on_purpose() {
     {
         assert!(ids(&sparks(counts)).is_empty(), "{counts:?}");
     }
-    assert_eq!(outcome(&sparks(&[]), "sparks"), Outcome::NotAsked);
-    assert_eq!(outcome(&sparks(&[(Counter::SparksCreated, 0)]), "sparks"), Outcome::Clear);
+    assert_eq!(outcome(&sparks(&[]), "sparks"), RuleOutcome::NotAsked);
+    assert_eq!(outcome(&sparks(&[(Counter::SparksCreated, 0)]), "sparks"), RuleOutcome::Clear);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn threads_that_wait_for_one_change_are_a_herd() {
 #[test]
 fn a_program_is_not_sequential_on_purpose_where_a_thread_waits_for_the_end_of_the_one_at_work() {
     let found = |kind, holder, looks_share| {
-        let kind = Kind { kind, holder, threads_mean: 1.0, looks_share };
+        let kind = WaitShare { kind, holder, threads_mean: 1.0, looks_share };
         let waits = Waits { looks: 20, kinds: vec![kind], ..Waits::default() };
         let results = analyse(Context { waits: Some(waits), ..context() }, one_at_work_from(40 * MS)).0;
         results.findings.into_iter().find(|finding| finding.id == "too-little-parallelism")

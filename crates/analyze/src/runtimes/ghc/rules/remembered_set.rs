@@ -8,9 +8,9 @@
 //! threads were kept off their CPUs.
 
 use super::small_nursery;
-use crate::collector::collections::Point;
+use crate::collector::collections::CopyPoint;
 use crate::findings::collected::{Collecting, measured};
-use crate::findings::nodes::Work;
+use crate::findings::nodes::CollectionWork;
 use crate::findings::{COLLECT, Cost, Facts, Need, Rule, Verdict, evidence};
 use rtscope_model::units::{bytes, duration};
 use rtscope_model::{Confidence, Evidence, Remedy};
@@ -18,7 +18,7 @@ use rtscope_model::{Confidence, Evidence, Remedy};
 /// Less than half of the collecting may stay unexplained by accident: a cold cache, slow memory.
 const SHARE_OF_COLLECT_MIN: f64 = 0.5;
 /// What samples show about it.
-static LOOKED_THROUGH: Work = Work {
+static LOOKED_THROUGH: CollectionWork = CollectionWork {
     purposes: &["mutable-objects", "stable-names"],
     what: "Collections looked through what may point to young objects for ",
     because: |facts| {
@@ -78,7 +78,7 @@ fn by_elimination(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 /// Whether time grows with bytes such that less than half remains at zero bytes.
-fn follows_copying(least: Point, most: Point) -> bool {
+fn follows_copying(least: CopyPoint, most: CopyPoint) -> bool {
     let (bytes_more, ns_more) =
         (most.copied_bytes.saturating_sub(least.copied_bytes), most.collect_ns.saturating_sub(least.collect_ns));
     // If all copy about the same amount, nothing can be concluded.
@@ -89,7 +89,7 @@ fn follows_copying(least: Point, most: Point) -> bool {
     by_copying_ns > most.collect_ns as f64 / 2.0
 }
 
-fn seen(facts: &Facts<'_>, least: Point, most: Point) -> [Evidence; 3] {
+fn seen(facts: &Facts<'_>, least: CopyPoint, most: CopyPoint) -> [Evidence; 3] {
     let minor = &facts.collections.minor;
     [
         facts.overall(format!(

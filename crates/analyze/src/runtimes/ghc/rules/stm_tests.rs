@@ -3,7 +3,7 @@
 use crate::analysis::Analysis;
 use crate::recording::stm::Stm;
 use crate::recording::{Context, Tail};
-use crate::results::{Checked, Outcome, Results};
+use crate::results::{Checked, Results, RuleOutcome};
 use crate::testing::{self, Script, switch};
 use rtscope_model::{
     CodeKind, Confidence, Finding, Names, OffState, Severity, StmCounts, StmNamed, StmSeen, Symbol, Symbols, Time,
@@ -100,7 +100,7 @@ fn what_costs_little_is_no_finding() {
     let many = || stm(&lanes(lane(100_000, 30_000), lane(100_000, 50_000)));
     // 12 of 100 samples: 0.12 s of each CPU, 40 %.
     let results = analyse(many(), 12, true);
-    assert!(found(&results).is_none() && checked(&results).outcome == Outcome::Clear);
+    assert!(found(&results).is_none() && checked(&results).outcome == RuleOutcome::Clear);
     assert!(found(&analyse(many(), 13, true)).is_some());
     let few = stm(&lanes(lane(1_000, 49), lane(100, 50)));
     assert!(found(&analyse(few, 100, true)).is_none());
@@ -124,9 +124,9 @@ fn parts_that_are_repeated_are_lost_work_too() {
 fn what_it_cannot_see_is_reported() {
     let of = |results: &Results| (checked(results).outcome, checked(results).why.clone().unwrap_or_default());
     let (outcome, why) = of(&analyse(None, 50, true));
-    assert!(outcome == Outcome::NotAsked && why.contains("no counts"), "{why}");
+    assert!(outcome == RuleOutcome::NotAsked && why.contains("no counts"), "{why}");
     let (outcome, why) = of(&analyse(stm(&lanes(lane(9_000, 5_000), lane(9, 0))), 50, false));
-    assert!(outcome == Outcome::NotAsked && why.contains("not sampled"), "{why}");
+    assert!(outcome == RuleOutcome::NotAsked && why.contains("not sampled"), "{why}");
     let alone = |attempts| {
         let mut stm = Stm::new(Some(Time(0)));
         let why = Some("the package rtscope-stm is not linked in".to_owned());
@@ -135,6 +135,6 @@ fn what_it_cannot_see_is_reported() {
         analyse(Some(stm), 50, true)
     };
     let (outcome, why) = of(&alone(1 << 20));
-    assert!(outcome == Outcome::NotAsked && why.contains("not linked in"), "{why}");
-    assert_eq!(of(&alone(0)), (Outcome::Clear, String::new()));
+    assert!(outcome == RuleOutcome::NotAsked && why.contains("not linked in"), "{why}");
+    assert_eq!(of(&alone(0)), (RuleOutcome::Clear, String::new()));
 }

@@ -26,19 +26,19 @@ const WRITE: Figure =
     Figure { path: "tracer.write_ns", shows: "the time spent writing the log falls (see `tracer` in --json)" };
 
 /// The parts of the cost, nanoseconds.
-struct Parts {
+struct TracerCost {
     writes: u64,
     posts: u64,
     recorder: u64,
 }
 
-impl Parts {
-    fn of(facts: &Facts<'_>) -> Parts {
+impl TracerCost {
+    fn of(facts: &Facts<'_>) -> TracerCost {
         let posts = facts
             .code
             .map_or(0, |code| code.purposes.sums.iter().filter(|(spent, _)| posts(spent)).map(|(_, ns)| *ns).sum());
         let own = facts.context.own_cost.as_ref().map_or(u64::MAX, |cost| cost.cpu_ns);
-        Parts {
+        TracerCost {
             writes: facts.disturbance.wall.ns(),
             posts: posts / facts.lanes.max(1) as u64,
             // Names may be shared with another recorder: no more than the time that this one ran.
@@ -57,7 +57,7 @@ fn posts(spent: &Spent) -> bool {
 }
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let parts = Parts::of(facts);
+    let parts = TracerCost::of(facts);
     let most = match parts.writes.max(parts.posts).max(parts.recorder) {
         most if most == parts.writes => "capabilities wrote their event logs",
         most if most == parts.posts => "the runtime posted events",
@@ -69,7 +69,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     Some(verdict.seen(seen(facts, &parts)).remedies(remedies(facts)))
 }
 
-fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
+fn seen(facts: &Facts<'_>, parts: &TracerCost) -> Vec<Evidence> {
     let (writes, longest) = (facts.disturbance.writes, facts.disturbance.longest);
     let mut seen = Vec::new();
     if writes > 0 {

@@ -7,13 +7,13 @@
 
 use super::small_minor_heap::{Larger, larger, saves};
 use crate::findings::collected::{Collecting, SAMPLES_MIN};
-use crate::findings::nodes::{self, Work, collecting, outlives, standing_still, tune};
+use crate::findings::nodes::{self, CollectionWork, collecting, outlives, standing_still, tune};
 use crate::findings::{COLLECT, Facts, Rule};
 use rtscope_model::Remedy;
 
 pub static SURVIVORS: Rule = Rule { check: |facts| PROMOTED.verdict(facts), ..nodes::SURVIVORS };
 
-static PROMOTED: Work = Work {
+static PROMOTED: CollectionWork = CollectionWork {
     purposes: &["promotion"],
     what: "Minor collections promoted objects that were still alive for ",
     because: |facts| outlives(facts, "minor heap"),
@@ -22,7 +22,7 @@ static PROMOTED: Work = Work {
 
 pub static STACKS: Rule = Rule { check: |facts| SCANNED.verdict(facts), ..nodes::STACKS };
 
-static SCANNED: Work = Work {
+static SCANNED: CollectionWork = CollectionWork {
     purposes: &["stacks"],
     what: "Collections scanned stacks for ",
     because: |_| {
@@ -46,7 +46,7 @@ pub static REMEMBERED_SET: Rule = Rule {
     ..nodes::WORK
 };
 
-static LOOKED_THROUGH: Work = Work {
+static LOOKED_THROUGH: CollectionWork = CollectionWork {
     purposes: &["remembered-set", "write-barrier"],
     what: "Writes of pointers into objects took ",
     because: |_| {
@@ -78,7 +78,7 @@ pub static EPHEMERONS: Rule = Rule {
     ..nodes::WORK
 };
 
-static LOOKED_AFTER: Work = Work {
+static LOOKED_AFTER: CollectionWork = CollectionWork {
     purposes: &["ephemerons", "finalisers"],
     what: "Weak pointers, ephemerons and finalisers took ",
     because: |_| ": every cycle of the major collector visits all of them.".to_owned(),
@@ -102,7 +102,7 @@ pub static MAJOR_WORK: Rule = Rule {
     ..nodes::WORK
 };
 
-static MARKED: Work = Work {
+static MARKED: CollectionWork = CollectionWork {
     purposes: &["marking", "sweeping"],
     what: "The major collector marked and swept for ",
     because: |_| ", while domains allocated.".to_owned(),

@@ -1,59 +1,59 @@
 //! What OCaml's runtime does for a program that the program can avoid: see `overhead`.
 
 use crate::findings::Rule;
-use crate::findings::overhead::{self, Work};
+use crate::findings::overhead::{self, OverheadWork};
 
 pub static RULE: Rule = Rule { check: |facts| overhead::check(facts, &WORK), ..overhead::BASE };
 
-static WORK: [Work; 10] = [
-    Work {
+static WORK: [OverheadWork; 10] = [
+    OverheadWork {
         ids: &["purpose:thread-locks"],
         cause: "a loop of `Domain.cpu_relax` that waits for another domain, and by mutexes that several domains take all the time",
         change: "Wait with `Condition.wait` or a semaphore where it takes longer than some microseconds; hold a mutex for less, \
                  or use one for each part of the data.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:comparison"],
         cause: "`compare`, `=`, `<`, `min` and `max` where the type is not known at that place",
         change: "Compare with the function of the type (`Int.compare`, `String.equal`), or annotate the arguments with it.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:hashing"],
         cause: "`Hashtbl.hash`, as by every use of a `Hashtbl` that no functor made",
         change: "Use `Hashtbl.Make` with a hash and an equality of the key's own.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:marshalling"],
         cause: "`Marshal`",
         change: "Marshal less often and more at a time, or write a format of your own.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:domain-lifecycle"],
         cause: "`Domain.spawn` and `Domain.join` for each piece of work",
         change: "Start as many domains as there are CPUs once, and give them work through a queue (domainslib, moonpool).",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:idle-domains"],
         cause: "domains that have nothing to do and take part in every collection",
         change: "Start no more domains than have work.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:write-barrier"],
         cause: "writes of pointers to fields and arrays (`caml_modify`)",
         change: "Keep numbers in fields that are written often (`int`, unboxed floats, `Bigarray`), and write once what changes \
                  several times.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:exceptions"],
         cause: "exceptions that are raised for an ordinary result",
         change: "Raise with `raise_notrace`, or return an option.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:stack-traces"],
         cause: "exceptions while backtraces are recorded (`OCAMLRUNPARAM=b`, `Printexc.record_backtrace true`)",
         change: "Raise with `raise_notrace` where an exception is an ordinary result, or do not record backtraces.",
     },
-    Work {
+    OverheadWork {
         ids: &["purpose:continuations"],
         cause: "effects that are performed for each small step",
         change: "Perform an effect for more at a time.",

@@ -13,7 +13,7 @@ use crate::target::mappings::Mapping;
 use rtscope_heap::document::Read;
 use rtscope_heap::ledger::Residency;
 use rtscope_heap::{Runtime, Scan, Survey};
-use rtscope_model::heap::{Heap, Line, Part};
+use rtscope_model::heap::{Heap, HeapLine, Part};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -267,13 +267,13 @@ fn blocks(target: &mut HeapTarget, hold: &Hold<'_>) -> io::Result<(Survey, Durat
 }
 
 /// The ledger's lines for memory outside the heap.
-fn outside(target: &HeapTarget) -> Vec<Line> {
+fn outside(target: &HeapTarget) -> Vec<HeapLine> {
     let sum = |wanted: &dyn Fn(&Mapping) -> bool| {
         target.outside().filter(|mapping| wanted(mapping)).filter_map(|mapping| mapping.rss_bytes).sum::<u64>()
     };
     let file = |mapping: &Mapping| mapping.name.starts_with('/');
     let stack = |mapping: &Mapping| mapping.name.starts_with("[stack");
-    let line = |part, line: &str, bytes| Line { line: line.into(), part, bytes, how: "smaps".into() };
+    let line = |part, line: &str, bytes| HeapLine { line: line.into(), part, bytes, how: "smaps".into() };
     vec![
         line(Part::MappedFiles, "program, libraries and other mapped files", sum(&file)),
         line(Part::NotHeap, "stack of the first thread", sum(&stack)),

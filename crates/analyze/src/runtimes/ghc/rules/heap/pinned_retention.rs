@@ -5,7 +5,7 @@
 
 use super::{FIGURE, Lasted, RSS, frees, verdict};
 use crate::findings::{Facts, Rule, Verdict};
-use rtscope_model::heap::{Heap, Holder, Part};
+use rtscope_model::heap::{Heap, Part, PinHolder};
 use rtscope_model::units::{bytes, count, percent};
 use rtscope_model::{Evidence, Remedy};
 
@@ -43,7 +43,7 @@ fn with_free(heap: &Heap, dead_bytes: u64) -> u64 {
     dead_bytes + (free as f64 * share) as u64
 }
 
-fn named(heap: &Heap) -> impl Iterator<Item = &Holder> {
+fn named(heap: &Heap) -> impl Iterator<Item = &PinHolder> {
     heap.holders.iter().filter(|holder| holder.kept_dead_bytes > 0).take(NAMED)
 }
 

@@ -3,15 +3,16 @@
 
 use crate::analysis::Analysis;
 use crate::recording::{Context, Tail};
-use crate::results::{Outcome, Results};
-use rtscope_model::heap::{Fragmentation, Generation, Heap, Holder, Large, Line, Part, Pinned, Scan};
+use crate::results::{Results, RuleOutcome};
+use rtscope_model::heap::{Fragmentation, Generation, Heap, HeapLine, Large, Part, PinHolder, Pinned, Scan};
 use rtscope_model::{Confidence, Finding, Names, Time};
 
 const MIB: u64 = 1 << 20;
 
 /// A heap with this many MiB in each part; all of it is resident.
 fn heap(seconds: u64, parts: &[(Part, u64)]) -> Heap {
-    let line = |(part, mib): &(Part, u64)| Line { line: "x".into(), part: *part, bytes: mib * MIB, how: "y".into() };
+    let line =
+        |(part, mib): &(Part, u64)| HeapLine { line: "x".into(), part: *part, bytes: mib * MIB, how: "y".into() };
     let rss: u64 = parts.iter().map(|(_, mib)| mib * MIB).sum();
     Heap {
         time: Some(Time(seconds * 1_000_000_000)),
@@ -24,7 +25,7 @@ fn heap(seconds: u64, parts: &[(Part, u64)]) -> Heap {
 }
 
 fn analyse(heaps: Vec<Heap>) -> Results {
-    let runtime = crate::results::Runtime { family: Some("ghc".into()), ..Default::default() };
+    let runtime = crate::results::ProgramRuntime { family: Some("ghc".into()), ..Default::default() };
     let (started, ended) = (Some(Time(0)), Some(Time(10_000_000_000)));
     let context = Context { runtime, heaps, started, ended, ..Context::default() };
     Analysis::new(context).finish(&Names::default(), Tail::default(), &mut |_| {})
@@ -46,7 +47,7 @@ fn stripped(seconds: u64) -> Heap {
         (Part::FreeMegablocks, 260),
     ];
     let holder =
-        |name: &str| Holder { name: name.into(), count: 100_000, live_bytes: 3 * MIB, kept_dead_bytes: 60 * MIB };
+        |name: &str| PinHolder { name: name.into(), count: 100_000, live_bytes: 3 * MIB, kept_dead_bytes: 60 * MIB };
     let pinned = Pinned {
         block_bytes: 123 * MIB,
         objects: Some(1_000_000),
@@ -61,7 +62,7 @@ fn stripped(seconds: u64) -> Heap {
 fn no_look_is_reported_and_nothing_is_found() {
     let results = analyse(Vec::new());
     let checked = results.checked.iter().find(|checked| checked.id == "pinned-retention").unwrap();
-    assert_eq!(checked.outcome, Outcome::NotAsked);
+    assert_eq!(checked.outcome, RuleOutcome::NotAsked);
     assert!(results.findings.is_empty());
 }
 
@@ -163,7 +164,7 @@ fn without_a_look_only_what_grows_to_the_end_is_reported() {
             .zip(sizes)
             .fold(script, |script, (at, mib)| script.sample(second(at) + 2, Sample::Rss { bytes: mib * MIB }));
         let (started, ended) = (Some(Time(0)), Some(Time(5_000_000_000)));
-        let runtime = crate::results::Runtime { family: Some("ghc".into()), ..Default::default() };
+        let runtime = crate::results::ProgramRuntime { family: Some("ghc".into()), ..Default::default() };
         let context = Context { runtime, started, ended, ..Context::default() };
         let mut analysis = Analysis::new(context);
         script.events().iter().for_each(|event| analysis.push(event, &Names::default(), &mut |_| {}));
