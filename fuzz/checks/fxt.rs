@@ -1,6 +1,6 @@
 //! Any bytes, read as a Fuchsia trace.
 
-use rtscope_decode::fxt::{Fxt, Reader};
+use rtscope_decode::fxt::{Fxt, FxtReader};
 use rtscope_model::{Classes, Event, Time};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub fn check(bytes: &[u8]) {
 
 /// The number of records, their bytes, and whether the end was reached.
 fn records(bytes: &[u8], piece: usize) -> (u64, u64, bool) {
-    let (mut reader, mut count, mut position) = (Reader::default(), 0, 0);
+    let (mut reader, mut count, mut position) = (FxtReader::default(), 0, 0);
     for piece in bytes.chunks(piece) {
         reader.push(piece);
         loop {

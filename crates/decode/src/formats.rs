@@ -6,7 +6,7 @@ use crate::source::ReadAt;
 use crate::{fxt, ghc_eventlog, ocaml_ring};
 use std::sync::{PoisonError, RwLock};
 
-static BUILT_IN: [&dyn LogFormat; 3] = [&ghc_eventlog::Format, &ocaml_ring::Format, &fxt::Format];
+static BUILT_IN: [&dyn LogFormat; 3] = [&ghc_eventlog::EventlogFormat, &ocaml_ring::RingFormat, &fxt::FxtFormat];
 static REGISTERED: RwLock<Vec<&'static dyn LogFormat>> = RwLock::new(Vec::new());
 
 /// Registers a format. Formats registered earlier are asked first.

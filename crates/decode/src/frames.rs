@@ -90,7 +90,7 @@ impl Packer {
 
 /// Where a piece begins: in the content and in the stream.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
-struct Place {
+struct FramePlace {
     content: u64,
     at: u64,
 }
@@ -98,8 +98,8 @@ struct Place {
 /// The piece at a place.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 struct Piece {
-    begin: Place,
-    end: Place,
+    begin: FramePlace,
+    end: FramePlace,
     /// Size of the compressed frame; `None`: damage, which counts as content of its own length.
     packed: Option<usize>,
 }
@@ -113,15 +113,15 @@ impl Piece {
 /// The content of a stream in frames, which may still be growing.
 pub struct Frames {
     source: Arc<dyn ReadAt>,
-    state: Mutex<State>,
+    state: Mutex<FramesState>,
 }
 
-struct State {
+struct FramesState {
     decompressor: Decompressor<'static>,
     /// The end of the last whole frame found.
-    end: Place,
+    end: FramePlace,
     /// Places before that, in order.
-    marks: Vec<Place>,
+    marks: Vec<FramePlace>,
     mark_every: u64,
     /// The piece that was read last, and its content; empty for damage.
     held: Option<Piece>,
@@ -135,10 +135,10 @@ impl Frames {
     /// # Errors
     /// Out of memory.
     pub fn new(source: Arc<dyn ReadAt>) -> io::Result<Frames> {
-        let state = State {
+        let state = FramesState {
             decompressor: Decompressor::new()?,
-            end: Place::default(),
-            marks: vec![Place::default()],
+            end: FramePlace::default(),
+            marks: vec![FramePlace::default()],
             mark_every: MARK_EVERY,
             held: None,
             content: Vec::new(),
@@ -147,12 +147,12 @@ impl Frames {
         Ok(Frames { source, state: Mutex::new(state) })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FramesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The piece at `begin` in a stream of `size` bytes; `None`: there is no whole one.
-    fn piece(&self, begin: Place, size: u64) -> io::Result<Option<Piece>> {
+    fn piece(&self, begin: FramePlace, size: u64) -> io::Result<Option<Piece>> {
         let mut head = [0; HEAD];
         if self.source.read_full(&mut head, begin.at)? < HEAD {
             return Ok(None);
@@ -165,13 +165,13 @@ impl Frames {
             // Sizes that point elsewhere count as damage if they point past the next frame.
             let follows = self.source.read_full(&mut head, at)? < HEAD || head.starts_with(&MAGIC);
             if follows || self.next_head(begin.at + 1, at)?.is_none() {
-                let end = Place { content: begin.content.saturating_add(content), at };
+                let end = FramePlace { content: begin.content.saturating_add(content), at };
                 return Ok(Some(Piece { begin, end, packed: Some(packed) }));
             }
         }
         let next = self.next_head(begin.at + 1, size)?;
         Ok(next.map(|at| {
-            let end = Place { content: begin.content.saturating_add(at - begin.at), at };
+            let end = FramePlace { content: begin.content.saturating_add(at - begin.at), at };
             Piece { begin, end, packed: None }
         }))
     }
@@ -198,7 +198,7 @@ impl Frames {
     }
 
     /// The piece that holds `offset`, if it has been written.
-    fn find(&self, state: &mut State, offset: u64) -> io::Result<Option<Piece>> {
+    fn find(&self, state: &mut FramesState, offset: u64) -> io::Result<Option<Piece>> {
         let size = self.source.size()?;
         let mark = state.marks.partition_point(|mark| mark.content <= offset).saturating_sub(1);
         let mark = state.marks.get(mark).copied().unwrap_or_default();
@@ -217,11 +217,11 @@ impl Frames {
     }
 
     /// Decodes `piece` and holds its content.
-    fn hold(&self, state: &mut State, piece: Piece) -> io::Result<()> {
+    fn hold(&self, state: &mut FramesState, piece: Piece) -> io::Result<()> {
         state.held = Some(piece);
         state.content.clear();
         let Some(packed) = piece.packed else { return Ok(()) };
-        let State { decompressor, content, packed: bytes, .. } = state;
+        let FramesState { decompressor, content, packed: bytes, .. } = state;
         bytes.resize(packed, 0);
         let whole = self.source.read_full(bytes, piece.begin.at + HEAD as u64)? == packed;
         let size = usize::try_from(piece.end.content - piece.begin.content).unwrap_or(0).min(CONTENT_MAX);
@@ -234,9 +234,9 @@ impl Frames {
     }
 }
 
-impl State {
+impl FramesState {
     /// Remembers the end of a piece.
-    fn pass(&mut self, place: Place) {
+    fn pass(&mut self, place: FramePlace) {
         if place.content > self.end.content {
             self.end = place;
         }
@@ -411,9 +411,9 @@ mod tests {
     fn places_are_remembered_in_bounded_number() {
         let mut state = Frames::new(Arc::new(Vec::new())).unwrap().state.into_inner().unwrap();
         for step in 1..100_000 {
-            state.pass(Place { content: step * MARK_EVERY, at: step });
+            state.pass(FramePlace { content: step * MARK_EVERY, at: step });
         }
         assert!(state.marks.len() <= MARKS_MAX && state.marks.is_sorted_by_key(|mark| mark.content));
-        assert_eq!((state.marks[0], state.end.at), (Place::default(), 99_999));
+        assert_eq!((state.marks[0], state.end.at), (FramePlace::default(), 99_999));
     }
 }

@@ -2,7 +2,7 @@
 //! goes into a batch, and how threads share batches. Memory is read into one buffer per thread and
 //! not kept.
 
-use crate::blocks::{Group, Groups};
+use crate::blocks::{BlockGroup, Groups};
 use crate::descriptor::BLOCK;
 use crate::memory::Memory;
 use std::ops::Range;
@@ -55,19 +55,19 @@ pub fn in_parallel<T: Send>(
 }
 
 /// Reads memory into one thread's buffer.
-pub struct Reader<'m, M> {
+pub struct BatchReader<'m, M> {
     memory: &'m M,
     words: Vec<u64>,
     pieces: Vec<Range<u64>>,
 }
 
-impl<'m, M: Memory> Reader<'m, M> {
-    pub fn new(memory: &'m M) -> Reader<'m, M> {
-        Reader { memory, words: Vec::new(), pieces: Vec::new() }
+impl<'m, M: Memory> BatchReader<'m, M> {
+    pub fn new(memory: &'m M) -> BatchReader<'m, M> {
+        BatchReader { memory, words: Vec::new(), pieces: Vec::new() }
     }
 
     /// Calls `each` with the used words of each group of the batch; `None`: they can no longer be read.
-    pub fn batch(&mut self, groups: &Groups, batch: &Batch, mut each: impl FnMut(usize, &Group, Option<&[u64]>)) {
+    pub fn batch(&mut self, groups: &Groups, batch: &Batch, mut each: impl FnMut(usize, &BlockGroup, Option<&[u64]>)) {
         let all = || batch.clone().filter_map(|number| Some((number, groups.get(number)?)));
         let wanted = || all().filter(|(_, group)| group.used_bytes() <= GROUP_MAX);
         all().filter(|(_, group)| group.used_bytes() > GROUP_MAX).for_each(|(number, group)| each(number, group, None));
@@ -115,7 +115,7 @@ impl<'m, M: Memory> Reader<'m, M> {
 }
 
 /// The end of the group's last whole word.
-fn words_end(group: &Group) -> u64 {
+fn words_end(group: &BlockGroup) -> u64 {
     group.start + group.used_bytes() / 8 * 8
 }
 
@@ -142,7 +142,7 @@ mod tests {
             let mut seen = Vec::new();
             let batches = batches(&groups);
             assert_eq!(batches, std::iter::once(0..count).collect::<Vec<_>>());
-            Reader::new(&image).batch(&groups, &batches[0], |number, _, words| {
+            BatchReader::new(&image).batch(&groups, &batches[0], |number, _, words| {
                 seen.push((number, words.map(<[u64]>::len), words.and_then(|words| words.first().copied())));
             });
             let expected = [

@@ -7,7 +7,7 @@ use crate::survey::Survey;
 
 /// A group whose memory can be read.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct Group {
+pub struct BlockGroup {
     /// Address of its first byte.
     pub start: u64,
     /// End of its last used byte.
@@ -16,7 +16,7 @@ pub struct Group {
     pub generation: u8,
 }
 
-impl Group {
+impl BlockGroup {
     pub fn used_bytes(&self) -> u64 {
         self.free - self.start
     }
@@ -25,20 +25,20 @@ impl Group {
 /// Groups in address order.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
-    groups: Vec<Group>,
+    groups: Vec<BlockGroup>,
 }
 
 impl Groups {
     /// The used groups of `survey` that `wanted` selects.
     pub fn of(survey: &Survey, wanted: impl Fn(Kind, u8) -> bool) -> Groups {
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<BlockGroup> = Vec::new();
         let mut open = false;
         for (start, cell) in survey.megablocks.iter().flat_map(|megablock| megablock.blocks()) {
             let used = cell.used_bytes();
             if cell.is_head() {
                 open = used > 0 && wanted(cell.kind, cell.generation);
                 let (kind, generation) = (cell.kind, cell.generation);
-                groups.extend(open.then_some(Group { start, free: start + used, kind, generation }));
+                groups.extend(open.then_some(BlockGroup { start, free: start + used, kind, generation }));
             } else if let Some(group) = groups.last_mut().filter(|group| open && group.free == start) {
                 group.free += used;
             }
@@ -47,23 +47,23 @@ impl Groups {
     }
 
     /// Groups that were found in another way, sorted.
-    pub fn made(mut groups: Vec<Group>) -> Groups {
+    pub fn made(mut groups: Vec<BlockGroup>) -> Groups {
         groups.sort_by_key(|group| group.start);
         groups.dedup_by_key(|group| group.start);
         Groups { groups }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Group> {
+    pub fn iter(&self) -> impl Iterator<Item = &BlockGroup> {
         self.groups.iter()
     }
 
     /// These groups in the same order, each cut to what lies in its first block.
     pub fn heads(&self) -> Groups {
-        let head = |group: &Group| Group { free: group.free.min(group.start + BLOCK), ..*group };
+        let head = |group: &BlockGroup| BlockGroup { free: group.free.min(group.start + BLOCK), ..*group };
         Groups { groups: self.groups.iter().map(head).collect() }
     }
 
-    pub fn get(&self, number: usize) -> Option<&Group> {
+    pub fn get(&self, number: usize) -> Option<&BlockGroup> {
         self.groups.get(number)
     }
 
@@ -72,7 +72,7 @@ impl Groups {
     }
 
     pub fn used_bytes(&self) -> u64 {
-        self.groups.iter().map(Group::used_bytes).sum()
+        self.groups.iter().map(BlockGroup::used_bytes).sum()
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
         let space = space(AT, 3);
         let survey = Survey::take(&image, &space, &Statics::default(), true).unwrap();
         let groups = Groups::of(&survey, |kind, _| kind == Kind::Pinned);
-        let used: Vec<u64> = groups.iter().map(Group::used_bytes).collect();
+        let used: Vec<u64> = groups.iter().map(BlockGroup::used_bytes).collect();
         assert_eq!(used, [100, 5000, 290 * 4096 + 8]);
         assert_eq!((groups.len(), groups.used_bytes()), (3, 5100 + 290 * 4096 + 8));
     }

@@ -10,16 +10,16 @@ use crate::survey::Survey;
 use rtscope_model::heap::{Fragmentation, HeapLine, Part};
 
 /// What one megablock holds.
-struct Held {
+struct MegablockUse {
     groups: u64,
     used_blocks: u64,
     free_blocks: u64,
 }
 
-impl Held {
-    fn of(megablock: &Megablock) -> Held {
+impl MegablockUse {
+    fn of(megablock: &Megablock) -> MegablockUse {
         let is_free = |kind| matches!(kind, Kind::Free | Kind::FreeMegablock);
-        let mut held = Held { groups: 0, used_blocks: 0, free_blocks: 0 };
+        let mut held = MegablockUse { groups: 0, used_blocks: 0, free_blocks: 0 };
         for cell in megablock.cells.iter().filter(|cell| cell.kind != Kind::Descriptors) {
             if is_free(cell.kind) {
                 held.free_blocks += 1;
@@ -44,7 +44,7 @@ pub fn levels(survey: &Survey, resident: &Resident, pinned: Option<&Pinned>, lin
     for megablock in survey.megablocks.iter().filter(|megablock| !megablock.is_returned()) {
         levels.gap_bytes += previous_end.map_or(0, |previous_end| megablock.address.saturating_sub(previous_end));
         previous_end = Some(megablock.end());
-        let held = Held::of(megablock);
+        let held = MegablockUse::of(megablock);
         if held.used_blocks == 0 {
             continue;
         }

@@ -6,7 +6,7 @@
 //! later the count is an upper bound.
 
 use crate::bits::Bits;
-use crate::blocks::{Group, Groups};
+use crate::blocks::{BlockGroup, Groups};
 use crate::closure::Type;
 use crate::descriptor::{BLOCK, BLOCKS, MEGABLOCK};
 use crate::held::Held;
@@ -81,13 +81,13 @@ pub struct Search {
     /// Which words begin an object, and which of those objects are alive.
     begin: Bits,
     alive: Bits,
-    places: Places,
+    places: GroupIndex,
 }
 
 impl Search {
     /// Starts a search in `groups`; where objects begin is not known yet.
     pub fn over(groups: Groups) -> Search {
-        Search { begin: Bits::of(&groups), alive: Bits::of(&groups), places: Places::of(&groups), groups }
+        Search { begin: Bits::of(&groups), alive: Bits::of(&groups), places: GroupIndex::of(&groups), groups }
     }
 
     /// Finds where objects begin in group `number`, which holds `words`. For a group of several blocks,
@@ -131,7 +131,7 @@ impl Search {
 
     /// Bytes from the object that begins at `word` to the next one, or to the end.
     fn bytes(&self, group: usize, word: u64) -> u64 {
-        let Some(used) = self.groups.get(group).map(Group::used_bytes) else { return 0 };
+        let Some(used) = self.groups.get(group).map(BlockGroup::used_bytes) else { return 0 };
         let next = self.begin.next(group, word + 1).unwrap_or(used / 8);
         8 * next.saturating_sub(word)
     }
@@ -234,7 +234,7 @@ fn beginnings<M: Memory>(words: &[u64], address: u64, tables: &mut Tables<'_, M>
 }
 
 /// The group of each block. A heap may have holes of any size, so empty megablocks take no space here.
-struct Places {
+struct GroupIndex {
     /// Address of the first megablock.
     first: u64,
     /// By megablock, one more than the index in `groups` of its blocks; 0: it has none.
@@ -243,12 +243,12 @@ struct Places {
     groups: Vec<[u32; BLOCKS]>,
 }
 
-impl Places {
-    fn of(groups: &Groups) -> Places {
+impl GroupIndex {
+    fn of(groups: &Groups) -> GroupIndex {
         let first = groups.iter().next().map_or(0, |group| group.start & !(MEGABLOCK - 1));
         let end = groups.iter().map(|group| group.free).max().unwrap_or(first);
         let count = usize::try_from((end - first).div_ceil(MEGABLOCK)).unwrap_or(0);
-        let mut places = Places { first, megablocks: vec![0; count], groups: Vec::new() };
+        let mut places = GroupIndex { first, megablocks: vec![0; count], groups: Vec::new() };
         for (number, group) in (1..).zip(groups.iter()) {
             let blocks = (group.start - first) / BLOCK..(group.free - first).div_ceil(BLOCK);
             blocks.for_each(|block| places.put(block as usize, number));

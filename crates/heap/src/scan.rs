@@ -2,7 +2,7 @@
 //! Owns which blocks are read and what counts. Threads share the work; memory is read in batches and
 //! not kept.
 
-use crate::batch::{self, Batch, Reader};
+use crate::batch::{self, Batch, BatchReader};
 use crate::blocks::Groups;
 use crate::closure::{Info, Type};
 use crate::held::{Held, Holding};
@@ -12,7 +12,7 @@ use crate::pinned::{Pinned, Search};
 use crate::runtime::{Runtime, Statics};
 use crate::slices::Slices;
 use crate::survey::Survey;
-use crate::walk::{Table, Tables, walk};
+use crate::walk::{InfoTable, Tables, walk};
 use crate::young;
 use rtscope_model::heap::Large;
 use std::collections::HashMap;
@@ -161,7 +161,7 @@ impl Sums {
 
 /// One thread's share of the work.
 struct Pass<'m, M> {
-    reader: Reader<'m, M>,
+    reader: BatchReader<'m, M>,
     tables: Tables<'m, M>,
     objects: Objects<'m>,
     sums: Sums,
@@ -177,7 +177,7 @@ struct Objects<'m> {
 }
 
 impl Objects<'_> {
-    fn count(&mut self, table: Table, bytes: u64) {
+    fn count(&mut self, table: InfoTable, bytes: u64) {
         let number = table.number as usize;
         if number >= self.tallies.len() {
             self.tallies.resize(number + 1, (table.info, 0, 0));
@@ -196,7 +196,7 @@ impl Objects<'_> {
     }
 
     /// Counts an object that lies at `address`.
-    fn object(&mut self, table: Table, own: &[u64], address: u64) {
+    fn object(&mut self, table: InfoTable, own: &[u64], address: u64) {
         let from = table.info.kind.first_field(own, address, own.len());
         let (Some(holder), Some(fields)) = (own.first(), own.get(from..)) else { return };
         for word in fields {
@@ -212,7 +212,7 @@ impl Objects<'_> {
 impl<'m, M: Memory> Pass<'m, M> {
     fn new(memory: &'m M, input: &ScanInput, search: &'m Search) -> Pass<'m, M> {
         Pass {
-            reader: Reader::new(memory),
+            reader: BatchReader::new(memory),
             tables: Tables::new(memory, input.code.clone()),
             objects: Objects { search, holding: Holding::default(), slices: Slices::default(), tallies: Vec::new() },
             sums: Sums::default(),

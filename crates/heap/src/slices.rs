@@ -5,13 +5,13 @@
 use crate::blocks::Groups;
 use crate::closure::Type;
 use crate::descriptor::BLOCK;
-use crate::walk::Table;
+use crate::walk::InfoTable;
 use rtscope_model::heap::Large;
 use std::collections::HashMap;
 
 /// What is seen of one object.
 #[derive(Copy, Clone, Default)]
-struct Seen {
+struct SeenObject {
     /// Sum of the bytes that slices show.
     bytes: u64,
     /// The info table of one of these slices.
@@ -21,13 +21,13 @@ struct Seen {
 /// What is seen of large objects, by group number.
 #[derive(Default)]
 pub struct Slices {
-    seen: HashMap<u32, Seen>,
+    seen: HashMap<u32, SeenObject>,
 }
 
 impl Slices {
     /// The object `own` points at `offset` into a large object of `bytes` in `group`. Pointers to its
     /// header show nothing of it.
-    pub fn add(&mut self, group: u32, (offset, bytes): (u64, u64), table: Table, own: &[u64]) {
+    pub fn add(&mut self, group: u32, (offset, bytes): (u64, u64), table: InfoTable, own: &[u64]) {
         const HEADER: u64 = 16;
         if offset < HEADER {
             return;
@@ -43,7 +43,7 @@ impl Slices {
     pub fn merge(&mut self, other: Slices) {
         for (group, more) in other.seen {
             let seen = self.seen.entry(group).or_default();
-            *seen = Seen { bytes: seen.bytes.saturating_add(more.bytes), holder: more.holder };
+            *seen = SeenObject { bytes: seen.bytes.saturating_add(more.bytes), holder: more.holder };
         }
     }
 
@@ -88,7 +88,7 @@ mod tests {
             (0x42_0040_4000, 64),
         ]);
         let others = groups(&[(0x42_0050_4000, 9000)]);
-        let table = |kind| Table { info: Info { kind, pointers: 1, others: 2 }, number: 0 };
+        let table = |kind| InfoTable { info: Info { kind, pointers: 1, others: 2 }, number: 0 };
         let (slice, keeper) = (0x1000, 0x2000);
         let constructor = table(Type::Constructor);
         let mut slices = Slices::default();

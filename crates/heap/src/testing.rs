@@ -1,6 +1,6 @@
 //! Heaps for tests, built block by block.
 
-use crate::blocks::{Group, Groups};
+use crate::blocks::{BlockGroup, Groups};
 use crate::descriptor::{BLOCK, FIRST, MEGABLOCK};
 use crate::map::Kind;
 use crate::memory::{Memory, Space};
@@ -58,7 +58,7 @@ pub fn space(address: u64, megablocks: u64) -> Space {
 /// Pinned groups from pairs of address and used bytes.
 pub fn groups(of: &[(u64, u64)]) -> Groups {
     let group =
-        |(start, used): &(u64, u64)| Group { start: *start, free: start + used, kind: Kind::Pinned, generation: 1 };
+        |(start, used): &(u64, u64)| BlockGroup { start: *start, free: start + used, kind: Kind::Pinned, generation: 1 };
     Groups::made(of.iter().map(group).collect())
 }
 

@@ -13,7 +13,7 @@ const QUICK: usize = 1 << 10;
 
 /// A table that was read: its number and content.
 #[derive(Copy, Clone, Debug)]
-pub struct Table {
+pub struct InfoTable {
     pub number: u32,
     pub info: Info,
 }
@@ -22,8 +22,8 @@ pub struct Table {
 pub struct Tables<'m, M> {
     memory: &'m M,
     code: Vec<Range<u64>>,
-    known: HashMap<u64, Option<Table>>,
-    quick: Vec<(u64, Option<Table>)>,
+    known: HashMap<u64, Option<InfoTable>>,
+    quick: Vec<(u64, Option<InfoTable>)>,
     /// Address of each table, by number.
     pub addresses: Vec<u64>,
 }
@@ -36,7 +36,7 @@ impl<'m, M: Memory> Tables<'m, M> {
     }
 
     /// The table of an object whose first word is `word`; `None`: it is no object.
-    pub fn find(&mut self, word: u64) -> Option<Table> {
+    pub fn find(&mut self, word: u64) -> Option<InfoTable> {
         let place = ((word >> 3) ^ (word >> 13)) as usize % QUICK;
         match self.quick.get(place) {
             Some((address, table)) if *address == word => *table,
@@ -44,7 +44,7 @@ impl<'m, M: Memory> Tables<'m, M> {
         }
     }
 
-    fn find_slowly(&mut self, word: u64, place: usize) -> Option<Table> {
+    fn find_slowly(&mut self, word: u64, place: usize) -> Option<InfoTable> {
         // Most words do not point to code; these are not cached.
         holding(&self.code, word)?;
         let table = match self.known.get(&word) {
@@ -57,14 +57,14 @@ impl<'m, M: Memory> Tables<'m, M> {
         table
     }
 
-    fn read(&mut self, word: u64) -> Option<Table> {
+    fn read(&mut self, word: u64) -> Option<InfoTable> {
         let mut table = [0; TABLE];
         let read = self.memory.read(word.wrapping_sub(TABLE as u64), &mut table);
         let info = read.ok().and_then(|()| Info::parse(&table));
         let table = info.and_then(|info| {
             let number = u32::try_from(self.addresses.len()).ok()?;
             self.addresses.push(word);
-            Some(Table { number, info })
+            Some(InfoTable { number, info })
         });
         self.known.insert(word, table);
         table
@@ -74,7 +74,7 @@ impl<'m, M: Memory> Tables<'m, M> {
 /// An object found by a walk.
 #[derive(Copy, Clone, Debug)]
 pub struct Object {
-    pub table: Table,
+    pub table: InfoTable,
     /// Index of its first word in the walked words.
     pub at: usize,
 }

@@ -2,7 +2,7 @@
 //! is filling. Owns finding that block. Later blocks in a nursery's chain hold old content, whatever
 //! their descriptors say.
 
-use crate::blocks::Group;
+use crate::blocks::BlockGroup;
 use crate::descriptor::{self, BLOCK, DESCRIPTORS, Descriptor, MEGABLOCK};
 use crate::map::Kind;
 use crate::memory::Memory;
@@ -24,7 +24,7 @@ const NURSERY: u64 = 16;
 ///
 /// # Errors
 /// Memory cannot be read.
-pub fn nurseries(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Group>> {
+pub fn nurseries(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<BlockGroup>> {
     let (Some(nurseries), Some(count)) = (statics.nurseries, statics.n_nurseries) else { return Ok(Vec::new()) };
     let (first, count) = (memory.read_u64(nurseries)?, u64::from(memory.read_u32(count)?.min(CAPABILITIES_MAX)));
     let filled = filling(memory, statics, &(first..first.saturating_add(NURSERY * count)))?;
@@ -91,7 +91,7 @@ impl<M: Memory> Chain<'_, M> {
     }
 
     /// Collects the used parts of the `count` blocks from `at` on, up to the current block.
-    fn follow(&mut self, mut at: u64, count: u64, last: Option<u64>, groups: &mut Vec<Group>) -> io::Result<()> {
+    fn follow(&mut self, mut at: u64, count: u64, last: Option<u64>, groups: &mut Vec<BlockGroup>) -> io::Result<()> {
         for _ in 0..count {
             if at == 0 || self.left == 0 {
                 break;
@@ -100,7 +100,7 @@ impl<M: Memory> Chain<'_, M> {
             let Some(found) = self.descriptor(at)? else { break };
             // Nurseries consist of single blocks.
             if found.used_bytes().is_some_and(|used| (1..=BLOCK).contains(&used)) {
-                groups.push(Group { start: found.start, free: found.free, kind: Kind::Nursery, generation: 0 });
+                groups.push(BlockGroup { start: found.start, free: found.free, kind: Kind::Nursery, generation: 0 });
             }
             if last == Some(at) {
                 break;
@@ -151,7 +151,7 @@ mod tests {
             ..Statics::default()
         };
         let found = |statics| -> Vec<u64> {
-            super::nurseries(&image, &statics).unwrap().iter().map(Group::used_bytes).collect()
+            super::nurseries(&image, &statics).unwrap().iter().map(BlockGroup::used_bytes).collect()
         };
         assert_eq!(found(statics), [4000, 4080, 100]);
         assert_eq!(found(Statics { capabilities: Some(capabilities + 8), ..statics }), [4000, 4080, 100]);

@@ -13,7 +13,7 @@ enum Lines {
     Values(ValueLadder),
 }
 
-struct Track {
+struct WrittenTrack {
     lines: Lines,
     count: u64,
     from: u64,
@@ -24,7 +24,7 @@ struct Track {
 /// Levels of detail that are being written.
 pub struct Writer<W> {
     out: Out<W>,
-    tracks: Vec<Option<Box<Track>>>,
+    tracks: Vec<Option<Box<WrittenTrack>>>,
     used: usize,
     counts: Counts,
 }
@@ -114,7 +114,7 @@ impl<W: Write> Writer<W> {
             Lines::Spans(ladder) => ladder.memory_bytes(),
             Lines::Values(ladder) => ladder.memory_bytes(),
         });
-        tracks.sum::<usize>() + self.tracks.capacity() * size_of::<Option<Box<Track>>>()
+        tracks.sum::<usize>() + self.tracks.capacity() * size_of::<Option<Box<WrittenTrack>>>()
     }
 
     /// Writes what is open, the index, and `meta`: a document of the caller, at most 64 MiB.
@@ -178,13 +178,13 @@ impl<W: Write> Writer<W> {
             self.tracks.resize_with(index + 1, || None);
         }
         if let Some(place) = self.tracks.get_mut(index) {
-            *place = Some(Box::new(Track { lines, count: 0, from: 0, end: 0 }));
+            *place = Some(Box::new(WrittenTrack { lines, count: 0, from: 0, end: 0 }));
         }
         Ok(())
     }
 }
 
-impl Track {
+impl WrittenTrack {
     fn describe(&self, directory: &mut Vec<u8>) {
         directory.push(match self.lines {
             Lines::Spans(_) => 0,

@@ -38,10 +38,10 @@ impl From<Refused> for io::Error {
 
 /// A folder that stays the one that was opened, even if its path later leads elsewhere.
 #[derive(Clone, Debug)]
-pub struct Folder(Held);
+pub struct Folder(Backing);
 
 #[derive(Clone, Debug)]
-enum Held {
+enum Backing {
     Folder(Arc<OwnedFd>),
     Pack(Arc<Pack>),
 }
@@ -64,10 +64,10 @@ impl Folder {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let found = rustix::fs::open(path, flags, Mode::empty())?;
         if FileType::from_raw_mode(fstat(&found)?.st_mode) == FileType::Directory {
-            return Ok(Folder(Held::Folder(Arc::new(found))));
+            return Ok(Folder(Backing::Folder(Arc::new(found))));
         }
         regular(&found)?;
-        Ok(Folder(Held::Pack(Arc::new(Pack::open(found.into())?))))
+        Ok(Folder(Backing::Pack(Arc::new(Pack::open(found.into())?))))
     }
 
     /// A file of the capture, such as `eventlog/0.eventlog`, as far as it has been written sequentially, as logs
@@ -77,8 +77,8 @@ impl Folder {
     /// It cannot be opened, or is refused because it is not a regular file.
     pub fn written(&self, name: &str) -> io::Result<Arc<dyn ReadAt>> {
         match &self.0 {
-            Held::Folder(folder) => content(name, Written::new(file(folder, name)?)),
-            Held::Pack(pack) => Ok(Arc::new(pack.content(name)?)),
+            Backing::Folder(folder) => content(name, Written::new(file(folder, name)?)),
+            Backing::Pack(pack) => Ok(Arc::new(pack.content(name)?)),
         }
     }
 
@@ -105,24 +105,24 @@ impl Folder {
     /// When a file was last modified; `None`: there is no such file, or the time is not known.
     pub fn modified(&self, name: &str) -> Option<SystemTime> {
         match &self.0 {
-            Held::Folder(folder) => metadata(folder, name).ok()?.modified().ok(),
-            Held::Pack(_) => None,
+            Backing::Folder(folder) => metadata(folder, name).ok()?.modified().ok(),
+            Backing::Pack(_) => None,
         }
     }
 
     /// Size of a file in bytes; 0 where there is none.
     pub fn size(&self, name: &str) -> u64 {
         match &self.0 {
-            Held::Folder(folder) => metadata(folder, name).map_or(0, |file| file.len()),
-            Held::Pack(pack) => pack.size(name),
+            Backing::Folder(folder) => metadata(folder, name).map_or(0, |file| file.len()),
+            Backing::Pack(pack) => pack.size(name),
         }
     }
 
     /// Whether `name` is a regular file.
     pub fn has(&self, name: &str) -> bool {
         match &self.0 {
-            Held::Folder(folder) => metadata(folder, name).is_ok(),
-            Held::Pack(pack) => pack.has(name),
+            Backing::Folder(folder) => metadata(folder, name).is_ok(),
+            Backing::Pack(pack) => pack.has(name),
         }
     }
 
@@ -130,8 +130,8 @@ impl Folder {
     /// cannot be read.
     pub fn files(&self, name: &str) -> Vec<(String, u64)> {
         match &self.0 {
-            Held::Folder(folder) => files(folder, name).unwrap_or_default(),
-            Held::Pack(pack) => pack.files(name),
+            Backing::Folder(folder) => files(folder, name).unwrap_or_default(),
+            Backing::Pack(pack) => pack.files(name),
         }
     }
 }

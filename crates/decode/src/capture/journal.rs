@@ -22,7 +22,7 @@ const LINES_MAX: usize = 1 << 20;
 /// A line of the journal.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Line {
+pub enum JournalLine {
     /// A log was found, or more is known about it.
     Log(Log),
     /// The manifest's loss with this number.
@@ -30,7 +30,7 @@ pub enum Line {
 }
 
 /// Appends one line.
-pub fn write_line(out: &mut Vec<u8>, line: &Line) {
+pub fn write_line(out: &mut Vec<u8>, line: &JournalLine) {
     lines::write(out, line);
 }
 
@@ -44,15 +44,15 @@ pub(super) fn apply(manifest: &mut Manifest, input: impl BufRead) {
             break;
         }
         match serde_json::from_slice(lines.line()) {
-            Ok(Line::Log(log)) => match places.get(&log.path).and_then(|place| manifest.logs.get_mut(*place)) {
+            Ok(JournalLine::Log(log)) => match places.get(&log.path).and_then(|place| manifest.logs.get_mut(*place)) {
                 Some(known) => *known = log,
                 None => {
                     places.insert(log.path.clone(), manifest.logs.len());
                     manifest.logs.push(log);
                 }
             },
-            Ok(Line::Loss(number, loss)) if number >= manifest.losses.len() => manifest.losses.push(loss),
-            Ok(Line::Loss(..)) | Err(_) => {}
+            Ok(JournalLine::Loss(number, loss)) if number >= manifest.losses.len() => manifest.losses.push(loss),
+            Ok(JournalLine::Loss(..)) | Err(_) => {}
         }
     }
 }
@@ -76,11 +76,11 @@ mod tests {
     fn a_cut_at_every_byte_gives_the_lines_before_it() {
         let mut bytes = Vec::new();
         let lines = [
-            Line::Log(log("eventlog/0.eventlog", 0)),
-            Line::Loss(0, loss("known")),
-            Line::Log(log("eventlog/1.eventlog", 8)),
-            Line::Loss(1, loss("fresh")),
-            Line::Log(log("eventlog/0.eventlog", 7)),
+            JournalLine::Log(log("eventlog/0.eventlog", 0)),
+            JournalLine::Loss(0, loss("known")),
+            JournalLine::Log(log("eventlog/1.eventlog", 8)),
+            JournalLine::Loss(1, loss("fresh")),
+            JournalLine::Log(log("eventlog/0.eventlog", 7)),
         ];
         lines.iter().for_each(|line| write_line(&mut bytes, line));
         for end in 0..=bytes.len() {
@@ -100,7 +100,7 @@ mod tests {
         let mut bytes = b"\xff\n{\"log\":3}\n{\"new\":[]}\n\n".to_vec();
         bytes.extend(vec![b'['; 100_000]);
         bytes.push(b'\n');
-        write_line(&mut bytes, &Line::Log(log("eventlog/0.eventlog", 7)));
+        write_line(&mut bytes, &JournalLine::Log(log("eventlog/0.eventlog", 7)));
         let mut manifest = empty_manifest();
         apply(&mut manifest, &bytes[..]);
         assert_eq!(manifest.logs.len(), 1);

@@ -79,7 +79,7 @@ impl Pack {
     /// There is no file of that name.
     pub(super) fn content(&self, name: &str) -> io::Result<Frames> {
         let region = self.files.get(name).ok_or(io::ErrorKind::NotFound)?;
-        Frames::new(Arc::new(Part { file: Arc::clone(&self.file), region: *region }))
+        Frames::new(Arc::new(PackRegion { file: Arc::clone(&self.file), region: *region }))
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -108,12 +108,12 @@ fn damaged(why: &str) -> io::Error {
 
 /// A region of a file.
 #[derive(Debug)]
-struct Part {
+struct PackRegion {
     file: Arc<File>,
     region: Region,
 }
 
-impl ReadAt for Part {
+impl ReadAt for PackRegion {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let rest = self.region.bytes.saturating_sub(offset);
         let count = usize::try_from(rest).unwrap_or(usize::MAX).min(buffer.len());

@@ -46,7 +46,7 @@ pub fn write_line(out: &mut Vec<u8>, time: Time, sample: &Sample) {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct WrittenSample {
     t: u64,
     rss: Option<u64>,
     q: Option<(u16, u64, u64, u64)>,
@@ -58,7 +58,7 @@ struct Line {
     late: Option<u64>,
 }
 
-impl Line {
+impl WrittenSample {
     fn sample(&self) -> Option<Sample> {
         let rss = self.rss.map(|bytes| Sample::Rss { bytes });
         let quota = self.q.map(|(group, periods, throttled, throttled_ns)| Sample::Quota {
@@ -94,7 +94,7 @@ impl OfLine for Event {
     const BEGIN: Option<Time> = Some(Time(0));
 
     fn of_line(line: &[u8]) -> Result<Option<Self>, Damaged> {
-        let line: Line = serde_json::from_slice(line)?;
+        let line: WrittenSample = serde_json::from_slice(line)?;
         let event = |sample| Event { time: Time(line.t), lane: LaneId::NONE, body: Body::Sample(sample) };
         Ok(line.sample().map(event))
     }

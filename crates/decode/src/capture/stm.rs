@@ -25,7 +25,7 @@ const LANE_NUMBERS: usize = 1 + STM_COUNTS + 2;
 pub fn write_line(out: &mut Vec<u8>, line: &StmLine) {
     let StmLine { time: Time(t), pid: p, seen } = line;
     let (t, p) = (*t, *p);
-    let mut written = Line { t, p, ..Line::default() };
+    let mut written = WrittenStm { t, p, ..WrittenStm::default() };
     match seen {
         StmSeen::Source { whole, outcomes, why } => written.src = Some((*whole, *outcomes, why.clone())),
         StmSeen::Mode(mode) => written.m = Some(*mode),
@@ -45,7 +45,7 @@ pub fn write_line(out: &mut Vec<u8>, line: &StmLine) {
 }
 
 #[derive(Default, Serialize, Deserialize)]
-struct Line {
+struct WrittenStm {
     t: u64,
     p: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ struct Line {
     gone: Option<bool>,
 }
 
-impl Line {
+impl WrittenStm {
     /// The content of the line; `None`: something that a later recorder writes.
     fn seen(self) -> Result<Option<StmSeen>, Damaged> {
         if let Some((whole, outcomes, why)) = self.src {
@@ -97,7 +97,7 @@ impl OfLine for StmLine {
     const BYTES_MAX: u64 = 4096;
 
     fn of_line(line: &[u8]) -> Result<Option<Self>, Damaged> {
-        let line: Line = serde_json::from_slice(line)?;
+        let line: WrittenStm = serde_json::from_slice(line)?;
         let (time, pid) = (Time(line.t), line.p);
         Ok(line.seen()?.map(|seen| StmLine { time, pid, seen }))
     }

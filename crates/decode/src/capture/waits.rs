@@ -28,10 +28,10 @@ pub const TEXT_MAX: usize = 512;
 
 /// Appends one line. The caller limits a look to [`GROUPS_MAX`] groups.
 pub fn write_line(out: &mut Vec<u8>, line: &WaitLine) {
-    let mut written = Line { t: line.time.0, p: line.pid, ..Line::default() };
+    let mut written = WrittenWait { t: line.time.0, p: line.pid, ..WrittenWait::default() };
     match &line.seen {
         WaitSeen::Look(look) => {
-            let groups = look.groups.iter().take(GROUPS_MAX).map(Group::from).collect();
+            let groups = look.groups.iter().take(GROUPS_MAX).map(WrittenGroup::from).collect();
             written.w = Some((look.threads, look.awake, look.left_out, groups));
         }
         WaitSeen::Old(old) => written.o = Some((old.bytes, old.thunk_bytes, Cow::Borrowed(&old.thunks))),
@@ -52,11 +52,11 @@ fn cut(text: &str) -> &str {
 type Thunks<'t> = Cow<'t, [(TextId, u64)]>;
 
 #[derive(Default, Serialize, Deserialize)]
-struct Line<'t> {
+struct WrittenWait<'t> {
     t: u64,
     p: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    w: Option<(u32, u32, u32, Vec<Group<'t>>)>,
+    w: Option<(u32, u32, u32, Vec<WrittenGroup<'t>>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     o: Option<(u64, u64, Thunks<'t>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ struct Line<'t> {
 
 /// A group, as described in the module documentation.
 #[derive(Serialize, Deserialize)]
-struct Group<'t>(
+struct WrittenGroup<'t>(
     Cow<'t, str>,
     u32,
     Option<u64>,
@@ -83,35 +83,35 @@ struct Group<'t>(
     #[serde(default)] Option<TextId>,
 );
 
-impl From<&WaitGroup> for Group<'static> {
+impl From<&WaitGroup> for WrittenGroup<'static> {
     fn from(group: &WaitGroup) -> Self {
         let holder = group.holder;
         let doing = holder.map(|holder| Cow::Borrowed(holder.doing.word()));
         let kind = Cow::Borrowed(group.kind.word());
         let (at, called) = (holder.and_then(|holder| holder.place), holder.and_then(|holder| holder.callee));
         let thread = holder.map(|holder| holder.thread);
-        Group(kind, group.count, group.object, group.place, thread, doing, at, group.callee, called)
+        WrittenGroup(kind, group.count, group.object, group.place, thread, doing, at, group.callee, called)
     }
 }
 
-impl Group<'_> {
+impl WrittenGroup<'_> {
     /// A kind that only a later recorder knows becomes unknown.
     fn read(self) -> WaitGroup {
-        let Group(kind, count, object, place, thread, doing, at, callee, called) = self;
+        let WrittenGroup(kind, count, object, place, thread, doing, at, callee, called) = self;
         let doing = doing.and_then(|doing| Doing::of(&doing)).unwrap_or_default();
         let holder = thread.map(|thread| Holder { thread, doing, place: at, callee: called });
         WaitGroup { kind: WaitKind::of(&kind).unwrap_or_default(), object, holder, place, callee, count }
     }
 }
 
-impl Line<'_> {
+impl WrittenWait<'_> {
     /// The content of the line; `None`: something that a later recorder writes.
     fn seen(self) -> Result<Option<WaitSeen>, Damaged> {
         if let Some((threads, awake, left_out, groups)) = self.w {
             if groups.len() > GROUPS_MAX {
                 return Err(Damaged);
             }
-            let groups = groups.into_iter().map(Group::read).collect();
+            let groups = groups.into_iter().map(WrittenGroup::read).collect();
             return Ok(Some(WaitSeen::Look(WaitLook { groups, threads, awake, left_out })));
         }
         if let Some((bytes, thunk_bytes, thunks)) = self.o {
@@ -133,7 +133,7 @@ impl OfLine for WaitLine {
     const BYTES_MAX: u64 = 64 << 10;
 
     fn of_line(line: &[u8]) -> Result<Option<Self>, Damaged> {
-        let line: Line<'_> = serde_json::from_slice(line)?;
+        let line: WrittenWait<'_> = serde_json::from_slice(line)?;
         let (time, pid) = (Time(line.t), line.p);
         Ok(line.seen()?.map(|seen| WaitLine { time, pid, seen }))
     }

@@ -2,7 +2,7 @@
 //! modules: anything that depends on other records happens after the merge.
 
 use super::maps::{Module, Modules};
-use crate::perf::record::{Body, GONE, Layout, Mapped, Stamp};
+use crate::perf::record::{Body, GONE, RecordLayout, Mapped, Stamp};
 use crate::perf::stream::Interpret;
 use rtscope_model::manifest::{Code, CodeSource};
 use rtscope_model::{Cpu, Tid, Time};
@@ -16,7 +16,7 @@ const CALLERS_MAX: usize = 64;
 
 /// The content of one record.
 #[derive(Clone, Debug)]
-pub enum Item {
+pub enum CodeRecord {
     /// A sample of a thread.
     Sample(Seen),
     /// A process mapped executable memory.
@@ -62,7 +62,7 @@ pub struct Seen {
 /// Interprets the events of one recording.
 #[derive(Clone, Debug)]
 pub struct Interpreter {
-    layout: Layout,
+    layout: RecordLayout,
     sources: HashMap<u64, CodeSource>,
     /// All modules seen so far.
     pub modules: Modules,
@@ -72,30 +72,30 @@ pub struct Interpreter {
 
 impl Interpreter {
     /// An interpreter for the recording that `code` describes.
-    pub fn new(code: &Code, layout: Layout) -> Interpreter {
+    pub fn new(code: &Code, layout: RecordLayout) -> Interpreter {
         let ids = code.events.iter().flat_map(|event| event.ids.iter().map(|id| (*id, event.what)));
         Interpreter { layout, sources: ids.collect(), modules: Modules::default(), mapped: Vec::new() }
     }
 
-    fn mapped(&mut self, time: Time, mapped: Mapped<'_>) -> Option<Item> {
+    fn mapped(&mut self, time: Time, mapped: Mapped<'_>) -> Option<CodeRecord> {
         let path = String::from_utf8_lossy(mapped.path).into_owned();
         let module = self.modules.intern(Module { path, device: mapped.device, inode: mapped.inode })?;
         if self.modules.all().len() > self.mapped.len() {
             self.mapped.push(time);
         }
         let Mapped { pid, start, length, offset, .. } = mapped;
-        Some(Item::Mapped { pid, start, length, offset, module })
+        Some(CodeRecord::Mapped { pid, start, length, offset, module })
     }
 }
 
 impl Interpret for Interpreter {
-    type Item = Item;
+    type Item = CodeRecord;
 
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> RecordLayout {
         self.layout
     }
 
-    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Option<Item>> {
+    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Option<CodeRecord>> {
         Some(match body {
             Body::Code(found) => {
                 // A sample of an event that was not requested is damage.
@@ -104,17 +104,17 @@ impl Interpret for Interpreter {
                 let (ip, in_kernel, user_ip) = (found.ip, found.in_kernel, found.user_ip);
                 let (chain, callers) = (frames(found.chain), callers(found.chain));
                 let seen = Seen { pid, tid, cpu, source, ip, in_kernel, chain, callers, user_ip };
-                (stamp.tid != GONE).then_some(Item::Sample(seen))
+                (stamp.tid != GONE).then_some(CodeRecord::Sample(seen))
             }
             Body::Mapped(mapped) => self.mapped(Time(stamp.time), mapped),
-            Body::Comm { pid, exec: true, .. } => Some(Item::Exec { pid }),
-            Body::Fork { pid, parent_pid, .. } if pid != parent_pid => Some(Item::Fork { pid, parent: parent_pid }),
-            Body::Exit { tid } => Some(Item::Exit { tid }),
+            Body::Comm { pid, exec: true, .. } => Some(CodeRecord::Exec { pid }),
+            Body::Fork { pid, parent_pid, .. } if pid != parent_pid => Some(CodeRecord::Fork { pid, parent: parent_pid }),
+            Body::Exit { tid } => Some(CodeRecord::Exit { tid }),
             _ => None,
         })
     }
 
-    fn gap(_: Cpu) -> Option<Item> {
+    fn gap(_: Cpu) -> Option<CodeRecord> {
         None
     }
 }

@@ -2,7 +2,7 @@
 //! parser and maps; refuses samples.
 
 use super::maps::{Maps, Module, Modules, Place};
-use crate::perf::record::{Body, Layout, parse};
+use crate::perf::record::{Body, RecordLayout, parse};
 
 /// Mappings of processes, as far as records have shown them.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct Mappings {
 impl Mappings {
     /// Applies one whole record of a code stream. Damage and records that do not concern mappings change nothing.
     pub fn take(&mut self, record: &[u8]) {
-        let Some((_, body)) = parse(record, Layout::Code { registers: true }) else { return };
+        let Some((_, body)) = parse(record, RecordLayout::Code { registers: true }) else { return };
         match body {
             Body::Mapped(mapped) => {
                 let path = String::from_utf8_lossy(mapped.path).into_owned();

@@ -23,7 +23,7 @@ pub use samples::Samples;
 
 use crate::ReadAt;
 use error::CodeError;
-use names::Table;
+use names::SymbolTable;
 use rtscope_model::manifest::{Code, CodeSource};
 use rtscope_model::{Body, CodeSample, Event, Found, LaneId, Loss, Symbols};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// Where the program's code was, in time order.
 pub struct CodeStream {
     samples: Samples,
-    table: Table,
+    table: SymbolTable,
     period_ns: u64,
 }
 
@@ -45,7 +45,7 @@ impl CodeStream {
         ipe: &[Ipe],
     ) -> Result<CodeStream, CodeError> {
         let samples = Samples::open(code, sources)?;
-        Ok(CodeStream { samples, table: Table::new(names, ipe), period_ns: code.period_ns })
+        Ok(CodeStream { samples, table: SymbolTable::new(names, ipe), period_ns: code.period_ns })
     }
 
     /// All names that events refer to; complete from the start.

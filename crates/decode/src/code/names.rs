@@ -233,7 +233,7 @@ struct Function {
 
 /// Names by place.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct SymbolTable {
     /// All symbols.
     pub symbols: Symbols,
     kernel: Ranges<Function>,
@@ -244,9 +244,9 @@ pub struct Table {
     unmapped: SymbolId,
 }
 
-impl Table {
+impl SymbolTable {
     /// Makes the table of `names`, with the names of `ipe` where they are for the same code.
-    pub fn new(names: &Names, ipe: &[Ipe]) -> Table {
+    pub fn new(names: &Names, ipe: &[Ipe]) -> SymbolTable {
         let mut symbols = Symbols::default();
         let mut plain = |name: &str, module: &str, kind| {
             symbols.add(Symbol { name: name.into(), module: module.into(), kind, ..Symbol::default() })
@@ -286,7 +286,7 @@ impl Table {
             }
             modules.insert(key, ranges);
         }
-        Table { symbols, kernel, entered, modules, some_kernel, run_time, unmapped }
+        SymbolTable { symbols, kernel, entered, modules, some_kernel, run_time, unmapped }
     }
 
     /// The symbol of a place.

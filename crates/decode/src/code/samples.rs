@@ -2,11 +2,11 @@
 //! each moment; refuses names.
 
 use super::CodeError;
-use super::interpret::{Interpreter, Item, Seen};
+use super::interpret::{Interpreter, CodeRecord, Seen};
 use super::maps::{Maps, Module, Place};
 use crate::ReadAt;
 use crate::perf::cpu_of;
-use crate::perf::record::Layout;
+use crate::perf::record::RecordLayout;
 use crate::perf::stream::{CpuStream, Stamped};
 use rtscope_model::manifest::{Code, CodeSource};
 use rtscope_model::{Cpu, Loss, Tid, Time};
@@ -41,9 +41,9 @@ pub struct Sample {
 /// Samples in time order.
 pub struct Samples {
     interpreter: Interpreter,
-    cpus: Vec<CpuStream<Item>>,
+    cpus: Vec<CpuStream<CodeRecord>>,
     /// The next item of each CPU that has one.
-    heads: BinaryHeap<Reverse<(Stamped<Item>, usize)>>,
+    heads: BinaryHeap<Reverse<(Stamped<CodeRecord>, usize)>>,
     maps: Maps,
 }
 
@@ -54,8 +54,8 @@ impl Samples {
             return Err(CodeError::Streams { named: code.streams.len(), given: sources.len() });
         }
         let layout = match code.sample_type {
-            SAMPLE_TYPE => Layout::Code { registers: false },
-            kind if kind == SAMPLE_TYPE | REGISTERS => Layout::Code { registers: true },
+            SAMPLE_TYPE => RecordLayout::Code { registers: false },
+            kind if kind == SAMPLE_TYPE | REGISTERS => RecordLayout::Code { registers: true },
             sample_type => return Err(CodeError::SampleType { sample_type }),
         };
         let open_one = |(name, source): (&String, Arc<dyn ReadAt>)| {
@@ -113,13 +113,13 @@ impl Iterator for Samples {
             let Reverse((next, index)) = self.heads.pop()?;
             self.pull(index);
             match next.item {
-                Item::Sample(seen) => return Some(self.found(next.time, seen)),
-                Item::Mapped { pid, start, length, offset, module } => {
+                CodeRecord::Sample(seen) => return Some(self.found(next.time, seen)),
+                CodeRecord::Mapped { pid, start, length, offset, module } => {
                     self.maps.map(pid, start, length, offset, module);
                 }
-                Item::Exec { pid } => self.maps.exec(pid),
-                Item::Fork { pid, parent } => self.maps.fork(pid, parent),
-                Item::Exit { tid } => self.maps.exit(tid),
+                CodeRecord::Exec { pid } => self.maps.exec(pid),
+                CodeRecord::Fork { pid, parent } => self.maps.fork(pid, parent),
+                CodeRecord::Exit { tid } => self.maps.exit(tid),
             }
         }
     }

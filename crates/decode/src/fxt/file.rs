@@ -4,7 +4,7 @@
 use super::error::FxtError;
 use super::import::Importer;
 use super::lanes::Lanes;
-use super::reader::Reader;
+use super::reader::FxtReader;
 use super::survey::{CHUNK, Damage, FACTS, LABELS, LOSSES, SYMBOLS, Survey};
 use crate::log::Counted;
 use crate::source::ReadAt;
@@ -106,7 +106,7 @@ impl Fxt {
             name: self.name.clone(),
             whole: Counted { bytes: self.survey.bytes, by_type: self.records(), losses: self.ended_with.clone() },
             source: Arc::clone(&self.source),
-            reader: Reader::default(),
+            reader: FxtReader::default(),
             importer: Importer::new(classes, self.lanes.clone(), self.facts.is_some(), self.survey.switches),
             chunk: vec![0; CHUNK],
             offset: 0,
@@ -138,7 +138,7 @@ pub struct FxtStream {
     /// Counted when the trace was opened.
     pub(super) whole: Counted,
     source: Arc<dyn ReadAt>,
-    reader: Reader,
+    reader: FxtReader,
     importer: Importer,
     chunk: Vec<u8>,
     offset: u64,

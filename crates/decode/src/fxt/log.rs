@@ -1,15 +1,15 @@
 //! Fuchsia traces as one of the log formats.
 
-use super::{Fxt, FxtStream, Reader};
+use super::{Fxt, FxtStream, FxtReader};
 use crate::log::{BATCH, Counted, Events, Log, LogError, LogFacts, LogFormat, Opening};
 use rtscope_model::{Classes, ClockMap, Event, Names, Symbols};
 
 /// The Fuchsia trace format.
-pub struct Format;
+pub struct FxtFormat;
 
-impl LogFormat for Format {
+impl LogFormat for FxtFormat {
     fn recognises(&self, head: &[u8]) -> bool {
-        Reader::recognises(head)
+        FxtReader::recognises(head)
     }
 
     fn is_recorded(&self) -> bool {

@@ -15,7 +15,7 @@ const DROP: usize = 256 << 10;
 
 /// Reads records from bytes.
 #[derive(Debug)]
-pub struct Reader {
+pub struct FxtReader {
     buffer: Vec<u8>,
     /// Offset of the next record in `buffer`.
     at: usize,
@@ -30,9 +30,9 @@ pub struct Reader {
     position: u64,
 }
 
-impl Default for Reader {
+impl Default for FxtReader {
     fn default() -> Self {
-        Reader {
+        FxtReader {
             buffer: Vec::new(),
             at: 0,
             base: 0,
@@ -45,7 +45,7 @@ impl Default for Reader {
     }
 }
 
-impl Reader {
+impl FxtReader {
     /// Whether a file that begins with `head` is a trace.
     pub fn recognises(head: &[u8]) -> bool {
         head.first_chunk().is_some_and(|word| u64::from_le_bytes(*word) == MAGIC || u64::from_be_bytes(*word) == MAGIC)

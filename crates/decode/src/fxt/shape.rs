@@ -27,7 +27,7 @@ pub fn lane_of(id: u64) -> Option<LaneId> {
 
 /// Where an event is drawn.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Track {
+pub enum FxtTrack {
     /// On the timeline of a lane.
     Lane(LaneId),
     /// On a kernel thread.
@@ -45,7 +45,7 @@ pub struct Shape<'a> {
     /// The kind of event.
     pub kind: EventKind,
     /// The timeline that it is drawn on.
-    pub track: Track,
+    pub track: FxtTrack,
     /// The event's category.
     pub category: &'static str,
     /// The event's name, or what it is made of.
@@ -65,7 +65,7 @@ pub enum Name<'a> {
 
 impl<'a> Shape<'a> {
     /// A shape without arguments.
-    pub fn new(kind: EventKind, track: Track, category: &'static str, name: &'a str) -> Shape<'a> {
+    pub fn new(kind: EventKind, track: FxtTrack, category: &'static str, name: &'a str) -> Shape<'a> {
         Shape { kind, track, category, name: Name::Text(name), args: [("", Value::Null); ARGS_MAX], count: 0 }
     }
 

@@ -5,7 +5,7 @@ use super::carried::DERIVED;
 use super::error::FxtError;
 use super::import;
 use super::lanes::Threads;
-use super::reader::Reader;
+use super::reader::FxtReader;
 use super::record::{EventKind, OBJECT_THREAD, Record};
 use crate::raw_loss::RawLoss;
 use crate::source::ReadAt;
@@ -54,7 +54,7 @@ pub(super) struct Survey {
 
 /// Calls `each` with every record of `source`, and last with the end of what can be read.
 pub(super) fn read_all(source: &dyn ReadAt, each: &mut dyn FnMut(Step<'_>)) -> Result<(), FxtError> {
-    let (mut reader, mut chunk, mut offset) = (Reader::default(), vec![0; CHUNK], 0);
+    let (mut reader, mut chunk, mut offset) = (FxtReader::default(), vec![0; CHUNK], 0);
     loop {
         let count = source.read_at(&mut chunk, offset).map_err(|source| FxtError::Io { position: offset, source })?;
         reader.push(chunk.get(..count).unwrap_or_default());

@@ -9,7 +9,7 @@ use super::import;
 use super::index::{Block, BlockEnd, Chain, MARKER, Marker};
 use super::info::Info;
 use super::pool::{LaneBlocks, Pool};
-use super::scan::{Item, Plan};
+use super::scan::{ScannedEvent, Plan};
 use super::stream::Stream;
 use super::tags;
 use super::tally::Losses;
@@ -22,7 +22,7 @@ use std::io;
 use std::sync::Arc;
 
 /// Limit of items queued ahead of the reader, beyond one step per lane; so many are still cached when they are read.
-const BUDGET_ITEMS: usize = (2 << 20) / size_of::<Item>();
+const BUDGET_ITEMS: usize = (2 << 20) / size_of::<ScannedEvent>();
 
 /// Bytes first read for the header, and the limit of a header.
 const HEADER_FIRST: u64 = 64 << 10;

@@ -25,7 +25,7 @@ const BUFFER_MAX: u64 = 16 << 20;
 
 /// State of a capability's block.
 #[derive(Debug, Default)]
-struct Lane {
+struct GrowingLane {
     opened: u64,
     /// Bytes already delivered, from the block's start; always between two records.
     given: u64,
@@ -56,7 +56,7 @@ pub struct Growing {
     size: u64,
     /// Number of blocks of `chain` that have been processed.
     taken: usize,
-    lanes: BTreeMap<u16, Lane>,
+    lanes: BTreeMap<u16, GrowingLane>,
     /// Whole records of blocks that have not been delivered yet.
     ready: Vec<UnflushedBlock>,
     losses: Vec<(u16, u64, u64)>,
@@ -274,7 +274,7 @@ impl GrowingLog for Growing {
     }
 }
 
-impl Lane {
+impl GrowingLane {
     /// Takes whole records that are settled, with a new marker before them; `losses` gets what is missing before them.
     fn take(&mut self, cap: u16, table: &FrameTable, losses: &mut Vec<(u16, u64, u64)>) -> Option<UnflushedBlock> {
         if self.given == 0 {

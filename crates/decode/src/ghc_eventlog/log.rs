@@ -14,9 +14,9 @@ use std::sync::Arc;
 const GREEN_BYTES_MAX: u64 = 64 << 20;
 
 /// The format of GHC eventlogs.
-pub struct Format;
+pub struct EventlogFormat;
 
-impl LogFormat for Format {
+impl LogFormat for EventlogFormat {
     fn recognises(&self, head: &[u8]) -> bool {
         head.starts_with(b"hdrb")
     }

@@ -31,7 +31,7 @@ mod tests;
 
 pub use eventlog::{Eventlog, UnflushedBlock};
 pub use growing::Growing;
-pub use log::Format;
+pub use log::EventlogFormat;
 pub use tally::Tally;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! Progress: the block that the reader waits for may always take a step while its queue is empty, whatever the budget.
 
 use super::index::Block;
-use super::scan::{BlockScan, Item, Leaves, Plan, Scratch, Step};
+use super::scan::{BlockScan, ScannedEvent, Leaves, Plan, Scratch, Step};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -42,20 +42,20 @@ impl LaneBlocks {
 
 /// A block of a lane.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd)]
-struct Place {
+struct BlockId {
     lane: u16,
     seq: u32,
 }
 
-enum Work {
+enum ScanState {
     Running,
     Parked(Box<BlockScan>),
     Done(Leaves),
 }
 
-struct Slot {
-    chunks: VecDeque<Vec<Item>>,
-    work: Work,
+struct QueuedBlock {
+    chunks: VecDeque<Vec<ScannedEvent>>,
+    work: ScanState,
     rank: u64,
 }
 
@@ -63,7 +63,7 @@ struct Slot {
 struct Queue {
     /// Sequence number of the first slot.
     first: u32,
-    slots: VecDeque<Slot>,
+    slots: VecDeque<QueuedBlock>,
 }
 
 impl Queue {
@@ -71,17 +71,17 @@ impl Queue {
         self.first + self.slots.len() as u32
     }
 
-    fn slot(&mut self, seq: u32) -> Option<&mut Slot> {
+    fn slot(&mut self, seq: u32) -> Option<&mut QueuedBlock> {
         self.slots.get_mut(seq.checked_sub(self.first)? as usize)
     }
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     queues: Vec<Queue>,
     /// Index in [`Pool::order`] of the next block to start.
     next: usize,
-    parked: BTreeSet<(u64, Place)>,
+    parked: BTreeSet<(u64, BlockId)>,
     queued: usize,
     active: usize,
     wanted: Option<u16>,
@@ -97,20 +97,20 @@ pub(super) struct Pool {
     pub(super) lanes: Vec<LaneBlocks>,
     /// Tags whose records are counted.
     tags: Vec<u16>,
-    order: Vec<Place>,
-    state: Mutex<State>,
+    order: Vec<BlockId>,
+    state: Mutex<PoolState>,
     work: Condvar,
     ready: Condvar,
 }
 
 enum Job {
-    Start(Place),
-    Resume(Place, Box<BlockScan>),
+    Start(BlockId),
+    Resume(BlockId, Box<BlockScan>),
 }
 
 /// What the reader gets at once.
 pub(super) struct Chunk {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<ScannedEvent>,
     /// Present where the block ended with these items.
     pub(super) end: Option<Leaves>,
 }
@@ -120,11 +120,11 @@ impl Pool {
         let queues = lanes.iter().map(|_| Queue::default()).collect();
         let order = merge_order(&lanes);
         let counts = vec![0; tags.len()];
-        let state = Mutex::new(State { queues, counts, ..State::default() });
+        let state = Mutex::new(PoolState { queues, counts, ..PoolState::default() });
         Pool { plan, lanes, tags, order, state, work: Condvar::new(), ready: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -171,7 +171,7 @@ impl Pool {
         }
     }
 
-    fn begin(&self, job: Job, scratch: &mut Scratch) -> (Place, Box<BlockScan>) {
+    fn begin(&self, job: Job, scratch: &mut Scratch) -> (BlockId, Box<BlockScan>) {
         let place = match job {
             Job::Resume(place, scan) => return (place, scan),
             Job::Start(place) => place,
@@ -186,8 +186,8 @@ impl Pool {
     /// Queues the items of a step. Returns the scan if it may continue at once.
     fn publish(
         &self,
-        state: &mut State,
-        place: Place,
+        state: &mut PoolState,
+        place: BlockId,
         scan: Box<BlockScan>,
         step: Step,
         park: bool,
@@ -204,10 +204,10 @@ impl Pool {
         }
         let mut back = None;
         if step == Step::Done {
-            slot.work = Work::Done(scan.into_leaves());
+            slot.work = ScanState::Done(scan.into_leaves());
         } else if park || stopping {
             let rank = slot.rank;
-            slot.work = Work::Parked(scan);
+            slot.work = ScanState::Parked(scan);
             state.parked.insert((rank, place));
             self.wake(state);
         } else {
@@ -221,14 +221,14 @@ impl Pool {
 
     /// Wakes a worker, if there is enough to do: a quarter of the queue's budget is free. Waking one for each piece
     /// taken costs more than the piece.
-    fn wake(&self, state: &State) {
+    fn wake(&self, state: &PoolState) {
         if state.idle > 0 && state.queued <= self.plan.budget_items / 4 * 3 {
             self.work.notify_one();
         }
     }
 
     /// The next job, for a worker or for the waiting reader.
-    fn pick(&self, state: &mut State) -> Option<Job> {
+    fn pick(&self, state: &mut PoolState) -> Option<Job> {
         if let Some(job) = state.wanted.and_then(|lane| self.pick_wanted(state, lane)) {
             return Some(job);
         }
@@ -250,11 +250,11 @@ impl Pool {
         None
     }
 
-    fn pick_wanted(&self, state: &mut State, lane: u16) -> Option<Job> {
+    fn pick_wanted(&self, state: &mut PoolState, lane: u16) -> Option<Job> {
         let queue = state.queues.get_mut(usize::from(lane))?;
-        let place = Place { lane, seq: queue.first };
+        let place = BlockId { lane, seq: queue.first };
         if let Some(slot) = queue.slots.front() {
-            if !slot.chunks.is_empty() || !matches!(slot.work, Work::Parked(_)) {
+            if !slot.chunks.is_empty() || !matches!(slot.work, ScanState::Parked(_)) {
                 return None;
             }
             let rank = slot.rank;
@@ -295,22 +295,22 @@ impl Pool {
     }
 }
 
-impl State {
+impl PoolState {
     /// Opens a slot for `place` unless it was started before.
-    fn start(&mut self, place: Place, rank: u64) -> bool {
+    fn start(&mut self, place: BlockId, rank: u64) -> bool {
         let Some(queue) = self.queues.get_mut(usize::from(place.lane)) else { return false };
         if place.seq != queue.next_seq() {
             return false;
         }
-        queue.slots.push_back(Slot { chunks: VecDeque::new(), work: Work::Running, rank });
+        queue.slots.push_back(QueuedBlock { chunks: VecDeque::new(), work: ScanState::Running, rank });
         self.active += 1;
         true
     }
 
-    fn unpark(&mut self, place: Place) -> Option<Job> {
+    fn unpark(&mut self, place: BlockId) -> Option<Job> {
         let slot = self.queues.get_mut(usize::from(place.lane))?.slot(place.seq)?;
-        match std::mem::replace(&mut slot.work, Work::Running) {
-            Work::Parked(scan) => Some(Job::Resume(place, scan)),
+        match std::mem::replace(&mut slot.work, ScanState::Running) {
+            ScanState::Parked(scan) => Some(Job::Resume(place, scan)),
             other => {
                 slot.work = other;
                 None
@@ -319,7 +319,7 @@ impl State {
     }
 
     /// Whether the reader is waiting for items of `place`.
-    fn is_awaited(&self, place: Place) -> bool {
+    fn is_awaited(&self, place: BlockId) -> bool {
         self.wanted == Some(place.lane)
             && self.queues.get(usize::from(place.lane)).is_some_and(|queue| {
                 queue.first == place.seq && queue.slots.front().is_some_and(|slot| slot.chunks.is_empty())
@@ -330,14 +330,14 @@ impl State {
         let queue = self.queues.get_mut(usize::from(lane))?;
         let slot = queue.slots.front_mut()?;
         let items = slot.chunks.pop_front();
-        let ended = slot.chunks.is_empty() && matches!(slot.work, Work::Done(_));
+        let ended = slot.chunks.is_empty() && matches!(slot.work, ScanState::Done(_));
         if items.is_none() && !ended {
             return None;
         }
         let items = items.unwrap_or_default();
         self.queued = self.queued.saturating_sub(items.len());
         let mut end = None;
-        if ended && let Some(Slot { work: Work::Done(leaves), .. }) = queue.slots.pop_front() {
+        if ended && let Some(QueuedBlock { work: ScanState::Done(leaves), .. }) = queue.slots.pop_front() {
             queue.first += 1;
             self.active = self.active.saturating_sub(1);
             end = Some(leaves);
@@ -348,13 +348,13 @@ impl State {
 
 /// Every block, in the order in which a merge by time needs them. Within a lane the log's order is kept,
 /// whatever its stamps.
-fn merge_order(lanes: &[LaneBlocks]) -> Vec<Place> {
+fn merge_order(lanes: &[LaneBlocks]) -> Vec<BlockId> {
     let mut keyed = Vec::with_capacity(lanes.iter().map(|lane| lane.order.len()).sum());
     for (index, lane) in lanes.iter().enumerate() {
         let mut latest = 0;
         for seq in 0..lane.order.len() {
             latest = lane.get(seq).map_or(0, |block| block.t_open).max(latest);
-            keyed.push((latest, Place { lane: index as u16, seq: seq as u32 }));
+            keyed.push((latest, BlockId { lane: index as u16, seq: seq as u32 }));
         }
     }
     keyed.sort_unstable();

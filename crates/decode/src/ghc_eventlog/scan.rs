@@ -27,7 +27,7 @@ const WINDOW_MIN: usize = 4 << 10;
 
 /// One event on the log's clock, before its lane has settled it.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub(super) struct Item {
+pub(super) struct ScannedEvent {
     pub(super) time: u64,
     pub(super) what: Runtime,
     pub(super) lane: LaneId,
@@ -56,14 +56,14 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn item(self, lane: LaneId) -> Item {
+    pub(super) fn item(self, lane: LaneId) -> ScannedEvent {
         let what = import::stopped(self.thread, self.status, self.info);
-        Item { time: self.time, what, lane, rule: Rule::Plain }
+        ScannedEvent { time: self.time, what, lane, rule: Rule::Plain }
     }
 }
 
 /// Inserts `item` in time order among the last [`REORDER`] of `items`, after equal times.
-pub(super) fn insert(items: &mut Vec<Item>, item: Item) {
+pub(super) fn insert(items: &mut Vec<ScannedEvent>, item: ScannedEvent) {
     let len = items.len();
     items.push(item);
     let floor = len.saturating_sub(REORDER);
@@ -80,7 +80,7 @@ pub(super) fn insert(items: &mut Vec<Item>, item: Item) {
 
 /// Index from which on `items` must wait for a stop at `time` that may still become an event; at most the last `most`
 /// of them wait.
-pub(super) fn held_from(items: &[Item], time: u64, most: usize) -> usize {
+pub(super) fn held_from(items: &[ScannedEvent], time: u64, most: usize) -> usize {
     let floor = items.len().saturating_sub(most);
     let tail = items.get(floor..).unwrap_or_default();
     floor + tail.iter().position(|item| item.time > time).unwrap_or(tail.len())
@@ -111,7 +111,7 @@ impl Plan {
 pub(super) struct Scratch {
     window: Vec<u8>,
     pub(super) counts: Box<[u64; 1 << 16]>,
-    pub(super) out: Vec<Item>,
+    pub(super) out: Vec<ScannedEvent>,
 }
 
 impl Scratch {
@@ -150,7 +150,7 @@ pub(super) struct BlockScan {
     at: u64,
     end: u64,
     /// Items that a later stamp may still precede.
-    carry: Vec<Item>,
+    carry: Vec<ScannedEvent>,
     last_emitted: u64,
     last: u64,
     /// Stamps in a range of `span` from `lo` on are believed.
@@ -188,7 +188,7 @@ impl BlockScan {
         }
         if let Some(ns) = wrote_ns.filter(|_| plan.tracer()) {
             let what = Runtime::TracerWrote { ns };
-            scan.carry.push(Item { time: block.t_open, what, lane: scan.lane, rule: Rule::Plain });
+            scan.carry.push(ScannedEvent { time: block.t_open, what, lane: scan.lane, rule: Rule::Plain });
             scan.last_emitted = scan.at;
         }
         scan
@@ -237,7 +237,7 @@ impl BlockScan {
         bytes: &[u8],
         whole: bool,
         counts: &mut [u64; 1 << 16],
-        out: &mut Vec<Item>,
+        out: &mut Vec<ScannedEvent>,
     ) -> (usize, Option<NoFrame>) {
         let mut at = 0;
         let mut last = self.last;
@@ -297,20 +297,20 @@ impl BlockScan {
         (at, stop)
     }
 
-    fn emit(&mut self, item: Item, at: usize, out: &mut Vec<Item>) {
+    fn emit(&mut self, item: ScannedEvent, at: usize, out: &mut Vec<ScannedEvent>) {
         self.last_emitted = self.at + at as u64;
         insert(out, item);
     }
 
-    fn run(&mut self, plan: &Plan, payload: &[u8], time: u64, at: usize, out: &mut Vec<Item>) {
+    fn run(&mut self, plan: &Plan, payload: &[u8], time: u64, at: usize, out: &mut Vec<ScannedEvent>) {
         let Record::RunThread { thread } = Record::decode(super::tags::RUN_THREAD, payload) else { return };
         let what = Runtime::ThreadRun(GreenThread(thread));
         let rule = if plan.green || self.leaves.armed.is_some() { Rule::Plain } else { Rule::IfArmed };
         self.leaves.armed = Some(false);
-        self.emit(Item { time, what, lane: self.lane, rule }, at, out);
+        self.emit(ScannedEvent { time, what, lane: self.lane, rule }, at, out);
     }
 
-    fn stop(&mut self, plan: &Plan, bytes: &[u8], frame: &Frame, at: usize, out: &mut Vec<Item>) {
+    fn stop(&mut self, plan: &Plan, bytes: &[u8], frame: &Frame, at: usize, out: &mut Vec<ScannedEvent>) {
         let payload = bytes.get(frame.body..frame.next).unwrap_or_default();
         let time = frame.time;
         let Record::StopThread { thread, status, info } = Record::decode(super::tags::STOP_THREAD, payload) else {
@@ -325,13 +325,13 @@ impl BlockScan {
     }
 
     /// The lane has stopped: a pending stop is the last one before a collection.
-    fn collection(&mut self, action: u8, time: u64, at: usize, out: &mut Vec<Item>) {
+    fn collection(&mut self, action: u8, time: u64, at: usize, out: &mut Vec<ScannedEvent>) {
         match self.leaves.pending.replace(None) {
             Some(Some(pending)) => self.emit(pending.item(self.lane), at, out),
             Some(None) => {}
             None => {
                 let what = Runtime::GlobalSync;
-                self.emit(Item { time, what, lane: self.lane, rule: Rule::TakePending }, at, out);
+                self.emit(ScannedEvent { time, what, lane: self.lane, rule: Rule::TakePending }, at, out);
             }
         }
         if action == action::EDGE {
@@ -339,13 +339,13 @@ impl BlockScan {
         }
     }
 
-    fn import(&mut self, plan: &Plan, record: &Record<'_>, time: u64, at: usize, out: &mut Vec<Item>) {
+    fn import(&mut self, plan: &Plan, record: &Record<'_>, time: u64, at: usize, out: &mut Vec<ScannedEvent>) {
         if let Some(profile) = plan.labels.event(record) {
             let what = Runtime::HeapProfile(profile);
-            return self.emit(Item { time, what, lane: self.lane, rule: Rule::Plain }, at, out);
+            return self.emit(ScannedEvent { time, what, lane: self.lane, rule: Rule::Plain }, at, out);
         }
         import::import(record, self.lane, |lane, what| {
-            self.emit(Item { time, what, lane, rule: Rule::Plain }, at, out);
+            self.emit(ScannedEvent { time, what, lane, rule: Rule::Plain }, at, out);
         });
     }
 
@@ -416,7 +416,7 @@ impl BlockScan {
     }
 
     /// Holds back items that a later stamp may precede.
-    fn publish(&mut self, step: Step, out: &mut Vec<Item>) {
+    fn publish(&mut self, step: Step, out: &mut Vec<ScannedEvent>) {
         if step == Step::Done {
             return;
         }

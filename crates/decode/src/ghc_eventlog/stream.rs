@@ -4,7 +4,7 @@
 use super::header::Header;
 use super::index::GLOBAL;
 use super::pool::{Chunk, LaneBlocks, Pool};
-use super::scan::{Item, Leaves, Pending, REORDER, Rule, Scratch, held_from, insert};
+use super::scan::{ScannedEvent, Leaves, Pending, REORDER, Rule, Scratch, held_from, insert};
 use super::tally::{Losses, Tally};
 use crate::raw_loss::RawLoss;
 use rtscope_model::{Body, ClockMap, Event, LaneId, LogTime, LossKind, Names};
@@ -19,7 +19,7 @@ pub struct Stream {
     pool: Arc<Pool>,
     workers: Vec<JoinHandle<()>>,
     scratch: Scratch,
-    lanes: Vec<Lane>,
+    lanes: Vec<LaneReader>,
     /// Each lane's next time (or a lower bound of it) and index.
     heap: BinaryHeap<Reverse<(u64, u16)>>,
     clock: ClockMap,
@@ -35,9 +35,9 @@ pub struct Stream {
 
 /// One lane's reader.
 #[derive(Default)]
-struct Lane {
+struct LaneReader {
     id: LaneId,
-    items: Vec<Item>,
+    items: Vec<ScannedEvent>,
     at: usize,
     /// Items from here on may still get a predecessor.
     guard: usize,
@@ -54,9 +54,9 @@ struct Lane {
     late: Option<(u64, u64, u64)>,
 }
 
-impl Lane {
-    fn new(cap: u16) -> Lane {
-        Lane { id: LaneId(cap), between: true, ..Lane::default() }
+impl LaneReader {
+    fn new(cap: u16) -> LaneReader {
+        LaneReader { id: LaneId(cap), between: true, ..LaneReader::default() }
     }
 
     fn take_in(&mut self, chunk: Chunk, bytes: u64) -> Vec<RawLoss> {
@@ -88,10 +88,10 @@ impl Lane {
         losses
     }
 
-    fn settle(&mut self, item: Item) {
+    fn settle(&mut self, item: ScannedEvent) {
         match item.rule {
             Rule::Plain => insert(&mut self.items, item),
-            Rule::IfArmed if self.armed => insert(&mut self.items, Item { rule: Rule::Plain, ..item }),
+            Rule::IfArmed if self.armed => insert(&mut self.items, ScannedEvent { rule: Rule::Plain, ..item }),
             Rule::IfArmed => {}
             Rule::TakePending => {
                 if let Some(pending) = self.pending.take() {
@@ -120,7 +120,7 @@ impl Lane {
         Some(pending.map_or(next, |pending| pending.time.min(next)))
     }
 
-    fn take(&mut self) -> Option<Item> {
+    fn take(&mut self) -> Option<ScannedEvent> {
         if self.at >= self.guard {
             return None;
         }
@@ -152,7 +152,7 @@ impl Stream {
                 builder.spawn(move || pool.worker()).ok()
             })
             .collect();
-        let lanes = pool.lanes.iter().map(|lane| Lane::new(lane.cap)).collect();
+        let lanes = pool.lanes.iter().map(|lane| LaneReader::new(lane.cap)).collect();
         Stream {
             pool,
             workers,

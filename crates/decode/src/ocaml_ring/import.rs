@@ -2,7 +2,7 @@
 //! few sums that the runtime leaves to its reader.
 
 use super::layout::Layout;
-use super::slot::{Filter, Raw, TYPES, What, index};
+use super::slot::{Filter, Raw, TYPES, RingEvent, index};
 use super::tables::{self, counter, kind, lifecycle, user};
 use super::user_names::UserNames;
 use super::version::Version;
@@ -39,7 +39,7 @@ pub(crate) fn neutral(phase: u16) -> Phase {
 
 /// The last figures of a domain. No figure reaches 2^51, and there are at most 4096 domains, so sums do not overflow.
 #[derive(Clone, Default)]
-struct Lane {
+struct DomainFigures {
     exists: bool,
     /// Bytes allocated in its young heap since it was created.
     allocated: u64,
@@ -58,7 +58,7 @@ pub(super) struct Importer {
     classes: Classes,
     /// Neutral phases by the version's own numbers, where they are requested.
     phases: [Option<Phase>; 64],
-    lanes: Vec<Lane>,
+    lanes: Vec<DomainFigures>,
     /// Total heap size of all domains.
     heap_bytes: u64,
     /// The figures at the end of this cycle have been summed up.
@@ -74,7 +74,7 @@ impl Importer {
         for (id, into) in (0..).zip(phases.iter_mut()) {
             *into = tables::phase(version, id).map(neutral).filter(wanted);
         }
-        let lanes = vec![Lane::default(); usize::from(rings)];
+        let lanes = vec![DomainFigures::default(); usize::from(rings)];
         Importer { classes, phases, lanes, heap_bytes: 0, summed: false, names: UserNames::default(), stopped: false }
     }
 
@@ -114,12 +114,12 @@ impl Importer {
     ) -> Option<Runtime> {
         let phase = |id: u16| self.phases.get(usize::from(id)).copied().flatten();
         match raw.what {
-            What::Gap => Some(Runtime::Gap),
-            What::Begin(id) => phase(id).map(Runtime::PhaseBegin),
-            What::End(id) => phase(id).map(Runtime::PhaseEnd),
-            What::Counter(id, value) => self.count(id, value, lane, more),
-            What::Lifecycle(id, value) => self.live(id, value, lane),
-            What::User { kind, id, value } => {
+            RingEvent::Gap => Some(Runtime::Gap),
+            RingEvent::Begin(id) => phase(id).map(Runtime::PhaseBegin),
+            RingEvent::End(id) => phase(id).map(Runtime::PhaseEnd),
+            RingEvent::Counter(id, value) => self.count(id, value, lane, more),
+            RingEvent::Lifecycle(id, value) => self.live(id, value, lane),
+            RingEvent::User { kind, id, value } => {
                 let (name, is_thread) = self.names.of(id, layout, source);
                 if is_thread && kind == user::INT {
                     let tid = u32::try_from(value).ok().filter(|_| self.classes.has(Class::Lanes))?;
@@ -143,7 +143,7 @@ impl Importer {
             lifecycle::DOMAIN_SPAWN | lifecycle::DOMAIN_TERMINATE => {
                 let exists = id == lifecycle::DOMAIN_SPAWN;
                 self.heap_bytes -= state.heap;
-                *state = Lane { exists, ..Lane::default() };
+                *state = DomainFigures { exists, ..DomainFigures::default() };
                 Some(if exists { Runtime::LaneCreated } else { Runtime::LaneDeleted })
             }
             lifecycle::FORK_PARENT => {

@@ -7,9 +7,9 @@ use crate::log::{BATCH, Counted, Events, GrowingLog, Log, LogError, LogFacts, Lo
 use rtscope_model::{Classes, ClockMap, Event, Names};
 
 /// The format of OCaml's runtime events rings.
-pub struct Format;
+pub struct RingFormat;
 
-impl LogFormat for Format {
+impl LogFormat for RingFormat {
     fn recognises(&self, head: &[u8]) -> bool {
         Rings::recognise(head)
     }

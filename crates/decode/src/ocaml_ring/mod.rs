@@ -32,11 +32,11 @@ mod words;
 pub use error::RingError;
 pub use growing::GrowingRings;
 pub(crate) use import::neutral;
-pub use log::Format;
+pub use log::RingFormat;
 pub use packed::{Packer, WORDS_MAX as PACKED_WORDS_MAX};
 pub use rings::Rings;
 use stream::RingStream;
 pub(crate) use tables::{COUNTERS, PHASES, phase_name};
 #[cfg(test)]
-use tally::Tally;
+use tally::RingTally;
 pub use version::{Version, VersionSource};

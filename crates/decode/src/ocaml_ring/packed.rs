@@ -18,12 +18,12 @@ const PLACES: usize = 1 << 10;
 /// Packs frames, one after the other, and remembers headers.
 #[derive(Debug)]
 pub struct Packer {
-    known: Box<[Known; PLACES]>,
+    known: Box<[KnownHeader; PLACES]>,
     frame: u64,
 }
 
 #[derive(Copy, Clone, Debug, Default)]
-struct Known {
+struct KnownHeader {
     header: u64,
     number: u8,
     /// The frame in which the header has this number.
@@ -32,7 +32,7 @@ struct Known {
 
 impl Default for Packer {
     fn default() -> Packer {
-        Packer { known: Box::new([Known::default(); PLACES]), frame: 0 }
+        Packer { known: Box::new([KnownHeader::default(); PLACES]), frame: 0 }
     }
 }
 
@@ -79,7 +79,7 @@ impl Packer {
             return known.number;
         }
         if *headers < ESCAPE {
-            *known = Known { header, number: *headers, frame: self.frame };
+            *known = KnownHeader { header, number: *headers, frame: self.frame };
             *headers += 1;
         }
         ESCAPE
@@ -108,7 +108,7 @@ pub(super) fn unpack(bytes: &[u8], into: &mut Vec<u64>) -> Option<bool> {
     }
     let end = into.len() + count as usize;
     let mut rest = Rest { bytes: packed };
-    let mut state = State::default();
+    let mut state = UnpackedFrame::default();
     while into.len() < end {
         let begin = into.len();
         if state.event(&mut rest, into, end).is_none() {
@@ -121,13 +121,13 @@ pub(super) fn unpack(bytes: &[u8], into: &mut Vec<u64>) -> Option<bool> {
 
 /// The content of this frame so far.
 #[derive(Default)]
-struct State {
+struct UnpackedFrame {
     headers: Vec<u64>,
     /// The previous stamp.
     last: u64,
 }
 
-impl State {
+impl UnpackedFrame {
     /// Reads the next event; `None`: it is incomplete or exceeds `end`.
     fn event(&mut self, rest: &mut Rest<'_>, into: &mut Vec<u64>, end: usize) -> Option<()> {
         let header = match rest.byte()? {

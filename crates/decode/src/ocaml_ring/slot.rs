@@ -3,7 +3,7 @@
 //!
 //! Owns the checks of words: impossible lengths, types and stamps are damage, and reading continues where an event is
 //! known to start: at the next frame, or at the physical start of the ring. Losses of any kind are summed up until
-//! the next good event, before which a [`What::Gap`] is inserted.
+//! the next good event, before which a [`RingEvent::Gap`] is inserted.
 
 use super::captured;
 use super::layout::{Container, FRAME, Layout, POSITION_MAX};
@@ -35,12 +35,12 @@ const CUT: &str = "the file ends where the ring's words go on";
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub(super) struct Raw {
     pub(super) time: u64,
-    pub(super) what: What,
+    pub(super) what: RingEvent,
 }
 
 /// Ids are the version's numbers.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub(super) enum What {
+pub(super) enum RingEvent {
     /// Words are missing before the next event, whose time this is.
     Gap,
     Begin(u16),
@@ -71,16 +71,16 @@ pub(super) fn index(kind: u8, id: u16) -> usize {
 
 /// Events by type.
 #[derive(Clone)]
-pub(super) struct Counts {
+pub(super) struct EventCounts {
     pub(super) types: [u64; TYPES],
     pub(super) user: [u64; 5],
     /// Events with ids of 64 and more.
     pub(super) beyond: u64,
 }
 
-impl Default for Counts {
-    fn default() -> Counts {
-        Counts { types: [0; TYPES], user: [0; 5], beyond: 0 }
+impl Default for EventCounts {
+    fn default() -> EventCounts {
+        EventCounts { types: [0; TYPES], user: [0; 5], beyond: 0 }
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) struct Pass {
     pub(super) source: Arc<dyn ReadAt>,
     pub(super) layout: Layout,
     pub(super) filter: Filter,
-    pub(super) counts: Counts,
+    pub(super) counts: EventCounts,
     pub(super) losses: Losses,
     bytes: Vec<u8>,
     /// Capacity of a ring's buffer, in words.
@@ -98,7 +98,7 @@ pub(super) struct Pass {
 
 impl Pass {
     pub(super) fn new(source: Arc<dyn ReadAt>, layout: Layout, filter: Filter) -> Pass {
-        let counts = Counts::default();
+        let counts = EventCounts::default();
         Pass { source, layout, filter, counts, losses: Losses::default(), bytes: Vec::new(), capacity: BUFFER / 8 }
     }
 
@@ -305,7 +305,7 @@ impl Slot {
                     self.first = time;
                 }
                 self.settle(pass, Some(time));
-                return Scan::Found(Raw { time, what: What::Gap });
+                return Scan::Found(Raw { time, what: RingEvent::Gap });
             }
             last = time;
             at = next;
@@ -327,11 +327,11 @@ impl Slot {
             if wanted {
                 let value = if length > 2 { words.get(at - length + 2).map_or(0, |word| *word as i64) } else { 0 };
                 let what = match code {
-                    kind::BEGIN => What::Begin(id),
-                    kind::END => What::End(id),
-                    kind::COUNTER => What::Counter(id, value),
-                    kind::LIFECYCLE => What::Lifecycle(id, value),
-                    USER.. => What::User { kind: code - USER, id, value },
+                    kind::BEGIN => RingEvent::Begin(id),
+                    kind::END => RingEvent::End(id),
+                    kind::COUNTER => RingEvent::Counter(id, value),
+                    kind::LIFECYCLE => RingEvent::Lifecycle(id, value),
+                    USER.. => RingEvent::User { kind: code - USER, id, value },
                     _ => continue,
                 };
                 break Scan::Found(Raw { time, what });

@@ -4,9 +4,9 @@
 use super::error::RingError;
 use super::import::{Importer, More};
 use super::layout::{Container, Layout};
-use super::slot::{Pass, Raw, Slot, TYPES, What};
+use super::slot::{Pass, Raw, Slot, TYPES, RingEvent};
 use super::tables::{self, COUNTERS, LIFECYCLE, USER_TYPES, kind, lifecycle};
-use super::tally::{RawLoss, Tally};
+use super::tally::{RawLoss, RingTally};
 use super::version::Version;
 use crate::source::ReadAt;
 use rtscope_model::{Body, Event, LaneId, Loss, LossKind, Runtime, Time, TypeCount};
@@ -97,13 +97,13 @@ impl RingStream {
     }
 
     /// Counts so far; complete once the stream has ended.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> RingTally {
         let seen = || self.slots.iter().filter(|slot| slot.first != 0);
         let captured_end = match &self.pass.layout.container {
             Container::Captured(frames) => frames.ended,
             Container::File { .. } => false,
         };
-        Tally {
+        RingTally {
             by_type: self.by_type(),
             bytes: self.slots.iter().map(|slot| 8 * slot.read).sum(),
             first: seen().map(|slot| Time(slot.first)).min(),
@@ -173,7 +173,7 @@ impl RingStream {
     /// Imports the next event of ring `index`.
     fn take(&mut self, index: usize, raw: Raw) -> Option<Event> {
         let lane = LaneId(self.slots.get(index)?.number);
-        if let What::Lifecycle(lifecycle::RING_RESUME, _) = raw.what {
+        if let RingEvent::Lifecycle(lifecycle::RING_RESUME, _) = raw.what {
             self.resumed(raw.time, index);
         }
         self.latest = raw.time;

@@ -10,7 +10,7 @@ const KEPT: usize = 256;
 /// Counts of one pass. Complete once the stream has returned `None`; covers every event of the rings, whatever
 /// classes were requested.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tally {
+pub struct RingTally {
     /// Events by type, ascending by number; only types that occur. Bit 9 of a number: posted by the program's own
     /// code; bits 6 to 8: the type; bits 0 to 5: the id, for phases their number in 5.4. The numbers are the same
     /// for every version.
@@ -27,7 +27,7 @@ pub struct Tally {
     pub losses: Vec<Loss>,
 }
 
-impl Tally {
+impl RingTally {
     /// Number of events of all types.
     pub fn events(&self) -> u64 {
         self.by_type.iter().map(|kind| kind.count).sum()

@@ -7,7 +7,7 @@
 //! whether a domain that leads such a collection has posted before that it wants one (from 5.4 on).
 
 use super::error::RingError;
-use super::slot::{Filter, Pass, Raw, Slot, TYPES, What};
+use super::slot::{Filter, Pass, Raw, Slot, TYPES, RingEvent};
 use super::tables::{self, COUNTERS, PHASES, counter, old};
 use super::version::{Version, VersionSource, WrittenBy};
 
@@ -75,17 +75,17 @@ impl Grammar {
         let figures = std::mem::take(&mut self.figures);
         let promoted = std::mem::take(&mut self.promoted);
         match raw.what {
-            What::Gap => {
+            RingEvent::Gap => {
                 seen.gaps = true;
                 *self = Grammar::default();
             }
-            What::Counter(id, _) => {
+            RingEvent::Counter(id, _) => {
                 seen.counter_max = seen.counter_max.max(Some(id));
                 self.promoted = id == counter::MINOR_PROMOTED;
                 // 5.5 has two more figures of the same collection.
                 self.figures = id == counter::MINOR_ALLOCATED && promoted || figures && id >= 26;
             }
-            What::Begin(id) => {
+            RingEvent::Begin(id) => {
                 seen.phase_max = seen.phase_max.max(Some(id));
                 seen.resized += u64::from(id == tables::DOMAIN_RESIZE_HEAP_RESERVATION);
                 self.section = match std::mem::take(&mut self.section) {
@@ -97,7 +97,7 @@ impl Grammar {
                     _ => Section::Other,
                 };
             }
-            What::End(id) => {
+            RingEvent::End(id) => {
                 seen.phase_max = seen.phase_max.max(Some(id));
                 seen.minor_old |= figures && id == old::MINOR;
                 seen.minor_new |= figures && id == tables::MINOR;
@@ -110,7 +110,7 @@ impl Grammar {
                     _ => {}
                 }
             }
-            What::Lifecycle(..) | What::User { .. } => {}
+            RingEvent::Lifecycle(..) | RingEvent::User { .. } => {}
         }
     }
 }

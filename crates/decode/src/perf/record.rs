@@ -34,7 +34,7 @@ const FRAMES_MAX: usize = 256;
 
 /// How the records of a stream are laid out.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Layout {
+pub enum RecordLayout {
     /// `TID | TIME | CPU`; samples carry the fields of a tracepoint.
     Threads,
     /// `IDENTIFIER | IP | TID | TIME | CPU | CALLCHAIN`, and with `REGS_USER` the user-space instruction pointer.
@@ -44,20 +44,20 @@ pub enum Layout {
     },
 }
 
-impl Layout {
+impl RecordLayout {
     /// Size in bytes of pid, tid, time, cpu and padding, and of the id where there is one: `sample_id_all` puts these
     /// at the end of every record but a sample.
     fn trailer(self) -> usize {
         match self {
-            Layout::Threads => STAMP,
-            Layout::Code { .. } => STAMP + 8,
+            RecordLayout::Threads => STAMP,
+            RecordLayout::Code { .. } => STAMP + 8,
         }
     }
 
     fn has(self, kind: u32) -> bool {
         match self {
-            Layout::Threads => matches!(kind, LOST..=FORK | SAMPLE | LOST_SAMPLES..=SWITCH_CPU_WIDE),
-            Layout::Code { .. } => matches!(kind, LOST..=FORK | SAMPLE | MMAP2 | LOST_SAMPLES),
+            RecordLayout::Threads => matches!(kind, LOST..=FORK | SAMPLE | LOST_SAMPLES..=SWITCH_CPU_WIDE),
+            RecordLayout::Code { .. } => matches!(kind, LOST..=FORK | SAMPLE | MMAP2 | LOST_SAMPLES),
         }
     }
 }
@@ -155,7 +155,7 @@ pub struct Mapped<'a> {
 }
 
 /// Kind, flags and size of the record at the start of `bytes`, if kind and size are valid.
-pub fn header(bytes: &[u8], layout: Layout) -> Option<(u32, u16, usize)> {
+pub fn header(bytes: &[u8], layout: RecordLayout) -> Option<(u32, u16, usize)> {
     let [a, b, c, d, e, f, g, h] = *bytes.first_chunk::<HEADER>()?;
     let kind = u32::from_le_bytes([a, b, c, d]);
     let size = usize::from(u16::from_le_bytes([g, h]));
@@ -164,12 +164,12 @@ pub fn header(bytes: &[u8], layout: Layout) -> Option<(u32, u16, usize)> {
 }
 
 /// Parses one whole record. `None`: it contradicts itself.
-pub fn parse(record: &[u8], layout: Layout) -> Option<(Stamp, Body<'_>)> {
+pub fn parse(record: &[u8], layout: RecordLayout) -> Option<(Stamp, Body<'_>)> {
     let (kind, misc, size) = header(record, layout)?;
     let body = record.get(HEADER..size)?;
     match (kind, layout) {
-        (SAMPLE, Layout::Threads) => tracepoint(body),
-        (SAMPLE, Layout::Code { registers }) => found(body, misc, registers),
+        (SAMPLE, RecordLayout::Threads) => tracepoint(body),
+        (SAMPLE, RecordLayout::Code { registers }) => found(body, misc, registers),
         _ => other(kind, misc, body, layout),
     }
 }
@@ -201,7 +201,7 @@ fn found(body: &[u8], misc: u16, registers: bool) -> Option<(Stamp, Body<'_>)> {
     Some((stamp(head.get(16..)?)?, Body::Code(found)))
 }
 
-fn other(kind: u32, misc: u16, body: &[u8], layout: Layout) -> Option<(Stamp, Body<'_>)> {
+fn other(kind: u32, misc: u16, body: &[u8], layout: RecordLayout) -> Option<(Stamp, Body<'_>)> {
     let (body, trailer) = body.split_at_checked(body.len().checked_sub(layout.trailer())?)?;
     let out = misc & MISC_SWITCH_OUT != 0;
     let preempted = misc & MISC_SWITCH_OUT_PREEMPT != 0;

@@ -2,7 +2,7 @@
 //! resynchronising and losses; refuses to know other CPUs.
 
 use super::losses::Losses;
-use super::record::{self, Body, Layout, Stamp};
+use super::record::{self, Body, RecordLayout, Stamp};
 use crate::ReadAt;
 use rtscope_model::{Cpu, Loss, LossKind, Time};
 use std::cmp::Reverse;
@@ -27,7 +27,7 @@ pub trait Interpret {
     type Item;
 
     /// The layout of the records.
-    fn layout(&self) -> Layout;
+    fn layout(&self) -> RecordLayout;
 
     /// Interprets a record other than a loss; the inner `None`: it has no meaning. `None`: it is damage.
     fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Option<Self::Item>>;
@@ -170,7 +170,7 @@ impl<T> CpuStream<T> {
 
     /// Skips a byte that does not start a record. A failed write may have truncated a record anywhere, so the next
     /// one may start at any byte.
-    fn skip(&mut self, layout: Layout) -> bool {
+    fn skip(&mut self, layout: RecordLayout) -> bool {
         let rest = self.window.get(self.at..).unwrap_or_default();
         if self.ended && self.skipped == 0 {
             // Perhaps only the end is missing; a later record would disprove that.

@@ -12,16 +12,16 @@ struct Field {
 
 /// A parsed `format` file.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
-pub struct Format {
+pub struct TracepointFormat {
     fields: Vec<Field>,
     states: Vec<(u64, char)>,
 }
 
-impl Format {
+impl TracepointFormat {
     /// Parses the known lines and ignores the others.
-    pub fn parse(text: &str) -> Format {
+    pub fn parse(text: &str) -> TracepointFormat {
         let states = text.find("print fmt:").map_or_else(Vec::new, |at| states(&text[at..]));
-        Format { fields: text.lines().filter_map(field).collect(), states }
+        TracepointFormat { fields: text.lines().filter_map(field).collect(), states }
     }
 
     /// The location of an integer of at most eight bytes.
@@ -149,21 +149,21 @@ mod tests {
 
     #[test]
     fn offsets_come_from_the_text() {
-        let format = Format::parse(SWITCH);
+        let format = TracepointFormat::parse(SWITCH);
         assert_eq!(format.integer("prev_state"), Some(Integer { offset: 32, size: 8 }));
         assert_eq!(format.integer("next_pid"), Some(Integer { offset: 56, size: 4 }));
         assert_eq!(format.text("next_comm"), Some(Text { offset: 40, size: 16, data_loc: false }));
         assert_eq!(format.integer("next_comm"), None);
-        let format = Format::parse(MIGRATE);
+        let format = TracepointFormat::parse(MIGRATE);
         assert_eq!(format.text("comm"), Some(Text { offset: 8, size: 4, data_loc: true }));
         assert_eq!(format.integer("comm"), None);
         assert_eq!(format.integer("dest_cpu"), Some(Integer { offset: 24, size: 4 }));
-        assert_eq!(Format::parse(WAKING).integer("target_cpu"), Some(Integer { offset: 32, size: 4 }));
+        assert_eq!(TracepointFormat::parse(WAKING).integer("target_cpu"), Some(Integer { offset: 32, size: 4 }));
     }
 
     #[test]
     fn states_of_a_new_kernel() {
-        let format = Format::parse(SWITCH);
+        let format = TracepointFormat::parse(SWITCH);
         assert!(format.has_states());
         for (state, expected) in [
             (0, OffState::Runnable),
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn states_of_an_old_kernel_have_other_bits() {
-        let format = Format::parse(SWITCH_OLD);
+        let format = TracepointFormat::parse(SWITCH_OLD);
         assert_eq!(format.off_state(1024), OffState::Runnable, "preempted");
         assert_eq!(format.off_state(16), OffState::Dead, "Z");
         assert_eq!(format.off_state(2 | 128), OffState::Uninterruptible, "D and killable");
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn nonsense_gives_an_empty_format() {
         for text in ["", "field:;offset:x;size:1;", "print fmt: { { 0x, \"", "field:int a;\toffset:8;"] {
-            assert_eq!(Format::parse(text), Format::default(), "{text}");
+            assert_eq!(TracepointFormat::parse(text), TracepointFormat::default(), "{text}");
         }
     }
 }

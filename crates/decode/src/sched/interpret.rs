@@ -2,9 +2,9 @@
 //! anything that depends on other records happens after the merge, in time order.
 
 use super::SchedError;
-use super::format::{Format, Integer, Text};
+use super::format::{TracepointFormat, Integer, Text};
 use super::name_table::NameTable;
-use crate::perf::record::{Body, GONE, Layout, Stamp};
+use crate::perf::record::{Body, GONE, RecordLayout, Stamp};
 use crate::perf::stream::Interpret;
 use rtscope_model::manifest::Kernel;
 use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid};
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 /// The content of one record, without knowledge of the others.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub enum Item {
+pub enum SchedRecord {
     Event {
         /// The event with the fields that this record has.
         sched: Sched,
@@ -32,8 +32,8 @@ pub enum Item {
 }
 
 #[derive(Clone, Debug)]
-enum Point {
-    Switch { prev: Integer, state: Integer, next: Integer, comm: Option<Text>, format: Format },
+enum TracepointFields {
+    Switch { prev: Integer, state: Integer, next: Integer, comm: Option<Text>, format: TracepointFormat },
     Wake { waker: Integer, target: Integer, cpu: Integer },
     Migrate { tid: Integer, cpu: Integer },
 }
@@ -41,7 +41,7 @@ enum Point {
 /// Interprets the tracepoints of one recording.
 #[derive(Clone, Debug)]
 pub struct Interpreter {
-    points: Vec<(u16, Point)>,
+    points: Vec<(u16, TracepointFields)>,
     has_switch: bool,
 }
 
@@ -53,21 +53,21 @@ impl Interpreter {
             let name = tracepoint.name.as_str();
             let text = formats.get(name).ok_or_else(|| SchedError::NoFormat { tracepoint: name.to_owned() })?;
             let id = u16::try_from(tracepoint.id).map_err(|_| SchedError::Id { tracepoint: name.to_owned() })?;
-            if let Some(point) = point(name, Format::parse(text))? {
+            if let Some(point) = point(name, TracepointFormat::parse(text))? {
                 points.push((id, point));
             }
         }
-        let has_switch = points.iter().any(|(_, point)| matches!(point, Point::Switch { .. }));
+        let has_switch = points.iter().any(|(_, point)| matches!(point, TracepointFields::Switch { .. }));
         Ok(Interpreter { points, has_switch })
     }
 
     /// A hit of a tracepoint. `None`: an unknown one, or too short for its fields.
-    pub fn sample(&self, stamp: Stamp, raw: &[u8], names: &mut NameTable) -> Option<Item> {
+    pub fn sample(&self, stamp: Stamp, raw: &[u8], names: &mut NameTable) -> Option<SchedRecord> {
         // `common_type` is the first field of every tracepoint on every kernel.
         let id = u16::from_le_bytes(*raw.first_chunk()?);
         let point = self.points.iter().find_map(|(known, point)| (*known == id).then_some(point))?;
         let sched = match point {
-            Point::Switch { prev, state, next, comm, format } => Sched::Switch {
+            TracepointFields::Switch { prev, state, next, comm, format } => Sched::Switch {
                 cpu: Cpu(stamp.cpu as u16),
                 prev: Tid(prev.read_u32(raw)?),
                 prev_pid: known(stamp.pid),
@@ -75,21 +75,21 @@ impl Interpreter {
                 next: Tid(next.read_u32(raw)?),
                 next_name: comm.and_then(|comm| comm.read(raw)).map_or(NameId(0), |comm| names.intern(comm)),
             },
-            Point::Wake { waker, target, cpu } => Sched::Waking {
+            TracepointFields::Wake { waker, target, cpu } => Sched::Waking {
                 // Not the stamp's tid: that is missing for a thread that is about to end.
                 waker: Tid(waker.read_u32(raw)?),
                 target: Tid(target.read_u32(raw)?),
                 target_cpu: Cpu(cpu.read(raw)? as u16),
             },
-            Point::Migrate { tid, cpu } => {
+            TracepointFields::Migrate { tid, cpu } => {
                 Sched::Migrate { tid: Tid(tid.read_u32(raw)?), to: Cpu(cpu.read(raw)? as u16) }
             }
         };
-        Some(Item::Event { sched, pid: Pid(0) })
+        Some(SchedRecord::Event { sched, pid: Pid(0) })
     }
 
     /// Any other record. `None`: it has no event.
-    pub fn other(&self, stamp: Stamp, body: Body<'_>, names: &mut NameTable) -> Option<Item> {
+    pub fn other(&self, stamp: Stamp, body: Body<'_>, names: &mut NameTable) -> Option<SchedRecord> {
         let cpu = Cpu(stamp.cpu as u16);
         let tid = Tid(stamp.tid);
         let (sched, pid) = match body {
@@ -98,7 +98,7 @@ impl Interpreter {
             Body::Switch { out: true, preempted } => (Sched::SwitchOut { cpu, tid, preempted }, known(stamp.pid)),
             Body::SwitchCpuWide { out: false, other_pid, other_tid, .. } => {
                 let prev = (Tid(other_tid), known(other_pid));
-                return Some(Item::SwitchedIn { cpu, next: (tid, known(stamp.pid)), prev });
+                return Some(SchedRecord::SwitchedIn { cpu, next: (tid, known(stamp.pid)), prev });
             }
             // The tracepoint has reported this switch, with more detail.
             Body::SwitchCpuWide { out: true, .. } if self.has_switch => return None,
@@ -121,26 +121,26 @@ impl Interpreter {
             Body::Comm { pid, tid, comm, .. } => (Sched::Named { tid: Tid(tid), name: names.intern(comm) }, Pid(pid)),
             Body::Sample(_) | Body::Lost { .. } | Body::Throttle | Body::Code(_) | Body::Mapped(_) => return None,
         };
-        Some(Item::Event { sched, pid })
+        Some(SchedRecord::Event { sched, pid })
     }
 }
 
 /// An interpreter and the table that it adds names to.
-pub struct Reader<'a> {
+pub struct SchedReader<'a> {
     /// The interpreter of the tracepoints.
     pub interpreter: &'a Interpreter,
     /// The table of names; grows.
     pub names: &'a mut NameTable,
 }
 
-impl Interpret for Reader<'_> {
-    type Item = Item;
+impl Interpret for SchedReader<'_> {
+    type Item = SchedRecord;
 
-    fn layout(&self) -> Layout {
-        Layout::Threads
+    fn layout(&self) -> RecordLayout {
+        RecordLayout::Threads
     }
 
-    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Option<Item>> {
+    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Option<SchedRecord>> {
         Some(match body {
             // A sample of a tracepoint that was not requested is damage.
             Body::Sample(raw) => Some(self.interpreter.sample(stamp, raw, self.names)?),
@@ -148,8 +148,8 @@ impl Interpret for Reader<'_> {
         })
     }
 
-    fn gap(cpu: Cpu) -> Option<Item> {
-        Some(Item::Gap { cpu })
+    fn gap(cpu: Cpu) -> Option<SchedRecord> {
+        Some(SchedRecord::Gap { cpu })
     }
 }
 
@@ -157,7 +157,7 @@ fn known(pid: u32) -> Pid {
     Pid(if pid == GONE { 0 } else { pid })
 }
 
-fn point(name: &str, format: Format) -> Result<Option<Point>, SchedError> {
+fn point(name: &str, format: TracepointFormat) -> Result<Option<TracepointFields>, SchedError> {
     let integer = |field: &str| {
         let missing = || SchedError::NoField { tracepoint: name.to_owned(), field: field.to_owned() };
         format.integer(field).ok_or_else(missing)
@@ -166,7 +166,7 @@ fn point(name: &str, format: Format) -> Result<Option<Point>, SchedError> {
         "sched_switch" if !format.has_states() => {
             return Err(SchedError::NoField { tracepoint: name.to_owned(), field: "print fmt".to_owned() });
         }
-        "sched_switch" => Point::Switch {
+        "sched_switch" => TracepointFields::Switch {
             prev: integer("prev_pid")?,
             state: integer("prev_state")?,
             next: integer("next_pid")?,
@@ -174,9 +174,9 @@ fn point(name: &str, format: Format) -> Result<Option<Point>, SchedError> {
             format: format.clone(),
         },
         "sched_waking" | "sched_wakeup_new" => {
-            Point::Wake { waker: integer("common_pid")?, target: integer("pid")?, cpu: integer("target_cpu")? }
+            TracepointFields::Wake { waker: integer("common_pid")?, target: integer("pid")?, cpu: integer("target_cpu")? }
         }
-        "sched_migrate_task" => Point::Migrate { tid: integer("pid")?, cpu: integer("dest_cpu")? },
+        "sched_migrate_task" => TracepointFields::Migrate { tid: integer("pid")?, cpu: integer("dest_cpu")? },
         _ => return Ok(None),
     };
     Ok(Some(point))

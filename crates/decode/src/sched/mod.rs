@@ -15,13 +15,13 @@ use crate::ReadAt;
 use crate::perf::cpu_of;
 use crate::perf::stream::{CpuStream, Stamped};
 use error::SchedError;
-pub use format::{Format, Integer};
-use interpret::{Interpreter, Item, Reader};
+pub use format::{TracepointFormat, Integer};
+use interpret::{Interpreter, SchedRecord, SchedReader};
 use name_table::NameTable;
 use rtscope_model::manifest::Kernel;
 use rtscope_model::{Body, Event, LaneId, Loss, Names, Pid, Sched, Tid, Time};
 use serde::{Deserialize, Serialize};
-use state::State;
+use state::KernelState;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -48,11 +48,11 @@ pub fn thread_names(json: &[u8]) -> Result<Vec<ThreadName>, SchedError> {
 /// The kernel events of a recording, in time order.
 pub struct SchedStream {
     interpreter: Interpreter,
-    cpus: Vec<CpuStream<Item>>,
+    cpus: Vec<CpuStream<SchedRecord>>,
     /// The next item of each CPU that has one.
-    heads: BinaryHeap<Reverse<(Stamped<Item>, usize)>>,
+    heads: BinaryHeap<Reverse<(Stamped<SchedRecord>, usize)>>,
     names: NameTable,
-    state: State,
+    state: KernelState,
     ready: VecDeque<Event>,
     /// Threads to be named at the first moment, with their processes.
     threads: Vec<ThreadName>,
@@ -82,7 +82,7 @@ impl SchedStream {
             cpus: kernel.streams.iter().zip(sources).map(open_one).collect::<Result<_, _>>()?,
             heads: BinaryHeap::new(),
             names: NameTable::default(),
-            state: State::default(),
+            state: KernelState::default(),
             ready: VecDeque::new(),
             threads: threads.map_or(Ok(Vec::new()), thread_names)?,
         };
@@ -117,7 +117,7 @@ impl SchedStream {
     }
 
     fn pull(&mut self, index: usize) {
-        let mut reader = Reader { interpreter: &self.interpreter, names: &mut self.names };
+        let mut reader = SchedReader { interpreter: &self.interpreter, names: &mut self.names };
         let next = self.cpus.get_mut(index).and_then(|cpu| cpu.next(&mut reader));
         self.heads.extend(next.map(|next| Reverse((next, index))));
     }

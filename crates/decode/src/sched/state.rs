@@ -1,7 +1,7 @@
 //! State from earlier records that later ones need: names and processes of threads, and the current thread of each
 //! CPU. Owns that state, updated in time order; refuses to grow without bound.
 
-use super::interpret::Item;
+use super::interpret::SchedRecord;
 use crate::perf::losses::Losses;
 use crate::perf::record::GONE;
 use rtscope_model::{Cpu, Loss, LossKind, NameId, OffState, Pid, Sched, Tid, Time};
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 const THREADS_MAX: usize = 1 << 20;
 
 #[derive(Copy, Clone, Debug, Default)]
-struct Thread {
+struct KernelThread {
     pid: Pid,
     name: NameId,
     /// Whether it is known to be on a CPU (cheap tier only).
@@ -24,20 +24,20 @@ const UNSEEN: &str = "A switch between two threads is missing: causes on this CP
 
 /// The threads seen so far.
 #[derive(Clone, Debug)]
-pub struct State {
-    threads: HashMap<Tid, Thread>,
+pub struct KernelState {
+    threads: HashMap<Tid, KernelThread>,
     /// The current thread of each CPU, and since when.
     current: HashMap<Cpu, (Tid, Time)>,
     losses: Losses,
 }
 
-impl Default for State {
+impl Default for KernelState {
     fn default() -> Self {
-        State { threads: HashMap::new(), current: HashMap::new(), losses: Losses::new("kernel") }
+        KernelState { threads: HashMap::new(), current: HashMap::new(), losses: Losses::new("kernel") }
     }
 }
 
-impl State {
+impl KernelState {
     /// Losses found by comparing records.
     pub fn losses(&self) -> &[Loss] {
         self.losses.all()
@@ -50,12 +50,12 @@ impl State {
 
     /// Adds what `item`'s own record did not contain. The second event is for a new thread, which inherits its
     /// creator's name. `None`: nothing new.
-    pub fn apply(&mut self, time: Time, item: Item) -> Option<(Sched, Option<Sched>)> {
+    pub fn apply(&mut self, time: Time, item: SchedRecord) -> Option<(Sched, Option<Sched>)> {
         match item {
-            Item::Event { sched: sched @ Sched::Switch { .. }, pid } => Some((self.switch(time, sched, pid), None)),
-            Item::Event { sched, pid } => self.event(sched, pid),
-            Item::SwitchedIn { cpu, next, prev } => Some((self.switched_in(time, cpu, next, prev)?, None)),
-            Item::Gap { cpu } => {
+            SchedRecord::Event { sched: sched @ Sched::Switch { .. }, pid } => Some((self.switch(time, sched, pid), None)),
+            SchedRecord::Event { sched, pid } => self.event(sched, pid),
+            SchedRecord::SwitchedIn { cpu, next, prev } => Some((self.switched_in(time, cpu, next, prev)?, None)),
+            SchedRecord::Gap { cpu } => {
                 self.current.remove(&cpu);
                 None
             }
@@ -109,7 +109,7 @@ impl State {
             Sched::SwitchOut { tid, .. } => self.set_on_cpu(*tid, pid, false)?,
             Sched::Fork { parent, child, child_pid } => {
                 let name = self.threads.get(parent).map_or(NameId(0), |parent| parent.name);
-                self.remember(*child, Thread { pid: *child_pid, name, on_cpu: None });
+                self.remember(*child, KernelThread { pid: *child_pid, name, on_cpu: None });
                 more = (name != NameId(0)).then_some(Sched::Named { tid: *child, name });
             }
             Sched::Named { tid, name } => self.name(*tid, pid, *name),
@@ -122,7 +122,7 @@ impl State {
     pub fn name(&mut self, tid: Tid, pid: Pid, name: NameId) {
         let known = self.threads.get(&tid).copied().unwrap_or_default();
         let pid = if pid.0 == 0 { known.pid } else { pid };
-        self.remember(tid, Thread { pid, name, ..known });
+        self.remember(tid, KernelThread { pid, name, ..known });
     }
 
     fn leave(&mut self, tid: Tid, pid: &mut Pid, state: OffState) {
@@ -136,7 +136,7 @@ impl State {
         if state == OffState::Dead {
             self.threads.remove(&tid);
         } else if known.pid != *pid {
-            self.remember(tid, Thread { pid: *pid, ..known });
+            self.remember(tid, KernelThread { pid: *pid, ..known });
         }
     }
 
@@ -150,7 +150,7 @@ impl State {
         }
         let pid = if pid.0 == 0 { known.pid } else { pid };
         if (known.name, known.pid) != (*name, pid) {
-            self.remember(tid, Thread { pid, name: *name, ..known });
+            self.remember(tid, KernelThread { pid, name: *name, ..known });
         }
     }
 
@@ -161,11 +161,11 @@ impl State {
             return None;
         }
         let pid = if pid.0 == 0 { known.pid } else { pid };
-        self.remember(tid, Thread { pid, on_cpu: Some(on_cpu), ..known });
+        self.remember(tid, KernelThread { pid, on_cpu: Some(on_cpu), ..known });
         Some(())
     }
 
-    fn remember(&mut self, tid: Tid, thread: Thread) {
+    fn remember(&mut self, tid: Tid, thread: KernelThread) {
         if self.threads.len() < THREADS_MAX || self.threads.contains_key(&tid) {
             self.threads.insert(tid, thread);
         }

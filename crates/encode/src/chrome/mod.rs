@@ -32,7 +32,7 @@ const GATHERED: usize = 64 << 10;
 pub struct ChromeWriter<W> {
     timeline: Timeline,
     threads: Threads,
-    drawn: Drawn<W>,
+    drawn: ChromeSink<W>,
     /// The thread that each CPU is drawn with, and its name as JSON.
     running: BTreeMap<u16, (u32, String)>,
     now: Time,
@@ -47,7 +47,7 @@ impl<W: Write> ChromeWriter<W> {
     /// An error from the output.
     pub fn new(out: W, facts: &Exported) -> io::Result<ChromeWriter<W>> {
         let (pid, name) = program(facts);
-        let mut drawn = Drawn {
+        let mut drawn = ChromeSink {
             out,
             json: Vec::new(),
             first: true,
@@ -148,7 +148,7 @@ impl<W: Write> Export for ChromeWriter<W> {
 }
 
 /// The output, and what has been declared in it.
-struct Drawn<W> {
+struct ChromeSink<W> {
     out: W,
     json: Vec<u8>,
     first: bool,
@@ -159,7 +159,7 @@ struct Drawn<W> {
     names: HashMap<u64, String>,
 }
 
-impl<W: Write> Drawn<W> {
+impl<W: Write> ChromeSink<W> {
     /// Writes an object; `fill` writes everything but the kind.
     fn object(&mut self, phase: &str, fill: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
         let comma = if std::mem::take(&mut self.first) { "" } else { "," };
@@ -274,7 +274,7 @@ impl<W: Write> Drawn<W> {
     }
 }
 
-impl<W: Write> Sink for Drawn<W> {
+impl<W: Write> Sink for ChromeSink<W> {
     fn open(&mut self, on: Track, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
         self.state('B', on, at, state, tables)
     }

@@ -20,7 +20,7 @@ use rtscope_model::{Body, CausePiece, Event, Exported, LaneId, Loss, Names, Paus
 use spool::Spool;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, Write};
-use thread::{Millis, Ms, Thread, quoted};
+use thread::{Millis, Ms, ProfileThread, quoted};
 
 /// Limit of a profile in bytes. Browsers refuse texts of about this length.
 pub const BYTES_MAX: u64 = 1 << 30;
@@ -60,7 +60,7 @@ enum ThreadOf {
 pub struct FirefoxWriter<W> {
     timeline: Timeline,
     threads: Threads,
-    drawn: Drawn<W>,
+    drawn: FirefoxSink<W>,
     running: BTreeMap<u16, bool>,
     paused_until: Time,
 }
@@ -75,7 +75,7 @@ impl<W: Write> FirefoxWriter<W> {
             let offset = manifest.map_or(0, |manifest| manifest.realtime_offset_ns);
             started.0.checked_add_signed(offset).filter(|_| offset != 0)
         });
-        let drawn = Drawn {
+        let drawn = FirefoxSink {
             out,
             spool: Spool::new(temporary, BYTES_MAX),
             threads: BTreeMap::new(),
@@ -169,10 +169,10 @@ struct Counter {
 }
 
 /// The threads and counters of the profile.
-struct Drawn<W> {
+struct FirefoxSink<W> {
     out: W,
     spool: Spool,
-    threads: BTreeMap<ThreadOf, Thread>,
+    threads: BTreeMap<ThreadOf, ProfileThread>,
     lines: BTreeMap<Line, Counter>,
     name: String,
     platform: String,
@@ -185,7 +185,7 @@ struct Drawn<W> {
     now: Time,
 }
 
-impl<W: Write> Drawn<W> {
+impl<W: Write> FirefoxSink<W> {
     fn seen(&mut self, at: Time) {
         self.origin.get_or_insert(at);
         self.now = self.now.max(at);
@@ -196,7 +196,7 @@ impl<W: Write> Drawn<W> {
     }
 
     /// A thread, created if it is new; `None`: there are too many.
-    fn thread(&mut self, which: ThreadOf) -> Option<(&mut Thread, &mut Spool)> {
+    fn thread(&mut self, which: ThreadOf) -> Option<(&mut ProfileThread, &mut Spool)> {
         if !self.threads.contains_key(&which) {
             if self.threads.len() >= TRACKS_MAX {
                 return None;
@@ -210,7 +210,7 @@ impl<W: Write> Drawn<W> {
             self.has_main |= main;
             let pid = if let ThreadOf::Cpu(_) = which { "CPUs".to_owned() } else { self.pid.clone() };
             let tid = self.threads.len() as u64 + 1;
-            let thread = Thread::new(&mut self.spool, name, pid, tid, main);
+            let thread = ProfileThread::new(&mut self.spool, name, pid, tid, main);
             self.threads.insert(which, thread);
         }
         Some((self.threads.get_mut(&which)?, &mut self.spool))
@@ -328,7 +328,7 @@ fn schema((name, fields): (&str, &[&str])) -> String {
     format!("{{\"name\":\"{name}\",{label},\"display\":[{places}],\"data\":[{}]}}", fields.join(","))
 }
 
-impl<W: Write> Sink for Drawn<W> {
+impl<W: Write> Sink for FirefoxSink<W> {
     fn open(&mut self, on: Track, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
         self.begin(ThreadOf::Track(on), at, &state.name(tables.user), state.role_number() + 1)
     }

@@ -9,7 +9,7 @@ const PIECE: usize = 64 << 10;
 const HELD: usize = 16 << 20;
 
 #[derive(Default)]
-struct Stream {
+struct SpoolStream {
     held: Vec<u8>,
     /// Offset and length of each piece.
     pieces: Vec<(u64, u32)>,
@@ -23,7 +23,7 @@ impl<F: Read + Write + Seek> File for F {}
 /// Streams in a file that can be read back.
 pub(super) struct Spool {
     file: Box<dyn File>,
-    streams: Vec<Stream>,
+    streams: Vec<SpoolStream>,
     held: usize,
     end: u64,
     written: u64,
@@ -38,7 +38,7 @@ impl Spool {
 
     /// Creates a stream and returns its number.
     pub fn stream(&mut self) -> usize {
-        self.streams.push(Stream::default());
+        self.streams.push(SpoolStream::default());
         self.streams.len() - 1
     }
 

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 const KEPT_MAX: usize = 1 << 16;
 const NO_NAME: &str = "(others)";
 
-/// Indices of a thread's streams in [`Thread::columns`].
+/// Indices of a thread's streams in [`ProfileThread::columns`].
 const STACK: usize = 0;
 const TIME: usize = 1;
 const WEIGHT: usize = 2;
@@ -53,7 +53,7 @@ struct Function {
 }
 
 #[derive(Default)]
-pub(super) struct Thread {
+pub(super) struct ProfileThread {
     pub name: String,
     pub pid: String,
     pub tid: u64,
@@ -74,10 +74,10 @@ pub(super) struct Thread {
     markers: u64,
 }
 
-impl Thread {
-    pub fn new(spool: &mut Spool, name: String, pid: String, tid: u64, main: bool) -> Thread {
+impl ProfileThread {
+    pub fn new(spool: &mut Spool, name: String, pid: String, tid: u64, main: bool) -> ProfileThread {
         let columns = std::array::from_fn(|_| spool.stream());
-        Thread { name, pid, tid, main, columns, rows: main, ..Thread::default() }
+        ProfileThread { name, pid, tid, main, columns, rows: main, ..ProfileThread::default() }
     }
 
     fn stack(&mut self, name: &str, category: usize) -> Option<usize> {

@@ -9,7 +9,7 @@ mod records;
 use crate::{Export, Tables, program, word};
 use records::Records;
 use rtscope_decode::fxt::carried::{self, Carried, DERIVED};
-use rtscope_decode::fxt::shape::{CAUSES, MACHINE, PAUSES, Shape, Track, lane_id};
+use rtscope_decode::fxt::shape::{CAUSES, MACHINE, PAUSES, Shape, FxtTrack, lane_id};
 use rtscope_decode::fxt::{EventKind, FACTS, LOSSES, OBJECT_PROCESS, OBJECT_THREAD, SYMBOLS, Value};
 use rtscope_model::{Body, CausePiece, Event, Exported, LaneId, Loss, NameId, Pause, Runtime, Sched, Symbols, Time};
 use std::collections::{HashMap, HashSet};
@@ -66,14 +66,14 @@ impl<W: Write> FxtWriter<W> {
 
     fn shape(&mut self, time: Time, shape: &Shape<'_>) -> io::Result<()> {
         let thread = match shape.track {
-            Track::Lane(lane) => {
+            FxtTrack::Lane(lane) => {
                 self.name_lane(lane)?;
                 (self.process, lane_id(lane))
             }
-            Track::Thread(tid) => {
+            FxtTrack::Thread(tid) => {
                 (u64::from(self.processes.get(&tid.0).copied().unwrap_or_default()), u64::from(tid.0))
             }
-            Track::Other(id) => (self.process, id),
+            FxtTrack::Other(id) => (self.process, id),
         };
         self.records.event(time.0, thread, shape)
     }
@@ -145,7 +145,7 @@ impl<W: Write> Export for FxtWriter<W> {
         let longest = causes.iter().max_by_key(|piece| piece.ns());
         let (kind, cause) = (word(&pause.kind), longest.map(|piece| word(&piece.cause)));
         let name = format!("{kind} pause");
-        let mut shape = Shape::new(EventKind::Complete(pause.released.0), Track::Other(PAUSES), DERIVED, &name)
+        let mut shape = Shape::new(EventKind::Complete(pause.released.0), FxtTrack::Other(PAUSES), DERIVED, &name)
             .with("id", Value::U64(pause.id))
             .with("leader", lane(pause.leader))
             .with("straggler", lane(pause.straggler))
@@ -160,7 +160,7 @@ impl<W: Write> Export for FxtWriter<W> {
             let (cause, confidence) = (word(&piece.cause), word(&piece.confidence));
             let process = piece.who.map_or("", |name| tables.kernel.get(name));
             let code = piece.code.map_or("", |symbol| tables.symbols.get(symbol).name.as_str());
-            let shape = Shape::new(EventKind::Complete(piece.to.0), Track::Other(CAUSES), DERIVED, &cause)
+            let shape = Shape::new(EventKind::Complete(piece.to.0), FxtTrack::Other(CAUSES), DERIVED, &cause)
                 .with("pause", Value::U64(pause.id))
                 .with("lane", lane(piece.lane))
                 .with("tid", piece.tid.map_or(Value::Null, |tid| Value::Id(u64::from(tid.0))))

@@ -22,20 +22,20 @@ pub(super) type Args<'a> = &'a [(&'static str, Value<'a>)];
 pub(super) struct Records<W> {
     out: W,
     content: Vec<u8>,
-    strings: Table<Box<[u8]>, STRINGS>,
-    threads: Table<(u64, u64), THREADS>,
+    strings: IndexTable<Box<[u8]>, STRINGS>,
+    threads: IndexTable<(u64, u64), THREADS>,
 }
 
 /// Entries with an index, from 1 to `MAX`.
-struct Table<K, const MAX: u16> {
+struct IndexTable<K, const MAX: u16> {
     places: HashMap<K, u16>,
     keys: Vec<K>,
     last: u16,
 }
 
-impl<K: Clone + Eq + Hash, const MAX: u16> Table<K, MAX> {
+impl<K: Clone + Eq + Hash, const MAX: u16> IndexTable<K, MAX> {
     fn new() -> Self {
-        Table { places: HashMap::new(), keys: Vec::new(), last: 0 }
+        IndexTable { places: HashMap::new(), keys: Vec::new(), last: 0 }
     }
 
     /// Adds `key` and returns its index, which may replace the oldest entry.
@@ -53,7 +53,7 @@ impl<K: Clone + Eq + Hash, const MAX: u16> Table<K, MAX> {
 impl<W: Write> Records<W> {
     /// Begins a trace: magic number, provider, clock in nanoseconds.
     pub fn new(out: W, provider: &str) -> io::Result<Records<W>> {
-        let mut records = Records { out, content: Vec::new(), strings: Table::new(), threads: Table::new() };
+        let mut records = Records { out, content: Vec::new(), strings: IndexTable::new(), threads: IndexTable::new() };
         records.out.write_all(&MAGIC.to_le_bytes())?;
         pad(&mut records.content, provider.as_bytes());
         records.put(kind::METADATA | 1 << 16 | 1 << 20 | (provider.len() as u64 & 0xff) << 52)?;

@@ -119,7 +119,7 @@ const LOSSES: [Shape<'_>; 6] = [
 pub struct ParquetWriter<W: Write + Send> {
     timeline: Timeline,
     threads: Threads,
-    drawn: Drawn<W>,
+    drawn: ParquetSink<W>,
     /// The thread on each CPU, and since when.
     running: BTreeMap<u16, (u32, Time)>,
     now: Time,
@@ -141,7 +141,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         let mut table = |name: &str, shapes: &[Shape<'_>]| {
             Table::new(open(name)?, "row", shapes, if name == "pauses" { about.as_slice() } else { some })
         };
-        let mut drawn = Drawn {
+        let mut drawn = ParquetSink {
             pauses: table("pauses", &PAUSES)?,
             pause_lanes: table("pause_lanes", &PAUSE_LANES)?,
             causes: table("causes", &CAUSES)?,
@@ -225,7 +225,7 @@ impl<W: Write + Send> Export for ParquetWriter<W> {
     }
 }
 
-struct Drawn<W: Write + Send> {
+struct ParquetSink<W: Write + Send> {
     pauses: Table<W>,
     pause_lanes: Table<W>,
     causes: Table<W>,
@@ -240,7 +240,7 @@ struct Drawn<W: Write + Send> {
     open: HashMap<u64, Word>,
 }
 
-impl<W: Write + Send> Drawn<W> {
+impl<W: Write + Send> ParquetSink<W> {
     fn finish(&mut self) -> io::Result<()> {
         let first = [&mut self.pauses, &mut self.pause_lanes, &mut self.causes, &mut self.states, &mut self.runs];
         let more = [&mut self.wakeups, &mut self.values, &mut self.marks, &mut self.losses];
@@ -293,7 +293,7 @@ impl<W: Write + Send> Drawn<W> {
     }
 }
 
-impl<W: Write + Send> Sink for Drawn<W> {
+impl<W: Write + Send> Sink for ParquetSink<W> {
     fn open(&mut self, _: Track, _: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
         if let State::User(name) = state {
             if self.open.len() >= NAMES_MAX {

@@ -20,7 +20,7 @@ use field::{PACKET, annotation, clock, event, interned, packet, system, track, t
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::Doing;
 use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, LaneId, Loss, Names, Pause, Symbols, Time};
-use sequence::{MAIN, On, PAUSE_ROLE, Place, REFERS, Sequences, pair};
+use sequence::{MAIN, On, PAUSE_ROLE, SequenceIndex, REFERS, Sequences, pair};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use wire::{Short, Wire};
@@ -48,7 +48,7 @@ pub struct PerfettoWriter<W> {
     threads: Threads,
     bundles: sched::Bundles,
     places: code::Places,
-    drawn: Drawn<W>,
+    drawn: PerfettoSink<W>,
     /// End of the last pause drawn.
     paused_until: Time,
     arrows: u64,
@@ -60,7 +60,7 @@ impl<W: Write> PerfettoWriter<W> {
     /// # Errors
     /// An error from the output.
     pub fn new(out: W, facts: &Exported) -> io::Result<PerfettoWriter<W>> {
-        let mut drawn = Drawn {
+        let mut drawn = PerfettoSink {
             out,
             wire: Wire::default(),
             sequences: Sequences::default(),
@@ -152,7 +152,7 @@ impl<W: Write> Export for PerfettoWriter<W> {
             Edge::Open(part) => self.drawn.part(&part, tables),
             Edge::Close(part) => {
                 let on = self.drawn.pauses(part.to);
-                self.drawn.known(on, part.to, Known::End)
+                self.drawn.known(on, part.to, FixedEvent::End)
             }
         })?;
         self.arrows(pause)
@@ -169,13 +169,13 @@ impl<W: Write> Export for PerfettoWriter<W> {
 }
 
 /// The output, and what has been declared in it.
-struct Drawn<W> {
+struct PerfettoSink<W> {
     out: W,
     wire: Wire,
     sequences: Sequences,
     /// The sequence of tracks without one of their own: lines and losses.
-    mixed: Option<Place>,
-    /// Encoded events, see [`Known`].
+    mixed: Option<SequenceIndex>,
+    /// Encoded events, see [`FixedEvent`].
     tails: [Option<Short>; FIXED as usize],
     /// Whether the track of losses is declared.
     lost: bool,
@@ -185,7 +185,7 @@ struct Drawn<W> {
     program_pid: u32,
 }
 
-impl<W: Write> Drawn<W> {
+impl<W: Write> PerfettoSink<W> {
     /// Writes clocks, the machine, the process, and fixed names.
     fn begin(&mut self, facts: &Exported) -> io::Result<()> {
         let manifest = facts.manifest.as_ref();
@@ -252,8 +252,8 @@ impl<W: Write> Drawn<W> {
         self.write()
     }
 
-    /// Like [`Drawn::track_event`], for the most frequent events, on a track with its own sequence.
-    fn known(&mut self, on: On, at: Time, what: Known) -> io::Result<()> {
+    /// Like [`PerfettoSink::track_event`], for the most frequent events, on a track with its own sequence.
+    fn known(&mut self, on: On, at: Time, what: FixedEvent) -> io::Result<()> {
         let tail = &mut self.tails[what.number()];
         if tail.is_none() {
             *tail = Short::of(&what.fields());
@@ -317,7 +317,7 @@ impl<W: Write> Drawn<W> {
     }
 
     /// The number of `state`'s name, which is written if it is new in the sequence.
-    fn name(&mut self, place: Place, state: State, user: &Names) -> u64 {
+    fn name(&mut self, place: SequenceIndex, state: State, user: &Names) -> u64 {
         let iid = state.number();
         if self.sequences.is_new(place, iid) {
             self.intern(place, iid, &state.name(user));
@@ -330,7 +330,7 @@ impl<W: Write> Drawn<W> {
     fn begin_span(&mut self, on: On, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
         let name = self.name(on.place, state, tables.user);
         if name < FIXED && state.green().is_none() {
-            return self.known(on, at, Known::Begin(state));
+            return self.known(on, at, FixedEvent::Begin(state));
         }
         self.track_event(on, at, event::BEGIN, |event| {
             begin_fields(event, state);
@@ -349,7 +349,7 @@ impl<W: Write> Drawn<W> {
         })
     }
 
-    fn part(&mut self, part: &pause::Part<'_>, tables: Tables<'_>) -> io::Result<()> {
+    fn part(&mut self, part: &pause::PausePart<'_>, tables: Tables<'_>) -> io::Result<()> {
         let on = self.pauses(part.from);
         let named = self.part_name(on.place, &part.what, tables);
         if let Some(Named { tail: Some(tail), .. }) = named {
@@ -369,7 +369,7 @@ impl<W: Write> Drawn<W> {
     }
 
     /// A part's name, which is written if it is new; `None`: there are too many.
-    fn part_name(&mut self, place: Place, what: &What<'_>, tables: Tables<'_>) -> Option<Named> {
+    fn part_name(&mut self, place: SequenceIndex, what: &What<'_>, tables: Tables<'_>) -> Option<Named> {
         let key = what.key();
         if let Some(named) = self.parts.get(&key) {
             return Some(*named);
@@ -386,7 +386,7 @@ impl<W: Write> Drawn<W> {
         Some(named)
     }
 
-    fn intern(&mut self, place: Place, iid: u64, text: &str) {
+    fn intern(&mut self, place: SequenceIndex, iid: u64, text: &str) {
         self.wire.message(PACKET, |packet| {
             packet.number(packet::SEQUENCE, place.number());
             packet.number(packet::SEQUENCE_FLAGS, REFERS);
@@ -460,7 +460,7 @@ impl<W: Write> Drawn<W> {
     }
 }
 
-impl<W: Write> Sink for Drawn<W> {
+impl<W: Write> Sink for PerfettoSink<W> {
     fn open(&mut self, on: Track, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
         let on = self.track(on, at);
         self.begin_span(on, at, state, tables)
@@ -468,13 +468,13 @@ impl<W: Write> Sink for Drawn<W> {
 
     fn close(&mut self, on: Track, closed: Closed, _: Tables<'_>) -> io::Result<()> {
         let on = self.track(on, closed.to);
-        self.known(on, closed.to, Known::End)
+        self.known(on, closed.to, FixedEvent::End)
     }
 
     fn leaf(&mut self, on: Track, closed: Closed, tables: Tables<'_>) -> io::Result<()> {
         let on = self.track(on, closed.from);
         self.begin_span(on, closed.from, closed.state, tables)?;
-        self.known(on, closed.to, Known::End)
+        self.known(on, closed.to, FixedEvent::End)
     }
 
     fn mark(&mut self, on: Track, at: Time, mark: Mark, tables: Tables<'_>) -> io::Result<()> {
@@ -499,18 +499,18 @@ impl<W: Write> Sink for Drawn<W> {
 
 /// An event whose fields are always the same.
 #[derive(Copy, Clone, Debug)]
-enum Known {
+enum FixedEvent {
     End,
     /// Begin of a state with a fixed number.
     Begin(State),
 }
 
-impl Known {
+impl FixedEvent {
     /// Index of the event, below [`FIXED`].
     fn number(self) -> usize {
         match self {
-            Known::End => 0,
-            Known::Begin(state) => state.number() as usize,
+            FixedEvent::End => 0,
+            FixedEvent::Begin(state) => state.number() as usize,
         }
     }
 
@@ -518,8 +518,8 @@ impl Known {
     fn fields(self) -> Wire {
         let mut fields = Wire::default();
         match self {
-            Known::End => event_fields(&mut fields, None, event::END, |_| {}),
-            Known::Begin(state) => event_fields(&mut fields, None, event::BEGIN, |event| begin_fields(event, state)),
+            FixedEvent::End => event_fields(&mut fields, None, event::END, |_| {}),
+            FixedEvent::Begin(state) => event_fields(&mut fields, None, event::BEGIN, |event| begin_fields(event, state)),
         }
         fields
     }

@@ -20,12 +20,12 @@ pub(super) const PAUSE_ROLE: u64 = ROLES.len() as u64 + 1;
 
 /// A sequence's index in [`Sequences`].
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub(super) struct Place(usize);
+pub(super) struct SequenceIndex(usize);
 
 /// The sequence of packets that are not events of a track: descriptors, samples.
-pub(super) const MAIN: Place = Place(0);
+pub(super) const MAIN: SequenceIndex = SequenceIndex(0);
 
-impl Place {
+impl SequenceIndex {
     /// Its number in the trace.
     pub fn number(self) -> u64 {
         self.0 as u64 + 1
@@ -35,7 +35,7 @@ impl Place {
 /// Where an event is written: a track, and the sequence of its packets.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub(super) struct On {
-    pub place: Place,
+    pub place: SequenceIndex,
     pub uuid: u64,
 }
 
@@ -53,7 +53,7 @@ struct Sequence {
 }
 
 impl Sequence {
-    fn new(place: Place, track: Option<u64>, now: Time) -> Sequence {
+    fn new(place: SequenceIndex, track: Option<u64>, now: Time) -> Sequence {
         let number = Short::field(packet::SEQUENCE, place.number());
         Sequence { number, track, now, fixed: 0, named: HashSet::new() }
     }
@@ -97,7 +97,7 @@ impl Sequences {
     #[inline]
     pub fn of_track(&self, uuid: u64) -> Option<On> {
         let number = self.of_track.get(usize::try_from(uuid).ok()?).copied()?;
-        let place = (number as usize).checked_sub(1).map(Place)?;
+        let place = (number as usize).checked_sub(1).map(SequenceIndex)?;
         Some(On { place, uuid })
     }
 
@@ -115,8 +115,8 @@ impl Sequences {
     }
 
     /// Begins a sequence at a time that none of its events should precede.
-    pub fn begin(&mut self, track: Option<u64>, at: Time, out: &mut Wire) -> Place {
-        let place = Place(self.all.len());
+    pub fn begin(&mut self, track: Option<u64>, at: Time, out: &mut Wire) -> SequenceIndex {
+        let place = SequenceIndex(self.all.len());
         self.all.push(Sequence::new(place, track, at));
         out.message(PACKET, |packet| {
             packet.number(packet::SEQUENCE, place.number());
@@ -178,7 +178,7 @@ impl Sequences {
 
     /// Whether the name with the number `iid` has not been written in a sequence yet; marks it as written.
     #[inline]
-    pub fn is_new(&mut self, place: Place, iid: u64) -> bool {
+    pub fn is_new(&mut self, place: SequenceIndex, iid: u64) -> bool {
         let Some(sequence) = self.all.get_mut(place.0) else { return false };
         if iid >= FIXED {
             return sequence.named.insert(iid);

@@ -9,7 +9,7 @@ use rtscope_model::{LaneState, Time};
 
 /// The part of a lane in a collection that is being drawn.
 #[derive(Copy, Clone, Debug)]
-pub struct Part {
+pub struct OpenPart {
     pub of: timeline::LanePart,
     /// As far as its segments are known.
     pub until: Time,
@@ -18,7 +18,7 @@ pub struct Part {
 /// Draws the next segment of a lane; `every_run`: every run of a green thread is recorded.
 pub fn nest(
     stack: &mut Stack,
-    part: &mut Option<Part>,
+    part: &mut Option<OpenPart>,
     piece: &Segment<Doing>,
     every_run: bool,
     steps: &mut Vec<Step>,
@@ -31,7 +31,7 @@ pub fn nest(
         if part.is_none() {
             stack.open(from, if of.leads { State::Leads } else { State::Follows }, steps);
         }
-        *part = Some(Part { of, until: to });
+        *part = Some(OpenPart { of, until: to });
     }
     let drawn = match (state, green) {
         (LaneState::Program, Some(green)) if every_run => State::Program(green),

@@ -18,7 +18,7 @@ pub use stack::Closed;
 pub use state::State;
 
 use crate::Tables;
-use lanes::{Part, nest};
+use lanes::{OpenPart, nest};
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::basis::per_lane::PerLane;
 use rtscope_analyze::lanes::timeline::Doing;
@@ -127,22 +127,22 @@ pub struct Timeline {
 
 /// State of one track.
 #[derive(Default)]
-struct Drawn {
+struct TrackState {
     stack: Stack,
-    part: Option<Part>,
+    part: Option<OpenPart>,
 }
 
 /// State of all tracks.
 #[derive(Default)]
 struct Open {
-    lanes: PerLane<Drawn>,
-    user: PerLane<Drawn>,
-    phases: PerLane<Drawn>,
-    concurrent: Option<Drawn>,
+    lanes: PerLane<TrackState>,
+    user: PerLane<TrackState>,
+    phases: PerLane<TrackState>,
+    concurrent: Option<TrackState>,
 }
 
 impl Open {
-    fn on(&mut self, track: Track) -> &mut Drawn {
+    fn on(&mut self, track: Track) -> &mut TrackState {
         match track {
             Track::Lane(lane) => self.lanes.of(lane),
             Track::User(lane) => self.user.of(lane),
@@ -198,7 +198,7 @@ impl Timeline {
         sink: &mut impl Sink,
     ) -> io::Result<()> {
         let every_run = self.every_run;
-        self.change(Track::Lane(lane), &mut Pen { sink, tables }, |Drawn { stack, part }, steps| {
+        self.change(Track::Lane(lane), &mut Pen { sink, tables }, |TrackState { stack, part }, steps| {
             nest(stack, part, piece, every_run, steps);
         })
     }
@@ -208,7 +208,7 @@ impl Timeline {
         &mut self,
         track: Track,
         Pen { sink, tables }: &mut Pen<'_, impl Sink>,
-        change: impl FnOnce(&mut Drawn, &mut Vec<Step>),
+        change: impl FnOnce(&mut TrackState, &mut Vec<Step>),
     ) -> io::Result<()> {
         self.steps.clear();
         change(self.open.on(track), &mut self.steps);

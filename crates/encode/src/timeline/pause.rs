@@ -8,7 +8,7 @@ use std::io;
 
 /// A part of a pause.
 #[derive(Copy, Clone, Debug)]
-pub struct Part<'a> {
+pub struct PausePart<'a> {
     pub from: Time,
     pub to: Time,
     pub what: What<'a>,
@@ -116,9 +116,9 @@ fn each_number<'a, const N: usize>(numbers: [(About, Option<u64>); N], emit: &mu
 #[derive(Copy, Clone, Debug)]
 pub enum Edge<'a> {
     /// The part begins.
-    Open(Part<'a>),
+    Open(PausePart<'a>),
     /// The part, which is the innermost one, ends.
-    Close(Part<'a>),
+    Close(PausePart<'a>),
 }
 
 /// Passes the edges of the parts of `pause` to `draw`, in nesting order. Parts begin at `after`, the end of the pause
@@ -143,21 +143,21 @@ pub fn edges(
     let begin = clip(pause.begin());
     let stopped = clip(pause.stopped).max(begin);
     let collected = clip(pause.collected).max(stopped);
-    let whole = Part { from: begin, to: end, what: What::Whole(pause) };
+    let whole = PausePart { from: begin, to: end, what: What::Whole(pause) };
     draw(Edge::Open(whole))?;
     let phases = [(begin, stopped, What::Stop), (stopped, collected, What::Collect), (collected, end, What::Release)];
     for (from, to, what) in phases.into_iter().filter(|(from, to, _)| from < to) {
-        draw(Edge::Open(Part { from, to, what }))?;
+        draw(Edge::Open(PausePart { from, to, what }))?;
         let mut now = from;
         for piece in causes.iter().filter(|piece| piece.from < to && piece.to > from) {
-            let cause = Part { from: piece.from.max(now), to: piece.to.min(to), what: What::Cause(piece) };
+            let cause = PausePart { from: piece.from.max(now), to: piece.to.min(to), what: What::Cause(piece) };
             if cause.from < cause.to {
                 draw(Edge::Open(cause))?;
                 draw(Edge::Close(cause))?;
                 now = cause.to;
             }
         }
-        draw(Edge::Close(Part { from, to, what }))?;
+        draw(Edge::Close(PausePart { from, to, what }))?;
     }
     draw(Edge::Close(whole))
 }

@@ -20,7 +20,7 @@ pub struct Closed {
 }
 
 #[derive(Copy, Clone, Debug)]
-struct Frame {
+struct OpenSpan {
     state: State,
     from: Time,
     inner_ns: u64,
@@ -40,7 +40,7 @@ pub enum Step {
 /// The open spans of one track.
 #[derive(Default, Debug)]
 pub struct Stack {
-    frames: Vec<Frame>,
+    frames: Vec<OpenSpan>,
     now: Time,
 }
 
@@ -55,7 +55,7 @@ impl Stack {
         if self.frames.len() >= DEPTH_MAX {
             return;
         }
-        self.frames.push(Frame { state, from: self.now, inner_ns: 0 });
+        self.frames.push(OpenSpan { state, from: self.now, inner_ns: 0 });
         steps.push(Step::Open(state, self.now));
     }
 
@@ -101,7 +101,7 @@ impl Stack {
         let Some(frame) = self.frames.pop() else { return };
         let whole_ns = self.now.since(frame.from);
         self.surround(whole_ns);
-        let Frame { state, from, inner_ns } = frame;
+        let OpenSpan { state, from, inner_ns } = frame;
         let (to, depth, self_ns) = (self.now, self.frames.len() as u32, whole_ns.saturating_sub(inner_ns));
         steps.push(Step::Close(Closed { state, from, to, depth, self_ns }));
     }

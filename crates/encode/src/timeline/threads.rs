@@ -20,7 +20,7 @@ pub fn switched(sched: &Sched) -> Option<(u16, u32)> {
 
 /// The known facts of a thread; 0 and the empty name are unknown.
 #[derive(Copy, Clone, Eq, PartialEq, Default, Debug)]
-pub struct Thread {
+pub struct NamedThread {
     pub pid: u32,
     /// Its name in the kernel's table.
     pub name: NameId,
@@ -28,11 +28,11 @@ pub struct Thread {
 
 #[derive(Default, Debug)]
 pub struct Threads {
-    known: HashMap<u32, Thread>,
+    known: HashMap<u32, NamedThread>,
 }
 
 impl Threads {
-    pub fn get(&self, tid: u32) -> Thread {
+    pub fn get(&self, tid: u32) -> NamedThread {
         self.known.get(&tid).copied().unwrap_or_default()
     }
 
@@ -45,7 +45,7 @@ impl Threads {
     }
 
     /// Updates the directory from an event; returns the threads with new facts.
-    pub fn learn(&mut self, event: &Event) -> [Option<(u32, Thread)>; 2] {
+    pub fn learn(&mut self, event: &Event) -> [Option<(u32, NamedThread)>; 2] {
         let Body::Sched(sched) = event.body else { return [None; 2] };
         match sched {
             Sched::Switch { prev, prev_pid, next, next_name, .. } => {
@@ -58,7 +58,7 @@ impl Threads {
     }
 
     /// Updates the fields that are not 0.
-    fn update(&mut self, tid: u32, pid: u32, name: NameId) -> Option<(u32, Thread)> {
+    fn update(&mut self, tid: u32, pid: u32, name: NameId) -> Option<(u32, NamedThread)> {
         if tid == 0 || (pid == 0 && name == NameId::default()) {
             return None;
         }
@@ -98,10 +98,10 @@ mod tests {
     #[test]
     fn what_is_new_is_reported_once() {
         let mut threads = Threads::default();
-        let named = Thread { pid: 0, name: NameId(5) };
-        let other = Thread { pid: 0, name: NameId(6) };
+        let named = NamedThread { pid: 0, name: NameId(5) };
+        let other = NamedThread { pid: 0, name: NameId(6) };
         assert_eq!(threads.learn(&switch(0, 0, 7, 5)), [None, Some((7, named))]);
-        let known = Thread { pid: 70, name: NameId(5) };
+        let known = NamedThread { pid: 70, name: NameId(5) };
         assert_eq!(threads.learn(&switch(7, 70, 8, 6)), [Some((7, known)), Some((8, other))]);
         assert_eq!(threads.learn(&switch(7, 70, 0, 0)), [None; 2]);
         assert_eq!(threads.get(7), known);

@@ -1,7 +1,7 @@
 //! A trace gives back what was put into it: every kind of event with any values, and the facts of the recording. It
 //! is read with the decoder, whose own tests lay out records by hand.
 
-use rtscope_decode::fxt::{Fxt, Reader, Record};
+use rtscope_decode::fxt::{Fxt, FxtReader, Record};
 use rtscope_encode::{Export, FxtWriter, Tables};
 use rtscope_model::exported::SCHEMA;
 use rtscope_model::*;
@@ -326,7 +326,7 @@ fn pauses_and_their_causes_are_drawn_and_not_read_back_as_events() {
     let bytes = writer.into_inner();
     let trace = Fxt::open(Arc::new(bytes.clone())).unwrap();
     assert_eq!(trace.stream(Classes::ALL).count(), 1, "the gap");
-    let (mut reader, mut drawn) = (Reader::default(), Vec::new());
+    let (mut reader, mut drawn) = (FxtReader::default(), Vec::new());
     reader.push(&bytes);
     while let Some(record) = reader.next_record().unwrap() {
         if let Record::Event(event) = record

@@ -2,7 +2,7 @@
 //! need not be rewritten for each of them. Owns the file, and how often a manifest of some size is written.
 
 use crate::capture::store::Store;
-use rtscope_decode::capture::journal::{Line, NAME, write_line};
+use rtscope_decode::capture::journal::{JournalLine, NAME, write_line};
 use rtscope_model::Loss;
 use rtscope_model::manifest::Log;
 use std::fs::File;
@@ -34,9 +34,9 @@ impl Journal {
     /// Writes new logs and losses; returns the bytes written. Errors: the disk.
     pub(super) fn write(&mut self, logs: &[Log], losses: &[Loss]) -> io::Result<u64> {
         let fresh = losses.iter().enumerate().skip(self.losses);
-        let lines = logs.iter().cloned().map(Line::Log);
+        let lines = logs.iter().cloned().map(JournalLine::Log);
         let mut bytes = Vec::new();
-        lines.chain(fresh.map(|(number, loss)| Line::Loss(number, loss.clone()))).for_each(|line| {
+        lines.chain(fresh.map(|(number, loss)| JournalLine::Loss(number, loss.clone()))).for_each(|line| {
             write_line(&mut bytes, &line);
         });
         self.losses = losses.len();

@@ -123,7 +123,7 @@ fn eventlog(
          `sysctl kernel.yama.ptrace_scope=0`.",
     )?;
     let file = Arc::new(file);
-    let log = ghc_eventlog::Format.follow(Opening::new(Arc::clone(&file) as _, path), false);
+    let log = ghc_eventlog::EventlogFormat.follow(Opening::new(Arc::clone(&file) as _, path), false);
     let log = log.map_err(|error| format!("No pauses: its log {path} cannot be read: {error}."))?;
     Ok(LiveLog { log, clock, tap: Box::new(EventlogTap { file, buffers: Buffers::new(memory, located) }) })
 }

@@ -1,7 +1,7 @@
 //! Samples of a heap profiler: one counter per label, and marks around each sample.
 
 use super::super::record::{EventKind, EventRecord, Value};
-use super::super::shape::{Shape, Track};
+use super::super::shape::{Shape, FxtTrack};
 use super::fields::{HEAP_PROFILE, is_instant, text};
 use rtscope_model::{Breakdown, HeapProfile, Names};
 
@@ -10,7 +10,7 @@ const BEGIN: &str = "sample-begin";
 const END: &str = "sample-end";
 
 /// The record that carries `profile`. A missing label has the empty name.
-pub(super) fn shape<'a>(track: Track, profile: HeapProfile, names: &'a Names) -> Shape<'a> {
+pub(super) fn shape<'a>(track: FxtTrack, profile: HeapProfile, names: &'a Names) -> Shape<'a> {
     let of = |kind, name| Shape::new(kind, track, HEAP_PROFILE, name);
     match profile {
         HeapProfile::By(breakdown) => {

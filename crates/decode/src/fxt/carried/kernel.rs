@@ -2,7 +2,7 @@
 //! instants on their thread.
 
 use super::super::record::{Args, EventRecord, Record, SwitchRecord, Value};
-use super::super::shape::{Shape, Track};
+use super::super::shape::{Shape, FxtTrack};
 use super::fields::{fitting, is_instant, text};
 use crate::fxt::record::EventKind;
 use rtscope_model::{Cpu, NameId, Names, OffState, Pid, Sched, Tid};
@@ -97,7 +97,7 @@ pub(in crate::fxt) fn read_wakeup(record: &Record<'_>) -> Option<Sched> {
 
 /// The record for any event other than switches and wake-ups.
 pub(super) fn shape<'a>(sched: &Sched, names: &'a Names) -> Shape<'a> {
-    let of = |tid, name| Shape::new(EventKind::Instant, Track::Thread(tid), SCHED, name);
+    let of = |tid, name| Shape::new(EventKind::Instant, FxtTrack::Thread(tid), SCHED, name);
     let id = |number: u32| Value::Id(u64::from(number));
     match *sched {
         Sched::Migrate { tid, to } => of(tid, "migrate").with("to", Value::U32(u32::from(to.0))),

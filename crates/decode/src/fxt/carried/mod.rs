@@ -8,7 +8,7 @@ mod runtime;
 mod samples;
 
 use super::record::EventRecord;
-use super::shape::{Shape, Track};
+use super::shape::{Shape, FxtTrack};
 use rtscope_model::{Body, Event, LaneId, NameId, Names, Phase, Sched};
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub enum Carried<'a> {
 /// The record for `event`; names of threads and of the program's own events come from their tables.
 pub fn carry<'a>(event: &Event, kernel: &'a Names, user: &'a Names) -> Carried<'a> {
     match event.body {
-        Body::Runtime(body) => Carried::Event(runtime::shape(Track::Lane(event.lane), body, user)),
+        Body::Runtime(body) => Carried::Event(runtime::shape(FxtTrack::Lane(event.lane), body, user)),
         Body::Sched(Sched::Waking { waker, target, target_cpu }) => {
             Carried::Wakeup { thread: target.0, waker: waker.0, cpu: target_cpu.0 }
         }

@@ -2,7 +2,7 @@
 
 use super::super::record::{EventKind, EventRecord, Value};
 use super::super::runtimes::phases;
-use super::super::shape::{Name, Shape, Track};
+use super::super::shape::{Name, Shape, FxtTrack};
 use super::fields::{GAP, GC, HEAP_PROFILE, OWN, fitting, is_instant, text};
 use super::heap_profile;
 use rtscope_model::{BlockedOn, Counter, GreenThread, Names, Phase, Pid, Runtime, StopReason, Tid, UserEvent};
@@ -36,7 +36,7 @@ const MOMENTS: [(&str, &str, Runtime); 7] = [
 ];
 
 /// The record that carries `body`.
-pub(super) fn shape<'a>(track: Track, body: Runtime, user: &'a Names) -> Shape<'a> {
+pub(super) fn shape<'a>(track: FxtTrack, body: Runtime, user: &'a Names) -> Shape<'a> {
     let of = |kind, category, name| Shape::new(kind, track, category, name);
     let instant = |category, name| of(EventKind::Instant, category, name);
     let green = |kind, name, thread: GreenThread| of(kind, THREAD, name).with("thread", Value::U32(thread.0));
@@ -49,7 +49,7 @@ pub(super) fn shape<'a>(track: Track, body: Runtime, user: &'a Names) -> Shape<'
     match body {
         Runtime::StopRequested { parallel } => instant(OWN, "stop-requested").with("parallel", Value::Bool(parallel)),
         Runtime::Count(counter, value) => {
-            let id = if let Track::Lane(lane) = track { u64::from(lane.0) } else { 0 };
+            let id = if let FxtTrack::Lane(lane) = track { u64::from(lane.0) } else { 0 };
             of(EventKind::Counter(id), GC, counter.key()).with("v", Value::U64(value))
         }
         Runtime::ThreadRun(thread) => green(EventKind::Begin, "run", thread),
@@ -69,7 +69,7 @@ pub(super) fn shape<'a>(track: Track, body: Runtime, user: &'a Names) -> Shape<'
     }
 }
 
-fn phase_shape<'a>(kind: EventKind, track: Track, phase: Phase) -> Shape<'a> {
+fn phase_shape<'a>(kind: EventKind, track: FxtTrack, phase: Phase) -> Shape<'a> {
     let mut shape = Shape::new(kind, track, GC, phases::name(phase).unwrap_or_default());
     if let (Phase::Detail(number), Name::Text("")) = (phase, shape.name) {
         shape.name = Name::Numbered(phases::UNNAMED, u64::from(number));
@@ -77,7 +77,7 @@ fn phase_shape<'a>(kind: EventKind, track: Track, phase: Phase) -> Shape<'a> {
     shape
 }
 
-fn posted(track: Track, name: &str, event: UserEvent) -> Shape<'_> {
+fn posted(track: FxtTrack, name: &str, event: UserEvent) -> Shape<'_> {
     let of = |kind| Shape::new(kind, track, USER, name);
     match event {
         UserEvent::Mark => of(EventKind::Instant),

@@ -1,7 +1,7 @@
 //! The recorder's samples as counters, and code samples as instants on their thread.
 
 use super::super::record::{EventKind, EventRecord, Value};
-use super::super::shape::{MACHINE, Shape, Track};
+use super::super::shape::{MACHINE, Shape, FxtTrack};
 use super::fields::{fitting, is_instant};
 use crate::fxt::Thread;
 use rtscope_model::{CodeSample, Cpu, Found, GroupId, Pid, PurposeId, Sample, SymbolId, Tid};
@@ -15,7 +15,7 @@ macro_rules! samples {
     ($($name:literal $sample:ident $(($key:ident: $key_type:expr => $number:expr))? [$($field:ident)*];)*) => {
         /// The counter of a sample; its id is that of the group, CPU, process or thread.
         pub(super) fn shape<'a>(sample: &Sample) -> Shape<'a> {
-            let of = |id, name| Shape::new(EventKind::Counter(id), Track::Other(MACHINE), SAMPLE, name);
+            let of = |id, name| Shape::new(EventKind::Counter(id), FxtTrack::Other(MACHINE), SAMPLE, name);
             match *sample {
                 $(Sample::$sample { $($key,)? $($field),* } => {
                     let id = 0 $(+ u64::from($number))?;
@@ -52,7 +52,7 @@ samples! {
 /// The record for a code sample.
 pub(super) fn code<'a>(sample: &CodeSample) -> Shape<'a> {
     let name = if let Found::Waits = sample.what { "waits" } else { "running" };
-    let mut shape = Shape::new(EventKind::Instant, Track::Thread(sample.tid), CODE, name)
+    let mut shape = Shape::new(EventKind::Instant, FxtTrack::Thread(sample.tid), CODE, name)
         .with("cpu", Value::U32(u32::from(sample.cpu.0)))
         .with("leaf", Value::U32(sample.leaf.0));
     if let Some(user) = sample.user {

@@ -1,7 +1,7 @@
 //! Every kind of record and argument, fed at once and in pieces.
 
 use crate::fxt::builder::{At, Text, ThreadRef, TraceBuilder};
-use crate::fxt::{Args, EventKind, FxtError, OBJECT_THREAD, Reader, Record, Thread, Value};
+use crate::fxt::{Args, EventKind, FxtError, OBJECT_THREAD, FxtReader, Record, Thread, Value};
 
 const INLINE: ThreadRef = ThreadRef::Inline(70, 71);
 const KNOWN: Thread = Thread::Known { process: 70, thread: 71 };
@@ -12,7 +12,7 @@ fn at<'a>(time: u64, name: &'a str) -> At<'a> {
 
 /// The result of the closure for each record, with `piece` bytes fed at a time.
 fn parsed<T>(bytes: &[u8], piece: usize, of: impl Fn(&Record<'_>) -> T) -> Vec<T> {
-    let (mut reader, mut found) = (Reader::default(), Vec::new());
+    let (mut reader, mut found) = (FxtReader::default(), Vec::new());
     for piece in bytes.chunks(piece) {
         reader.push(piece);
         while let Some(record) = reader.next_record().unwrap() {
@@ -204,14 +204,14 @@ fn a_user_object_is_read_with_one_word_for_its_process_or_two() {
 #[test]
 fn non_traces_are_distinguished() {
     let refused = |bytes: &[u8]| {
-        let mut reader = Reader::default();
+        let mut reader = FxtReader::default();
         reader.push(bytes);
         reader.next_record().map(|record| record.is_some()).unwrap_err()
     };
     assert!(matches!(refused(b"not a trace"), FxtError::NotATrace));
     assert!(matches!(refused(&crate::fxt::MAGIC.to_be_bytes()), FxtError::BigEndian));
     assert!(
-        Reader::recognises(&TraceBuilder::default().bytes()) && Reader::recognises(&crate::fxt::MAGIC.to_be_bytes())
+        FxtReader::recognises(&TraceBuilder::default().bytes()) && FxtReader::recognises(&crate::fxt::MAGIC.to_be_bytes())
     );
-    assert!(!Reader::recognises(b"hdrb\0\0\0\0") && !Reader::recognises(b""));
+    assert!(!FxtReader::recognises(b"hdrb\0\0\0\0") && !FxtReader::recognises(b""));
 }

@@ -8,7 +8,7 @@ mod loss;
 mod random;
 mod versions;
 
-use super::{RingError, RingStream, Rings, Tally, Version};
+use super::{RingError, RingStream, Rings, RingTally, Version};
 use rtscope_model::{Body, Classes, Event, Runtime};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn stream(bytes: &[u8], version: Version, classes: Classes) -> RingStream {
     open(bytes, Some(version)).expect("opens").stream(classes)
 }
 
-fn all(bytes: &[u8], version: Version) -> (Vec<Event>, Tally) {
+fn all(bytes: &[u8], version: Version) -> (Vec<Event>, RingTally) {
     let mut stream = stream(bytes, version, Classes::ALL);
     (stream.by_ref().collect(), stream.tally())
 }
