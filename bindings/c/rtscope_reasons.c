@@ -133,7 +133,7 @@ static void add_collectors(struct rtscope_words *text, const struct rtscope_mach
   if (plan->gc_threads < machine->cores) {
     rtscope_add(text, " share a quota of ");
     add_cpus(text, machine->quota_cpus);
-    rtscope_add(text, ": a collection waits for whoever is stopped when it is used up, so ");
+    rtscope_add(text, ": a collection waits for a worker that is stopped when it is used up, so ");
   } else {
     rtscope_add(text, " on ");
     add_count(text, machine->cores, "physical core");

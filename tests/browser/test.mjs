@@ -138,7 +138,7 @@ async function checkAccess(page, options, fail) {
 }
 
 // The map of the heap: the slider, its buttons and keys change picture and figures; the
-// figures are those of the data; pointer and keys tell of squares.
+// figures are those of the data; pointer and keys describe squares.
 async function checkMap(page, fail) {
   const data = await page.locator("#rtscope-heaps").evaluate((one) => JSON.parse(one.textContent));
   const last = data.shots.length - 1;
@@ -161,7 +161,7 @@ async function checkMap(page, fail) {
     const pinned = [...shot.map.matchAll(/(?:^|;)\d*([A-Za-z0-9]+)(?:\*(\d+))?/g)].reduce((sum, [, runs, times]) =>
       sum + Number(times || 1) * [...runs.matchAll(/[A-J](\d*)/g)].reduce((all, [, count]) => all + Number(count || 1), 0), 0);
     if (pinned * data.per * 4096 !== (shot.kinds["h-pinned"]?.[0] ?? 0)) fail(`${how}: the map has ${pinned} pinned squares`);
-    if (!(await slider.getAttribute("aria-valuetext")).includes(shot.at)) fail(`${how}: the time is not told`);
+    if (!(await slider.getAttribute("aria-valuetext")).includes(shot.at)) fail(`${how}: the time is not shown`);
     const drawn = await picture();
     if (seen.has(index) && seen.get(index) !== drawn) fail(`${how}: snapshot ${index} looks another way than before`);
     for (const [other, before] of seen) if (other !== index && before === drawn) fail(`${how}: ${index} looks like ${other}`);
@@ -188,12 +188,12 @@ async function checkMap(page, fail) {
   const start = "0x" + (data.first * 256).toString(16) + "000 to ";
   await page.locator("#h-canvas").focus();
   const first = await details();
-  if (!first.startsWith(start) || !first.includes("descriptors; 4 blocks")) fail(`the first square is told as ${first}`);
+  if (!first.startsWith(start) || !first.includes("descriptors; 4 blocks")) fail(`the first square is shown as ${first}`);
   for (let step = 0; step < 4; step += 1) await page.keyboard.press("ArrowRight");
   const pinned = await details();
-  if (!pinned.includes("pinned objects, at most 11 % used")) fail(`a pinned square is told as ${pinned}`);
+  if (!pinned.includes("pinned objects, at most 11 % used")) fail(`a pinned square is shown as ${pinned}`);
   await page.keyboard.press("PageDown");
-  if ((await details()).slice(0, 9) === pinned.slice(0, 9)) fail("the next megablock is told like the one before");
+  if ((await details()).slice(0, 9) === pinned.slice(0, 9)) fail("the next megablock is shown like the one before");
   const box = await page.locator("#h-canvas").boundingBox();
   const unit = data.unit * box.width / data.width;
   await page.mouse.move(box.x + 1.5 * unit, box.y + 0.5 * unit);

@@ -247,12 +247,12 @@ await step("zooming, moving, selecting, inspecting", async () => {
   const id = Number((await text(page, "#pause h2")).match(/Pause (\d+)/)[1]);
   const pause = await (await fetch(`${url}pause?id=${id}`)).json();
   const length = units.duration(pause.released_ns - pause.requested_ns);
-  if (!(await text(page, "#pause .large")).startsWith(length)) fail(`pause ${id} is not told as ${length}`);
+  if (!(await text(page, "#pause .large")).startsWith(length)) fail(`pause ${id} is not shown as ${length}`);
   const terms = await text(page, "#pause dl");
   for (const ns of [pause.stopped_ns - pause.requested_ns, pause.collected_ns - pause.stopped_ns]) {
     if (!terms.includes(units.duration(ns))) fail(`${units.duration(ns)} is not among ${terms}`);
   }
-  if (!(await text(page, "#pause")).includes("throttled")) fail("the cause is not told");
+  if (!(await text(page, "#pause")).includes("throttled")) fail("the cause is not shown");
   const first = await shown(page);
   await page.keyboard.press("n");
   await page.waitForTimeout(300);
@@ -274,8 +274,8 @@ await step("zooming, moving, selecting, inspecting", async () => {
   const lane = session.groups[1].tracks[0].id;
   const summary = await (await fetch(`${url}summary?from=${from}&to=${to}&tracks=${lane}`)).json();
   const panel = await text(page, "#selection");
-  if (!panel.includes(units.counted(summary.pauses.count, "pause", "pauses"))) fail(`${summary.pauses.count} pauses are not told: ${panel.slice(0, 200)}`);
-  for (const { ns } of summary.tracks[0].kinds) if (!panel.includes(units.duration(ns))) fail(`${units.duration(ns)} of the lane is not told`);
+  if (!panel.includes(units.counted(summary.pauses.count, "pause", "pauses"))) fail(`${summary.pauses.count} pauses are not shown: ${panel.slice(0, 200)}`);
+  for (const { ns } of summary.tracks[0].kinds) if (!panel.includes(units.duration(ns))) fail(`${units.duration(ns)} of the lane is not shown`);
   await page.keyboard.press("Escape");
   if ((await shown(page), new URL(page.url()).hash.includes("sel="))) fail("Escape keeps the selection");
 
@@ -340,7 +340,7 @@ await step("a real log", async () => {
   const rows = await page.locator("#pauses tbody tr").count();
   if (rows !== Math.min(50, report.pauses.count)) fail(`${rows} pauses are listed`);
 
-  // What is told of findings, of each pause and of the whole is what the report has.
+  // What is shown of findings, of each pause and of the whole is what the report has.
   const session = await (await fetch(`${url}session.json`)).json();
   const findings = await page.locator("#findings").textContent();
   for (const { claim } of report.findings) if (!findings.includes(claim.replaceAll("`", ""))) fail(`not shown: ${claim}`);
@@ -348,7 +348,7 @@ await step("a real log", async () => {
   for (const pause of lines.trim().split("\n").map((line) => JSON.parse(line))) {
     const row = await page.locator(`#pauses tr[data-pause="${pause.id}"] .figure`).allTextContents();
     const wanted = [pause.released_ns - pause.requested_ns, pause.stopped_ns - pause.requested_ns].map(units.duration);
-    if (row.join() !== wanted.join()) fail(`pause ${pause.id} is told as ${row}, not ${wanted}`);
+    if (row.join() !== wanted.join()) fail(`pause ${pause.id} is shown as ${row}, not ${wanted}`);
   }
   await page.locator("#stage").focus();
   await page.keyboard.press("t");
@@ -356,7 +356,7 @@ await step("a real log", async () => {
   const panel = await page.locator("#selection").textContent();
   const { count: pauses, total_ns: total, pause_ns: lengths } = report.pauses;
   for (const figure of [units.counted(pauses, "pause", "pauses"), units.duration(total), units.duration(lengths.max)]) {
-    if (!panel.includes(figure)) fail(`${figure} is not told of the whole`);
+    if (!panel.includes(figure)) fail(`${figure} is not shown for the whole`);
   }
   const lanes = session.groups.filter((group) => report.lanes.some((lane) => lane.name === group.name));
   if (lanes.length !== report.lanes.length) fail(`${lanes.length} of ${report.lanes.length} lanes have a group`);
@@ -365,7 +365,7 @@ await step("a real log", async () => {
     const summary = await (await fetch(`${url}summary?from=0&to=${session.span_ns}&tracks=${tracks}`)).json();
     const table = await page.locator("#selection table", { hasText: lane.name }).first().textContent();
     for (const { ns } of summary.tracks.flatMap((track) => track.kinds)) {
-      if (!table.includes(units.duration(ns))) fail(`${units.duration(ns)} of ${lane.name} is not told`);
+      if (!table.includes(units.duration(ns))) fail(`${units.duration(ns)} of ${lane.name} is not shown`);
     }
   }
   await accessible(page, fail);

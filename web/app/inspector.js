@@ -104,7 +104,7 @@ function facts(session, pause) {
  * @param {Pause} pause
  */
 function causes(session, pause) {
-  if (pause.causes.length === 0) return el("p", { class: "quiet" }, "No cause is told: nothing was waited for, or the kernel's side was not recorded.");
+  if (pause.causes.length === 0) return el("p", { class: "quiet" }, "No cause is known: nothing was waited for, or the kernel's side was not recorded.");
   /** @type {Map<string, {words: string, lanes: Set<number>, ns: number, cause: string}>} */
   const sums = new Map();
   for (const piece of pause.causes) {

@@ -24,8 +24,8 @@ pub fn run(runner: &Runner, print: &mut dyn FnMut(&str)) -> Result<()> {
     let status = Command::new(&runner.rtscope).arg("report").arg(&capture).status()?;
     ensure!(matches!(status.code(), Some(0 | 3)), "rtscope report ended with {status}");
     print(&format!(
-        "{} is rtscope as fast to build as can be, without plan, run, tune, load and bench; `cargo install --path \
-         crates/rtscope` installs all of it",
+        "{} is a quick build without plan, run, tune, load and bench; `cargo install --path crates/rtscope` installs \
+         all of rtscope",
         from_here(&runner.rtscope).display()
     ));
     if let Err(error) = quota {

@@ -426,7 +426,7 @@ mod tests {
             assert!(all.iter().any(twin), "{} has no healthy twin", ill.name);
             assert!(
                 ill.record.iter().any(|option| option.starts_with("--heap-")),
-                "{}: nobody looks at its heap",
+                "{}: its heap is not looked at",
                 ill.name
             );
         }

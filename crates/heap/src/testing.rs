@@ -57,8 +57,12 @@ pub fn space(address: u64, megablocks: u64) -> Space {
 
 /// Pinned groups from pairs of address and used bytes.
 pub fn groups(of: &[(u64, u64)]) -> Groups {
-    let group =
-        |(start, used): &(u64, u64)| BlockGroup { start: *start, free: start + used, kind: Kind::Pinned, generation: 1 };
+    let group = |(start, used): &(u64, u64)| BlockGroup {
+        start: *start,
+        free: start + used,
+        kind: Kind::Pinned,
+        generation: 1,
+    };
     Groups::made(of.iter().map(group).collect())
 }
 

@@ -25,7 +25,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the command; its exit status.
     pub fn run(self) -> Result<ExitCode, UserError> {
         match self {
             Command::Plan(args) => plan::run(&args),

@@ -222,7 +222,7 @@ mod tests {
         assert!(gather.second(0, 0, &one).is_empty() && gather.second(0, 1, &one).is_empty());
         let complete = gather.second(1, 0, &one);
         assert_eq!(complete.iter().map(|second| (second.from_ns, second.fine)).collect::<Vec<_>>(), [(0, 4)]);
-        assert_eq!(gather.done(1, &totals).len(), 1, "who has done tells no more");
+        assert_eq!(gather.done(1, &totals).len(), 1, "a finished worker reports no more");
         assert!(gather.done(0, &totals).is_empty());
         let document = gather.document(Started { monotonic_ns: 0, unix_ns: 0 }, false, None);
         assert_eq!((document.requests.due, document.requests.fine, document.seconds.len()), (4, 4, 2));

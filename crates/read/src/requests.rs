@@ -75,7 +75,7 @@ mod tests {
         let other = |unix_ns| other_clock(Time(5_000_000_000), unix_ns, 1_700_000_000_000_000_000);
         assert!(!other(Some(1_700_000_005_000_000_000)) && !other(Some(1_700_000_006_500_000_000)));
         assert!(other(Some(1_700_000_009_000_000_000)) && other(Some(0)) && other(Some(u64::MAX)));
-        assert!(!other(None) && !other_clock(Time(0), Some(7), 0), "nobody says");
+        assert!(!other(None) && !other_clock(Time(0), Some(7), 0), "neither is known");
     }
 
     #[test]

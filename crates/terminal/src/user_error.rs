@@ -1,7 +1,6 @@
 //! How the program reports that something went wrong: what happened, why, and what to run next, on one line.
 //! Owns the form of the sentence; the words are the caller's.
 
-use rtscope_host::privileges::NoOpener;
 use rtscope_model::text::clean_json;
 use serde::Serialize;
 use std::fmt;
@@ -103,12 +102,6 @@ impl fmt::Display for UserError {
 }
 
 impl std::error::Error for UserError {}
-
-impl From<NoOpener> for UserError {
-    fn from(none: NoOpener) -> UserError {
-        UserError::new(none.to_string())
-    }
-}
 
 /// Writes a file that `option` asked for.
 ///

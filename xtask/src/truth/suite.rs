@@ -210,7 +210,7 @@ impl<'a> Suite<'a> {
         cure: &mut Cure,
         capture: &mut Option<PathBuf>,
     ) -> Result<()> {
-        let change = workload.remedy.as_ref().context("no remedy is told")?;
+        let change = workload.remedy.as_ref().context("the workload names no remedy")?;
         let path = promise.path.as_deref().context("the remedy names no figure")?;
         ensure!(promise.before.is_some(), "the report has no figure {path}");
         let (changed, applied) = remedy::apply(workload, change, promise)?;
@@ -271,7 +271,7 @@ fn sentence(run: &Attempt) -> String {
         Some(error) => format!("no report: {error}"),
         None => format!("{}: [{}]", if run.hit() { "hit" } else { "MISS" }, run.found.join(", ")),
     };
-    let unnamed = if run.named == Some(false) { ", name NOT told" } else { "" };
+    let unnamed = if run.named == Some(false) { ", name MISSING" } else { "" };
     let unnamed = if run.named_without == Some(false) {
         format!("{unnamed}, without its rule NOTHING named")
     } else {
@@ -370,7 +370,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
         let suite = Suite::new(&ground.runner, vec![workload], vec![toolchain], journal, seen, &mut print).unwrap();
         let already = suite.seen.runs.len();
         let read = suite.run().unwrap();
-        assert!(printed.len() > read.runs.len() - already, "each attempt is told in a small suite");
+        assert!(printed.len() > read.runs.len() - already, "a small suite prints each attempt");
         read
     }
 

@@ -23,7 +23,7 @@ pub static CODE: Need = Need { name: "samples of the code", optional: false, mis
 const NO_SCHEDULING: &str = "the kernel's scheduling events are missing or could not be used";
 
 /// What threads waited for.
-pub static LOOKS: Need = Need { name: "looks at what threads wait for", optional: false, missing: looks };
+pub static LOOKS: Need = Need { name: "five looks at what threads wait for", optional: false, missing: looks };
 
 /// Results of fewer looks may be chance.
 pub const LOOKS_MIN: u64 = 5;

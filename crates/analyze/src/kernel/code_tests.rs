@@ -53,7 +53,7 @@ fn history_is_bounded_and_pruning_keeps_the_sample_that_a_long_sleep_began_with(
     assert_eq!(code.threads.get(&Tid(11)).map(VecDeque::len), Some(HISTORY_MAX));
     code.push(Time(5), &sample(12, at.nanosleep, Found::Waits));
     code.prune(Time(u64::MAX), |_| true);
-    assert!(!code.threads.contains_key(&Tid(11)), "where it ran tells nothing of a sleep");
+    assert!(!code.threads.contains_key(&Tid(11)), "where it ran says nothing about a sleep");
     assert!(code.waits(Tid(12), Time(5)).is_some());
     for tid in 100..100 + THREADS_MAX as u32 * 2 {
         code.push(Time(6), &running(tid, at.spin));

@@ -184,7 +184,7 @@ mod tests {
     fn a_heap_that_is_not_all_in_memory_is_reported_so() {
         let mut ledger = Ledger::default();
         cycle(10, 300, 0, 100).iter().for_each(|event| ledger.event(event));
-        assert_eq!(ledger.lines(&[]), None, "nobody has sampled the memory");
+        assert_eq!(ledger.lines(&[]), None, "the memory was not sampled");
         ledger.event(&rss(99, 250));
         let found = ledger.lines(&[]).unwrap();
         assert_eq!(bytes(&found), [200, 100, -50]);

@@ -2,7 +2,7 @@
 //! modules: anything that depends on other records happens after the merge.
 
 use super::maps::{Module, Modules};
-use crate::perf::record::{Body, GONE, RecordLayout, Mapped, Stamp};
+use crate::perf::record::{Body, GONE, Mapped, RecordLayout, Stamp};
 use crate::perf::stream::Interpret;
 use rtscope_model::manifest::{Code, CodeSource};
 use rtscope_model::{Cpu, Tid, Time};
@@ -108,7 +108,9 @@ impl Interpret for Interpreter {
             }
             Body::Mapped(mapped) => self.mapped(Time(stamp.time), mapped),
             Body::Comm { pid, exec: true, .. } => Some(CodeRecord::Exec { pid }),
-            Body::Fork { pid, parent_pid, .. } if pid != parent_pid => Some(CodeRecord::Fork { pid, parent: parent_pid }),
+            Body::Fork { pid, parent_pid, .. } if pid != parent_pid => {
+                Some(CodeRecord::Fork { pid, parent: parent_pid })
+            }
             Body::Exit { tid } => Some(CodeRecord::Exit { tid }),
             _ => None,
         })

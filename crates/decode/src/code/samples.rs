@@ -2,7 +2,7 @@
 //! each moment; refuses names.
 
 use super::CodeError;
-use super::interpret::{Interpreter, CodeRecord, Seen};
+use super::interpret::{CodeRecord, Interpreter, Seen};
 use super::maps::{Maps, Module, Place};
 use crate::ReadAt;
 use crate::perf::cpu_of;

@@ -1,6 +1,6 @@
 //! Fuchsia traces as one of the log formats.
 
-use super::{Fxt, FxtStream, FxtReader};
+use super::{Fxt, FxtReader, FxtStream};
 use crate::log::{BATCH, Counted, Events, Log, LogError, LogFacts, LogFormat, Opening};
 use rtscope_model::{Classes, ClockMap, Event, Names, Symbols};
 

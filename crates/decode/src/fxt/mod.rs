@@ -25,7 +25,7 @@ mod words;
 pub use error::FxtError;
 pub use file::{Fxt, FxtStream};
 pub use log::FxtFormat;
-pub use reader::{MAGIC, FxtReader};
+pub use reader::{FxtReader, MAGIC};
 pub use record::{Args, EventKind, EventRecord, OBJECT_PROCESS, OBJECT_THREAD, Record, SwitchRecord, Value, kind};
 pub use survey::{FACTS, LOSSES, SYMBOLS};
 pub use tables::Thread;

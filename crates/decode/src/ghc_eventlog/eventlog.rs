@@ -9,7 +9,7 @@ use super::import;
 use super::index::{Block, BlockEnd, Chain, MARKER, Marker};
 use super::info::Info;
 use super::pool::{LaneBlocks, Pool};
-use super::scan::{ScannedEvent, Plan};
+use super::scan::{Plan, ScannedEvent};
 use super::stream::Stream;
 use super::tags;
 use super::tally::Losses;

@@ -5,7 +5,7 @@
 //! Progress: the block that the reader waits for may always take a step while its queue is empty, whatever the budget.
 
 use super::index::Block;
-use super::scan::{BlockScan, ScannedEvent, Leaves, Plan, Scratch, Step};
+use super::scan::{BlockScan, Leaves, Plan, ScannedEvent, Scratch, Step};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -4,7 +4,7 @@
 use super::header::Header;
 use super::index::GLOBAL;
 use super::pool::{Chunk, LaneBlocks, Pool};
-use super::scan::{ScannedEvent, Leaves, Pending, REORDER, Rule, Scratch, held_from, insert};
+use super::scan::{Leaves, Pending, REORDER, Rule, ScannedEvent, Scratch, held_from, insert};
 use super::tally::{Losses, Tally};
 use crate::raw_loss::RawLoss;
 use rtscope_model::{Body, ClockMap, Event, LaneId, LogTime, LossKind, Names};

@@ -2,7 +2,7 @@
 //! few sums that the runtime leaves to its reader.
 
 use super::layout::Layout;
-use super::slot::{Filter, Raw, TYPES, RingEvent, index};
+use super::slot::{Filter, Raw, RingEvent, TYPES, index};
 use super::tables::{self, counter, kind, lifecycle, user};
 use super::user_names::UserNames;
 use super::version::Version;

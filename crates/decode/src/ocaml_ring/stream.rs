@@ -4,7 +4,7 @@
 use super::error::RingError;
 use super::import::{Importer, More};
 use super::layout::{Container, Layout};
-use super::slot::{Pass, Raw, Slot, TYPES, RingEvent};
+use super::slot::{Pass, Raw, RingEvent, Slot, TYPES};
 use super::tables::{self, COUNTERS, LIFECYCLE, USER_TYPES, kind, lifecycle};
 use super::tally::{RawLoss, RingTally};
 use super::version::Version;

@@ -7,7 +7,7 @@
 //! whether a domain that leads such a collection has posted before that it wants one (from 5.4 on).
 
 use super::error::RingError;
-use super::slot::{Filter, Pass, Raw, Slot, TYPES, RingEvent};
+use super::slot::{Filter, Pass, Raw, RingEvent, Slot, TYPES};
 use super::tables::{self, COUNTERS, PHASES, counter, old};
 use super::version::{Version, VersionSource, WrittenBy};
 

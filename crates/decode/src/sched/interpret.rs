@@ -2,7 +2,7 @@
 //! anything that depends on other records happens after the merge, in time order.
 
 use super::SchedError;
-use super::format::{TracepointFormat, Integer, Text};
+use super::format::{Integer, Text, TracepointFormat};
 use super::name_table::NameTable;
 use crate::perf::record::{Body, GONE, RecordLayout, Stamp};
 use crate::perf::stream::Interpret;
@@ -173,9 +173,11 @@ fn point(name: &str, format: TracepointFormat) -> Result<Option<TracepointFields
             comm: format.text("next_comm"),
             format: format.clone(),
         },
-        "sched_waking" | "sched_wakeup_new" => {
-            TracepointFields::Wake { waker: integer("common_pid")?, target: integer("pid")?, cpu: integer("target_cpu")? }
-        }
+        "sched_waking" | "sched_wakeup_new" => TracepointFields::Wake {
+            waker: integer("common_pid")?,
+            target: integer("pid")?,
+            cpu: integer("target_cpu")?,
+        },
         "sched_migrate_task" => TracepointFields::Migrate { tid: integer("pid")?, cpu: integer("dest_cpu")? },
         _ => return Ok(None),
     };

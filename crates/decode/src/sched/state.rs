@@ -52,7 +52,9 @@ impl KernelState {
     /// creator's name. `None`: nothing new.
     pub fn apply(&mut self, time: Time, item: SchedRecord) -> Option<(Sched, Option<Sched>)> {
         match item {
-            SchedRecord::Event { sched: sched @ Sched::Switch { .. }, pid } => Some((self.switch(time, sched, pid), None)),
+            SchedRecord::Event { sched: sched @ Sched::Switch { .. }, pid } => {
+                Some((self.switch(time, sched, pid), None))
+            }
             SchedRecord::Event { sched, pid } => self.event(sched, pid),
             SchedRecord::SwitchedIn { cpu, next, prev } => Some((self.switched_in(time, cpu, next, prev)?, None)),
             SchedRecord::Gap { cpu } => {

@@ -9,7 +9,7 @@ mod records;
 use crate::{Export, Tables, program, word};
 use records::Records;
 use rtscope_decode::fxt::carried::{self, Carried, DERIVED};
-use rtscope_decode::fxt::shape::{CAUSES, MACHINE, PAUSES, Shape, FxtTrack, lane_id};
+use rtscope_decode::fxt::shape::{CAUSES, FxtTrack, MACHINE, PAUSES, Shape, lane_id};
 use rtscope_decode::fxt::{EventKind, FACTS, LOSSES, OBJECT_PROCESS, OBJECT_THREAD, SYMBOLS, Value};
 use rtscope_model::{Body, CausePiece, Event, Exported, LaneId, Loss, NameId, Pause, Runtime, Sched, Symbols, Time};
 use std::collections::{HashMap, HashSet};

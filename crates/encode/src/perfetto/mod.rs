@@ -20,7 +20,7 @@ use field::{PACKET, annotation, clock, event, interned, packet, system, track, t
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::Doing;
 use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, LaneId, Loss, Names, Pause, Symbols, Time};
-use sequence::{MAIN, On, PAUSE_ROLE, SequenceIndex, REFERS, Sequences, pair};
+use sequence::{MAIN, On, PAUSE_ROLE, REFERS, SequenceIndex, Sequences, pair};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use wire::{Short, Wire};
@@ -519,7 +519,9 @@ impl FixedEvent {
         let mut fields = Wire::default();
         match self {
             FixedEvent::End => event_fields(&mut fields, None, event::END, |_| {}),
-            FixedEvent::Begin(state) => event_fields(&mut fields, None, event::BEGIN, |event| begin_fields(event, state)),
+            FixedEvent::Begin(state) => {
+                event_fields(&mut fields, None, event::BEGIN, |event| begin_fields(event, state))
+            }
         }
         fields
     }

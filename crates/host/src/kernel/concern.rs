@@ -4,7 +4,7 @@
 
 use super::records::{EXIT, FORK, SAMPLE, header, split, word};
 use super::tracefs::Description;
-use rtscope_decode::sched::{TracepointFormat, Integer, ThreadName};
+use rtscope_decode::sched::{Integer, ThreadName, TracepointFormat};
 use std::collections::{HashMap, HashSet};
 
 const RECORD_SWITCH_CPU_WIDE: u32 = 15;
@@ -34,8 +34,9 @@ impl Concern {
     /// For streams of these tracepoints.
     pub fn new(tracepoints: &[Description]) -> Concern {
         let of_one = |point: &&Description| matches!(&*point.name, "sched_waking" | "sched_migrate_task");
-        let place =
-            |point: &Description| Some((u16::try_from(point.id).ok()?, TracepointFormat::parse(&point.format).integer("pid")?));
+        let place = |point: &Description| {
+            Some((u16::try_from(point.id).ok()?, TracepointFormat::parse(&point.format).integer("pid")?))
+        };
         Concern {
             about: tracepoints.iter().filter(of_one).filter_map(place).collect(),
             has_switch: tracepoints.iter().any(|point| point.name == "sched_switch"),

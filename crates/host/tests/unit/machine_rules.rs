@@ -206,7 +206,7 @@ fn a_cache_that_is_not_described_is_left_out_and_reported() {
         let tree = with_caches();
         tree.cpu(0, &format!("cache/index3/{file}"), text);
         let found = tree.resources();
-        assert_eq!(caches(&found).last(), Some(&(3, "Unified", 16384, 2048, 1)), "the others still tell it");
+        assert_eq!(caches(&found).last(), Some(&(3, "Unified", 16384, 2048, 1)), "the others still show it");
         assert!(noted(&found, &["cpu0/cache/index3", text, "left out"]), "{:?}", found.notes);
     }
     let tree = with_caches();

@@ -378,7 +378,7 @@ mod tests {
         }
         let drawn = svg(&document);
         assert!(drawn.len() < 4 << 20, "{}", drawn.len());
-        assert!(drawn.contains("<title>0x7ff00000, 256 blocks: "), "a megablock tells of itself");
+        assert!(drawn.contains("<title>0x7ff00000, 256 blocks: "), "a megablock has a title of its own");
         let page = in_page(&Picture::of(&document), 100_000);
         assert!(page.len() <= 100_000, "{}", page.len());
     }

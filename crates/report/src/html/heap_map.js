@@ -1,4 +1,4 @@
-// The map of the heap: draws the snapshot that the slider is at, and tells of the block under
+// The map of the heap: draws the snapshot that the slider is at, and describes the block under
 // the pointer or the cursor. There is no less-than sign here: this stands inside a page.
 (() => {
   "use strict";

@@ -22,7 +22,7 @@ const SCRIPT: &str = include_str!("heap_map.js");
 pub(super) const MORE: More = More {
     style: concat!(include_str!("../heap/map.css"), include_str!("heap_map.css")),
     style_hash: "sha256-nThGwvbVaX255nKEsjeIIv3TmsJnYPS+m6dyuFESas4=",
-    script_hash: Some("sha256-0dCcRS3wRiDnr04oi/vy25E6A7agJS0Kbt4GlHqIUTY="),
+    script_hash: Some("sha256-uta6+glC2nhP3AaB2Kz6eRWyIXD2kBhREteK0XHI3/Y="),
 };
 
 /// Maximum snapshots in a page.

@@ -48,7 +48,7 @@ pub fn page(results: &Results, names: &Names, plots: &[Plot]) -> String {
     optional(&mut body, "user", "What the program said of itself", table::user(results));
     optional(&mut body, "concurrent", "The concurrent collector", concurrent(results));
     optional(&mut body, "sparks", "Sparks", table::sparks(results));
-    optional(&mut body, "plots", "Beside this recording", plots::section(plots));
+    optional(&mut body, "plots", "From other commands", plots::section(plots));
     section(&mut body, "losses", "What was not seen", &losses(results, &absent));
     let head = head(&results.source.path, more, !plots.is_empty());
     let room = SIZE_MAX.saturating_sub(head.len() + body.len() + 200);

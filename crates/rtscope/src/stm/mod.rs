@@ -17,15 +17,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &StmArgs) -> Result<ExitCode, UserError> {
+    let host = || privileges::host().map_err(|none| UserError::new(none.to_string()));
     let (document, status) = match &args.of {
         None => {
-            let (document, status) = live::started(&privileges::host()?, args)?;
+            let (document, status) = live::started(&host()?, args)?;
             // The program has run, whether or not anything of it could be seen.
             let Some(document) = document else { return Ok(ExitCode::from(status)) };
             (document, status)
         }
         Some(of) => match crate::heap::process(of)? {
-            Some(pid) => (live::attached(&privileges::host()?, pid, args)?, 0),
+            Some(pid) => (live::attached(&host()?, pid, args)?, 0),
             None if args.limit.is_some() => {
                 return Err(UserError::new("--for says how long a process is looked at, and a capture is over")
                     .next("leave it out")

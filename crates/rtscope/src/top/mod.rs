@@ -24,7 +24,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<ExitCode, UserError> {
         Some(pid) => {
             rtscope_host::open_files::raise();
             let tier = (!args.no_kernel).then_some(args.tier);
-            let host = privileges::host()?;
+            let host = privileges::host().map_err(|none| UserError::new(none.to_string()))?;
             let (running, mut live) = process::Running::open(&host, pid, tier, now)?;
             if let Err(kept) = privileges::leave_to_opener(&host, pid) {
                 live.notes.push(format!("{kept}."));

@@ -67,7 +67,7 @@ fn live_a_program_that_ends_meanwhile_is_gone() {
 #[test]
 fn live_another_users_process_is_refused_with_the_line_that_helps() {
     if !is_root() {
-        return missing("root, to become somebody else");
+        return missing("root, to become another user");
     }
     let Some(ground) = Ground::of("ghc-9.0") else { return };
     let running = standing(&ground, &[]);

@@ -101,7 +101,7 @@ fn a_recording_of_what_was_left_ends_with_a_signal() {
     let recorder = rtscope(&path, &[]).args(["--", "sh", "-c", &line]).stderr(Stdio::piped()).spawn().unwrap();
     let began = Instant::now();
     while !fs::read_to_string(path.join("manifest.json")).is_ok_and(|text| text.contains("running (")) {
-        assert!(began.elapsed() < Duration::from_secs(20), "not told");
+        assert!(began.elapsed() < Duration::from_secs(20), "not reported");
         std::thread::sleep(Duration::from_millis(20));
     }
     let sent = Instant::now();

@@ -241,7 +241,7 @@ fn on_a_small_disk(ground: &Ground, size: &str) -> Option<(Output, Value)> {
     let script = r#"
         mount -t tmpfs -o size="$1" tmpfs "$2" || exit 99
         capture=$2/c kept=$3 rtscope=$4; shift 4
-        # Somebody else fills it while the program runs.
+        # Another process fills it while the program runs.
         (sleep 1; dd if=/dev/zero of="${capture%/c}/full" bs=64k) 2> /dev/null &
         "$rtscope" record --flush-every 100ms -o "$capture" -- "$@"
         status=$?

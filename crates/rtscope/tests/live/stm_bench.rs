@@ -106,7 +106,7 @@ fn nothing_is_lost(ghc: &str) {
                 assert_eq!(found["transactions"], of_one * found["operations"], "{words:?}: {found:?}");
                 assert!(found["attempts"] >= found["transactions"] + found["waits"], "{words:?}: {found:?}");
                 assert!(threads != "1" || found["waits"] == 0, "{words:?}: {found:?}");
-                assert!(!found.contains_key("aborts"), "nobody but the program counts: {found:?}");
+                assert!(!found.contains_key("aborts"), "only the program counts: {found:?}");
             }
         }
         // Without counting it reports no attempts.

@@ -199,7 +199,7 @@ fn live_wrong_words_are_reported_before_anything_runs() {
     ] {
         ends(&place, options, &program, status, says);
     }
-    ends(&place, &[], &words(&["./nobody"]), 1, "./nobody cannot be found");
+    ends(&place, &[], &words(&["./absent"]), 1, "./absent cannot be found");
     assert!(fs::read_dir(place.folder.path()).unwrap().next().is_none());
 }
 

@@ -90,7 +90,7 @@ fn a_command_of_the_user_s_says_what_it_can() {
     assert!(said.contains("own: ./own {threads}") && said.contains("at least 6 runs"), "{said}");
     assert!(
         said.lines().filter(|line| line.contains(" again ")).all(|line| line.ends_with('-')),
-        "nobody counted: {said}"
+        "no transaction was counted: {said}"
     );
     assert!(errors.contains("block 2 of 2") && !errors.contains("block 3"), "{errors}");
 }

@@ -19,7 +19,7 @@ fn rows() -> Vec<Check> {
             state: State::Degraded,
             found: "/proc/sys/kernel/perf_event_paranoid is 2".into(),
             means: "Switches of the program's own threads can be seen, but not who had the CPU instead: preempted, \
-                    oversubscribed and throttled cannot be told apart."
+                    oversubscribed and throttled cannot be distinguished."
                 .into(),
             fix: Some("sudo rtscope record …".into()),
         },

@@ -325,7 +325,7 @@ fn tiles_are_records_of_fixed_size_and_sum_up_to_the_session() {
             let kinds = summary["tracks"][0]["kinds"].as_array().expect("kinds");
             let sum: u64 = kinds.iter().filter_map(|kind| kind["ns"].as_u64()).sum();
             // It is made a little after the first event of the log and ends a little before the last.
-            assert!(sum <= span && span - sum < 20_000, "a lane is told of at every moment: {sum} of {span}");
+            assert!(sum <= span && span - sum < 20_000, "a lane has a state at every moment: {sum} of {span}");
             lanes += 1;
         }
     }

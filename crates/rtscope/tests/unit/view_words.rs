@@ -17,7 +17,7 @@ fn the_reports_say_figures_as_the_page_does() {
                 "bytes" => units::bytes(whole),
                 "count" => units::count(whole),
                 "percent" => units::percent(value.as_f64().expect("a share")),
-                other => panic!("{other} is told by nothing"),
+                other => panic!("{other} has no words"),
             };
             assert_eq!(said, text, "{name} of {value}");
             rows += 1;

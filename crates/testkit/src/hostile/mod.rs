@@ -64,7 +64,7 @@ fn number(name: &str) -> Option<u64> {
 /// faults. Panics with all draws that had faults.
 pub fn draw(usual: u64, one: impl Fn(u64) -> (String, Vec<String>) + Sync) {
     if !is_root() {
-        return missing("root, to run as it beside another user");
+        return missing("root, to run as another user");
     }
     if run::tools().is_none() {
         return;

@@ -377,7 +377,7 @@ pub fn preempted() -> Fixture {
             id: "oversubscribed".into(),
             severity: Severity::Note,
             confidence: Confidence::Medium,
-            claim: "More lanes than CPUs that it can have: 2 lanes, about 1.2 CPUs left beside the neighbour.".into(),
+            claim: "More lanes than CPUs that it can have: 2 lanes, about 1.2 CPUs left by the neighbour.".into(),
             cost_ns: 12 * MS,
             cost_bytes: None,
             share: 0.004,

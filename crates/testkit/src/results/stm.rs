@@ -67,7 +67,7 @@ fn transactions(name: &str) -> Transactions {
         stm.push(at(second), &StmSeen::Name(1, name.into(), named(second * 1_700, second * 1_080)));
         stm.push(at(second), &StmSeen::Attempts(second * 2_000));
     }
-    stm.values(Some(at(100).plus(3 * MS))).expect("somebody looked")
+    stm.values(Some(at(100).plus(3 * MS))).expect("a look")
 }
 
 fn lane_counts(second: u64, lane: u64) -> StmCounts {

@@ -162,7 +162,7 @@ impl Room {
         if self.fed() <= self.cores.min(workers) && self.quota.is_some() {
             let quota = units::of_cpus(self.quota.unwrap_or_default());
             return format!(
-                "{} share a quota of {quota}: collections wait for whoever is stopped when it is used up, so {}.",
+                "{} share a quota of {quota}: collections wait for a worker that is stopped when it is used up, so {}.",
                 words::count(workers.into(), "worker"),
                 collecting(collectors)
             );

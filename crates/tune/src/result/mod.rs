@@ -230,7 +230,7 @@ fn verdict(verdict: &Verdict) -> (Word, Option<String>) {
         Verdict::Better(_) => (Word::Better, None),
         Verdict::NoDifference => (Word::NoDifference, None),
         Verdict::TooNoisy => {
-            let why = "the default differs from itself by more than a study could tell apart";
+            let why = "the default differs from itself by more than a study could distinguish";
             (Word::TooNoisy, Some(why.to_owned()))
         }
         Verdict::DefaultFails(why) => (Word::DefaultFails, Some(why.clone())),

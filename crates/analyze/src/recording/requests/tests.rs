@@ -180,7 +180,7 @@ fn what_is_usual_follows_a_ramp() {
     let waited = result.slow.parts[0].requests.unwrap();
     let in_pause = requests.iter().filter(|request| request.latency_ns() > 20 * MS).count() as u64;
     assert_eq!(waited, in_pause.min(result.slow.count), "{result:?}");
-    assert_eq!(result.slow.parts[1].requests, Some(0), "nobody was owed for long: {result:?}");
+    assert_eq!(result.slow.parts[1].requests, Some(0), "no request was overdue for long: {result:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Samples of a heap profiler: one counter per label, and marks around each sample.
 
 use super::super::record::{EventKind, EventRecord, Value};
-use super::super::shape::{Shape, FxtTrack};
+use super::super::shape::{FxtTrack, Shape};
 use super::fields::{HEAP_PROFILE, is_instant, text};
 use rtscope_model::{Breakdown, HeapProfile, Names};
 

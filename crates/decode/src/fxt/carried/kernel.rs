@@ -2,7 +2,7 @@
 //! instants on their thread.
 
 use super::super::record::{Args, EventRecord, Record, SwitchRecord, Value};
-use super::super::shape::{Shape, FxtTrack};
+use super::super::shape::{FxtTrack, Shape};
 use super::fields::{fitting, is_instant, text};
 use crate::fxt::record::EventKind;
 use rtscope_model::{Cpu, NameId, Names, OffState, Pid, Sched, Tid};

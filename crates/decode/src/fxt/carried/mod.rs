@@ -8,7 +8,7 @@ mod runtime;
 mod samples;
 
 use super::record::EventRecord;
-use super::shape::{Shape, FxtTrack};
+use super::shape::{FxtTrack, Shape};
 use rtscope_model::{Body, Event, LaneId, NameId, Names, Phase, Sched};
 use std::borrow::Cow;
 

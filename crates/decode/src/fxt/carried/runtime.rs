@@ -2,7 +2,7 @@
 
 use super::super::record::{EventKind, EventRecord, Value};
 use super::super::runtimes::phases;
-use super::super::shape::{Name, Shape, FxtTrack};
+use super::super::shape::{FxtTrack, Name, Shape};
 use super::fields::{GAP, GC, HEAP_PROFILE, OWN, fitting, is_instant, text};
 use super::heap_profile;
 use rtscope_model::{BlockedOn, Counter, GreenThread, Names, Phase, Pid, Runtime, StopReason, Tid, UserEvent};

@@ -1,7 +1,7 @@
 //! The recorder's samples as counters, and code samples as instants on their thread.
 
 use super::super::record::{EventKind, EventRecord, Value};
-use super::super::shape::{MACHINE, Shape, FxtTrack};
+use super::super::shape::{FxtTrack, MACHINE, Shape};
 use super::fields::{fitting, is_instant};
 use crate::fxt::Thread;
 use rtscope_model::{CodeSample, Cpu, Found, GroupId, Pid, PurposeId, Sample, SymbolId, Tid};

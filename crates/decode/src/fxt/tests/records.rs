@@ -1,7 +1,7 @@
 //! Every kind of record and argument, fed at once and in pieces.
 
 use crate::fxt::builder::{At, Text, ThreadRef, TraceBuilder};
-use crate::fxt::{Args, EventKind, FxtError, OBJECT_THREAD, FxtReader, Record, Thread, Value};
+use crate::fxt::{Args, EventKind, FxtError, FxtReader, OBJECT_THREAD, Record, Thread, Value};
 
 const INLINE: ThreadRef = ThreadRef::Inline(70, 71);
 const KNOWN: Thread = Thread::Known { process: 70, thread: 71 };
@@ -211,7 +211,8 @@ fn non_traces_are_distinguished() {
     assert!(matches!(refused(b"not a trace"), FxtError::NotATrace));
     assert!(matches!(refused(&crate::fxt::MAGIC.to_be_bytes()), FxtError::BigEndian));
     assert!(
-        FxtReader::recognises(&TraceBuilder::default().bytes()) && FxtReader::recognises(&crate::fxt::MAGIC.to_be_bytes())
+        FxtReader::recognises(&TraceBuilder::default().bytes())
+            && FxtReader::recognises(&crate::fxt::MAGIC.to_be_bytes())
     );
     assert!(!FxtReader::recognises(b"hdrb\0\0\0\0") && !FxtReader::recognises(b""));
 }

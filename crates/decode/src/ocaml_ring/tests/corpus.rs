@@ -112,7 +112,7 @@ fn phases_last_as_long_as_in_another_reader() {
 fn real_rings_show_their_version_and_no_label_but_theirs_is_taken() {
     for real in rings() {
         for bytes in [&real.bytes, &capture_of(&real.bytes, 300)] {
-            let found = open(bytes, None).expect("told").version();
+            let found = open(bytes, None).expect("a version").version();
             assert_eq!(found.oldest, real.version, "{}", real.name);
             for label in Version::ALL {
                 let alike = label == real.version || (real.version, label) == (Version::V5_4, Version::V5_5);

@@ -247,8 +247,8 @@ fn only_what_is_requested_is_given_and_everything_is_counted() {
 #[test]
 fn the_caller_or_the_stream_gives_the_version() {
     let rings = RingBuilder::new(V, 2, 1 << 10).minor(100, 1, &[0]);
-    let found = open(&rings.file(), None).expect("told").version();
+    let found = open(&rings.file(), None).expect("a version").version();
     assert_eq!((found.to_string().as_str(), found.by), ("5.4 or 5.5", VersionSource::Stream));
-    let found = open(&rings.file(), Some(V)).expect("told").version();
+    let found = open(&rings.file(), Some(V)).expect("a version").version();
     assert_eq!((found.to_string().as_str(), found.by), ("5.4", VersionSource::Caller));
 }

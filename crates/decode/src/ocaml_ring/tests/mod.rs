@@ -8,7 +8,7 @@ mod loss;
 mod random;
 mod versions;
 
-use super::{RingError, RingStream, Rings, RingTally, Version};
+use super::{RingError, RingStream, RingTally, Rings, Version};
 use rtscope_model::{Body, Classes, Event, Runtime};
 use std::sync::Arc;
 

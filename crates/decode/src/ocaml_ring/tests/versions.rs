@@ -29,16 +29,16 @@ fn version_of(rings: &RingBuilder, version: Option<Version>) -> Result<String, R
 fn the_stream_distinguishes_versions_as_far_as_they_number_differently() {
     let expected = ["5.0", "5.1 or 5.2", "5.1 or 5.2", "5.3", "5.4 or 5.5", "5.4 or 5.5"];
     for (version, expected) in Version::ALL.into_iter().zip(expected) {
-        assert_eq!(version_of(&program(version), None).expect("told"), expected, "{version}");
+        assert_eq!(version_of(&program(version), None).expect("a version"), expected, "{version}");
     }
     let compacts = program(Version::V5_2).slot(0, |ring| {
         ring.span(9_000, 9_001, "compaction");
     });
-    assert_eq!(version_of(&compacts, None).expect("told"), "5.2");
+    assert_eq!(version_of(&compacts, None).expect("a version"), "5.2");
     let newest = program(Version::V5_5).slot(0, |ring| {
         ring.counter(9_000, "minor_allocated_words", 5);
     });
-    assert_eq!(version_of(&newest, None).expect("told"), "5.5");
+    assert_eq!(version_of(&newest, None).expect("a version"), "5.5");
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn what_is_missing_proves_nothing() {
     let cut = |rings: RingBuilder| {
         open(&rings.captured_as(&[(0, 2..rings.words(0))]), None).map(|rings| rings.version().to_string())
     };
-    assert_eq!(cut(rings(40)).expect("told"), "5.3");
+    assert_eq!(cut(rings(40)).expect("a version"), "5.3");
     assert!(matches!(cut(rings(10)), Err(RingError::Undecided { .. })));
-    assert_eq!(version_of(&rings(2), None).expect("told"), "5.3");
+    assert_eq!(version_of(&rings(2), None).expect("a version"), "5.3");
 }
 
 #[test]

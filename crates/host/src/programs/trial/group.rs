@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(found(&[counts], &[below, counts]), "slice/own");
         assert_eq!(found(&[counts], &[&[below, not][..], &free].concat()), "slice");
         assert_eq!(found(&[counts], &limited), "slice/own", "its limit has to hold");
-        assert_eq!(found(&[not], &[below, not]), "slice/own", "nobody counts");
+        assert_eq!(found(&[not], &[below, not]), "slice/own", "no group counts");
         assert_eq!(found(&[counts], &[not]), "slice/own", "what is above a root is no group");
     }
 

@@ -15,7 +15,7 @@ const MORE: More =
 /// The page; `rtscope-data` holds the document of `bench stm --json`, if it fits.
 pub fn stm_bench(found: &StmResults) -> String {
     let mut body = format!("<header><h1>{}</h1><p>{}</p></header>\n", text::TITLE, facts(&text::facts(found)));
-    section(&mut body, "verdict", "Beside the default", &verdict(found));
+    section(&mut body, "verdict", "Compared with the default", &verdict(found));
     for (index, benchmark) in found.benchmarks.iter().enumerate() {
         let about = benchmark.about.map_or_else(String::new, |about| format!(": {about}"));
         let title = escape(&format!("{}{about}", text::name(&benchmark.name))).into_owned();

@@ -14,7 +14,7 @@ pub fn draw(found: &StmResults, style: &Style) -> String {
     let mut tables = String::new();
     let standings = found.standings();
     if !standings.is_empty() {
-        let head = ["beside the default", "faster", "slower", "neither", "best", "slowest, upper end"];
+        let head = ["against the default", "faster", "slower", "neither", "best", "slowest, upper end"];
         let rows: Vec<Vec<String>> = standings.iter().map(|one| standing(one).into()).collect();
         tables += &(table(&head, &rows, &[0, 4, 5], style) + "\n");
     }
@@ -189,7 +189,7 @@ pub(super) mod tests {
     fn one_run_of_nothing_is_a_text_too() {
         let mut none = example(1);
         assert!(none.standings().is_empty());
-        assert!(!draw(&none, &Style::plain(100)).contains("beside the default"));
+        assert!(!draw(&none, &Style::plain(100)).contains("against the default"));
         none.benchmarks.clear();
         assert!(draw(&none, &Style::plain(60)).starts_with(TITLE));
     }

@@ -114,13 +114,14 @@ fn dimensions(wish: &Wish<'_>, room: &Room, today: &Words) -> Vec<Dimension> {
     let why = "How much each worker allocates between collections: a larger nursery is collected less often, a smaller one \
                stays in the caches.";
     let nursery = of(&NURSERY, "-A", why, sizes(&NURSERIES), sizes(&MORE_NURSERIES));
-    let why = "How many threads collect: they wait for each other, and for whoever has lost its CPU. -qg: one.";
+    let why = "How many threads collect: they wait for each other, and for the one that has lost its CPU. -qg: one.";
     let collectors = product(&COLLECTORS, "-qg, -qn", why, collectors(room));
     let why = "The old generation marked concurrently with the program: shorter pauses, less throughput.";
     let nonmoving = product(&OLD_GENERATION, "--nonmoving-gc", why, vec!["--nonmoving-gc".to_owned()]);
     let why = "The old generation compacted in place: less memory, more time.";
     let compaction = product(&COMPACTION, "-c", why, vec!["-c".to_owned()]);
-    let why = "Pieces in which nurseries are handed out, so that whoever allocates more gets more before all stop.";
+    let why =
+        "Pieces in which nurseries are handed out, so that a capability that allocates more gets more before all stop.";
     let chunk =
         Dimension { bases: bases_of_chunks(wish, room, today), ..single(&CHUNK, "-n", why, &["-n256k", "-n1m"]) };
     let why = "A heap to start with: bare, nurseries grow into what the last full collection took.";

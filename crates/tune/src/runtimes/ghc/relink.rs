@@ -24,8 +24,8 @@ pub fn advice(ghc: &Ghc, wanted: &[String], refused: bool) -> Vec<Relink> {
         return advice;
     }
     if !matches!(ghc.rtsopts, Some(Rtsopts::All | Rtsopts::Ignore)) {
-        let why = "Then GHCRTS brings every flag of this plan, and each start can have its own. Whoever sets the program's \
-                   environment can then write files with its rights: leave it where that matters.";
+        let why = "Then GHCRTS brings every flag of this plan, and each start can have its own. A user that sets the \
+                   program's environment can then write files with its rights: leave it where that matters.";
         add("-rtsopts=all", why);
         let words = with_rtsopts(ghc, wanted);
         if !words.is_empty() {

@@ -140,7 +140,7 @@ fn a_small_nursery_is_not_reported_where_a_larger_one_would_not_help() {
         found(Gc { collect_ns: 180 * US, ..copies }).is_empty(),
         "9 % of the wall clock, but two thirds are copying"
     );
-    assert_eq!(found(Gc { allocated: 100 * KIB, ..GC }), ["explicit-gc"], "not due: somebody asks for them");
+    assert_eq!(found(Gc { allocated: 100 * KIB, ..GC }), ["explicit-gc"], "not due: the program asks for them");
     assert!(found_in(roomy(), Gc { allocated: 64 << 20, ..GC }).is_empty(), "large already");
 }
 

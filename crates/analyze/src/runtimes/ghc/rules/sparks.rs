@@ -102,8 +102,8 @@ static FATES: [Fate; 6] = [
         count: |sparks| sparks.converted,
         what: "ran, but had little of the work or were of very different size",
         word: "ran",
-        change: "Let a spark do all of its work (`rdeepseq`): `rseq` and `rpar` stop at the outermost constructor, and whoever \
-                 asks for the rest computes it. Pieces of very different size are better cut smaller.",
+        change: "Let a spark do all of its work (`rdeepseq`): `rseq` and `rpar` stop at the outermost constructor, and the \
+                 thread that asks for the rest computes it. Pieces of very different size are better cut smaller.",
         ran: true,
     },
 ];

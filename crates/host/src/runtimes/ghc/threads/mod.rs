@@ -75,7 +75,7 @@ pub fn by_bytes(
 }
 
 fn place(statics: Statics, version: Option<Version>, non_threaded: bool) -> Result<RtsPlace, String> {
-    let Some(version) = version else { return Err("nothing tells the version of GHC that built it".to_owned()) };
+    let Some(version) = version else { return Err("nothing shows the version of GHC that built it".to_owned()) };
     let Some(layout) = TsoLayout::of(version) else {
         let (major, minor, _) = version;
         return Err(format!("how GHC {major}.{minor} lays out its threads is not known (9.0, 9.6 and 9.10 are)"));
