@@ -39,14 +39,15 @@ const expected = {
   domains: {
     sections: [...measured.slice(0, 7), "rates", ...measured.slice(7), "user", "losses"], drawings: 11,
   },
-  hostile: { sections: ["verdict", "requests", ...withTransactions.slice(1), "user", "losses"], drawings: 18 },
+  hostile: { sections: ["verdict", "requests", "account", "waits", ...withTransactions.slice(1), "user", "losses"], drawings: 18 },
   loaded: { sections: ["verdict", "requests", ...measured.slice(1), "losses"], drawings: 11 },
   load: { sections: ["verdict", "figures", "over-time", "curve"], drawings: 2, schema: "rtscope/load/1" },
   stm_bench: { sections: ["verdict", "benchmark-1", "benchmark-2"], drawings: 2, schema: "rtscope/stm-bench/1" },
+  throttled: { sections: ["verdict", "account", ...measured.slice(1), "losses"], drawings: 16 },
   foreign: { sections: [...measured.slice(0, -1), "code", "allocation", "losses"], drawings: 16 },
   heap_map: { sections: [...measured.slice(0, 7), "heap-map", ...measured.slice(7), "losses"], drawings: 10, drawn: 1 },
   compare: {
-    sections: ["verdict", "clock", "distribution", "figures", "over-time", "utilisation", "lanes", "worst", "findings", "losses"], drawings: 15,
+    sections: ["verdict", "account", "clock", "distribution", "figures", "over-time", "utilisation", "lanes", "worst", "findings", "losses"], drawings: 15,
     schema: "rtscope/compare/1",
   },
 };

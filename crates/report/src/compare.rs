@@ -4,6 +4,7 @@
 use super::{units, words};
 use crate::compared::{Compared, ConditionOutcome, Evaluated};
 use rtscope_analyze::compare::Unit;
+use rtscope_analyze::compare::account::PartChange;
 use rtscope_analyze::compare::findings::{Change, FindingChange, RunFinding};
 use rtscope_analyze::compare::judge::Compared as Figure;
 use rtscope_analyze::compare::setting::Difference;
@@ -28,7 +29,7 @@ fn run(results: &Results) -> Value {
 
 /// The document of `docs/compare-json.md`, on one line.
 pub fn json(compared: &Compared) -> serde_json::Result<String> {
-    let Comparison { verdict, settings, figures, findings, others } = &compared.comparison;
+    let Comparison { verdict, settings, account, figures, findings, others } = &compared.comparison;
     rtscope_terminal::style::json(&json!({
         "schema": SCHEMA,
         "verdict": verdict,
@@ -37,6 +38,7 @@ pub fn json(compared: &Compared) -> serde_json::Result<String> {
         "b": run(&compared.b.results),
         "settings": settings,
         "others": others,
+        "account": account,
         "figures": figures,
         "findings": findings,
         "conditions": compared.conditions,
@@ -236,6 +238,13 @@ pub fn interval(figure: &Figure, span_ns: u64) -> String {
         (None, _) | (_, None) => "-".into(),
         (low, high) => format!("{} to {}", change(figure, low, span_ns), change(figure, high, span_ns)),
     }
+}
+
+/// Table cells of a part of the account: name, both shares and their difference in points of a hundred.
+pub fn part_cells(part: &PartChange) -> [String; 4] {
+    let points = 100.0 * part.change();
+    let change = if points.abs() < 0.5 { "0".to_owned() } else { format!("{points:+.0} points") };
+    [part.name.clone(), units::percent(part.a_share), units::percent(part.b_share), change]
 }
 
 /// Table cells of a figure: name, both values, change and the interval of the change.

@@ -2,6 +2,7 @@
 //! compute figures, to read captures and to print.
 #![forbid(unsafe_code)]
 
+mod account;
 pub mod code;
 pub mod compare;
 pub mod compared;
@@ -14,6 +15,7 @@ mod no_findings;
 pub mod pauses_json;
 pub mod requests;
 mod seen;
+pub mod shows;
 pub mod stm;
 mod tables;
 pub mod text;

@@ -5,7 +5,7 @@ use rtscope_analyze::results::Results;
 use rtscope_model::text::{clean, word};
 use rtscope_model::{Cause, ClockMap, ClockMethod, Finding, Loss, LossKind, Remedy, Time, units};
 use rtscope_report::kinds::{self, Kind};
-use rtscope_report::{EVIDENCE_MAX, REMEDIES_MAX, words};
+use rtscope_report::{EVIDENCE_MAX, REMEDIES_MAX, shows, words};
 use serde::{Deserialize, Serialize};
 
 /// Schema of [`Session`].
@@ -216,7 +216,7 @@ fn clock_words(clock: ClockMap) -> String {
 
 fn found(finding: &Finding, results: &Results, (start, end): (u64, u64)) -> ShownFinding {
     let since = |time: Time| time.0.clamp(start, end) - start;
-    let shows = shows(finding, results);
+    let shows = shows::best(finding, results);
     let change =
         |remedy: &Remedy| Change { text: clean(&remedy.text.to_string()).into_owned(), paste: remedy.flag.clone() };
     ShownFinding {
@@ -229,17 +229,6 @@ fn found(finding: &Finding, results: &Results, (start, end): (u64, u64)) -> Show
         to_ns: shows.map(|(_, to)| since(to)),
         track: None,
     }
-}
-
-/// Where a finding shows best: its narrowest evidence. Evidence of most of the recording points nowhere in
-/// particular: then the worst pause is taken, if the cost fits into pauses at all.
-fn shows(finding: &Finding, results: &Results) -> Option<(Time, Time)> {
-    let ranges = finding.evidence.iter().filter_map(|seen| Some((seen.from?, seen.to.or(seen.from)?)));
-    let narrowest = ranges.min_by_key(|(from, to)| to.since(*from));
-    let narrow = narrowest.filter(|(from, to)| to.since(*from).saturating_mul(2) < results.span_ns);
-    let fits = (1..=results.pauses.total_ns).contains(&finding.cost_ns);
-    let worst = results.drawing.worst.first().filter(|_| fits).map(|worst| &worst.blamed.pause);
-    narrow.or(worst.map(|pause| (pause.begin(), pause.released))).or(narrowest)
 }
 
 /// The gap for a loss of runtime events at a known time. Losses of kernel events are no gaps in the lanes.

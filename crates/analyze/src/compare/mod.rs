@@ -4,6 +4,7 @@
 //! Owns the answer as values; words and drawings are the report's. One run of each can show only so much: how a run
 //! varies from one start to the next can only be estimated from its variation within itself (see `blocks`).
 
+pub mod account;
 pub(crate) mod blocks;
 pub mod condition;
 pub(crate) mod figures;
@@ -14,6 +15,7 @@ pub mod setting;
 
 pub use sample::Side;
 
+use account::PartChange;
 use blocks::{Others, PausePart};
 pub use figures::Unit;
 use figures::{Figure, Measure};
@@ -63,6 +65,8 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// What differs between the recordings themselves.
     pub settings: Vec<Difference>,
+    /// Shares of lane time; the parts that changed most first.
+    pub account: Vec<PartChange>,
     /// Figures; those that differ first, most costly first.
     pub figures: Vec<Compared>,
     /// Findings; those that came or went first.
@@ -98,7 +102,8 @@ pub fn compare(a: &Side<'_>, b: &Side<'_>) -> Comparison {
         let cost = |one: &Compared| if one.differs() { one.cost_ns.map_or(0.0, f64::abs) } else { 0.0 };
         rank(other).cmp(&rank(one)).then(cost(other).total_cmp(&cost(one)))
     });
-    Comparison { verdict, settings: setting::differences(a, b), figures, findings, others }
+    let account = account::changes(a.results, b.results);
+    Comparison { verdict, settings: setting::differences(a, b), account, figures, findings, others }
 }
 
 fn others(a: &Side<'_>, b: &Side<'_>) -> OtherProcesses {

@@ -7,19 +7,19 @@ use rtscope_draw::escape::escape;
 use rtscope_load::document::Document;
 use rtscope_load::spread::SpreadFigures;
 use rtscope_model::units;
-use rtscope_report::html::frame::{drawn, figure, list, optional, section, shell_of};
+use rtscope_report::html::frame::{Sections, drawn, figure, list, shell_of};
 use rtscope_report::html::table::table;
 
 /// The page; `rtscope-data` holds the document of `load --json`, if it fits.
 pub fn load(load: &Document) -> String {
     let how = escape(&format!("{} over {}", load.method, load.protocol)).into_owned();
-    let mut body = format!("<header><h1>{}</h1><p>{how}</p></header>\n", escape(&load.url));
-    section(&mut body, "verdict", "What came of it", &said(load));
-    section(&mut body, "figures", "Latency from when requests were due", &figures(load));
+    let mut body = Sections::new(format!("<header><h1>{}</h1><p>{how}</p></header>\n", escape(&load.url)));
+    body.section("verdict", "What came of it", &said(load));
+    body.section("figures", "Latency from when requests were due", &figures(load));
     let over_time = svg_load::time(load).map(|svg| figure(&svg, "by when requests ended"));
-    optional(&mut body, "over-time", "Over time", over_time);
-    optional(&mut body, "curve", "All latencies in order", drawn(svg_load::curve(load)));
-    shell_of(&load.url, &body, load, None)
+    body.optional("over-time", "Over time", over_time);
+    body.optional("curve", "All latencies in order", drawn(svg_load::curve(load)));
+    shell_of(&load.url, body, load, None)
 }
 
 fn said(load: &Document) -> String {

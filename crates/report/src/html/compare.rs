@@ -2,8 +2,10 @@
 //! axis, every figure with its interval, findings that came and went, both runs over time and by lane, side by side.
 //! Refuses to compute figures.
 
-use super::frame::{facts, figure, finish, head, list, list_or, more, optional, section};
-use super::{side_by_side, svg_bar, svg_mirror, table};
+use super::frame::{Sections, facts, figure, finish, head, list, list_or, more};
+use super::side_by_side::{name, side_class};
+use super::table::swatch;
+use super::{account, side_by_side, svg_bar, svg_mirror, table};
 use crate::compared::Compared;
 use crate::{compare as words, units, words as report_words};
 use rtscope_analyze::compare::Verdict;
@@ -18,28 +20,36 @@ const ITEMS_MAX: usize = 50;
 /// The page; `rtscope-data` holds the document of `report --compare --json`.
 pub fn comparison(compared: &Compared) -> String {
     let (a, b) = (&compared.a.results, &compared.b.results);
-    let mut body = format!("<header><h1>A and B</h1>{}{}</header>\n", side("A", a), side("B", b));
-    section(&mut body, "verdict", "What changed", &verdict(compared));
-    section(&mut body, "clock", "Where the time went", &bars(a, b));
+    let titles = [a, b].map(|results| escape(name(results)).into_owned()).join(" and ");
+    let header = format!("<header><h1>{titles}</h1>{}{}</header>\n", side("A", a), side("B", b));
+    let mut body = Sections::new(header);
+    body.section("verdict", "What changed", &verdict(compared));
+    body.optional("account", "Where the time went", account::changes(compared));
+    body.section("clock", "The wall clock", &bars(a, b));
     let mirror = svg_mirror::draw(a, b).map(|svg| figure(&svg, "A upwards, B downwards"));
-    optional(&mut body, "distribution", "How long pauses were", mirror);
-    section(&mut body, "figures", "Figures", &figures(compared));
+    body.optional("distribution", "How long pauses were", mirror);
+    body.section("figures", "Figures", &figures(compared));
     side_by_side::over_time(&mut body, compared);
     side_by_side::lanes(&mut body, compared);
     let findings: Vec<String> = compared.comparison.findings.iter().map(words::finding).collect();
-    section(&mut body, "findings", "Findings", &list_or("None in either.", &cut(findings)));
+    body.section("findings", "Findings", &list_or("None in either.", &cut(findings)));
     let mut unseen = words::limits(&compared.comparison);
     unseen.extend(words::losses(compared));
     let unseen = list_or("Nothing is known to be missing.", &cut(unseen));
-    section(&mut body, "losses", "What this cannot show", &unseen);
+    body.section("losses", "What this cannot show", &unseen);
     let data = words::json(compared).unwrap_or_default();
-    let head = head(&format!("{} and {}", a.source.path, b.source.path), None, false);
+    let body = body.body();
+    let head = head(&format!("{} and {}", a.source.path, b.source.path), &body, None, false);
     finish(&head, &body, &json_in_script(&data))
 }
 
 fn side(name: &str, results: &Results) -> String {
     let facts = facts(&report_words::facts(results, str::to_owned, units::duration(results.span_ns), false));
-    format!("<p><strong>{name} {}</strong> &middot; {facts}</p>", escape(&results.source.path))
+    format!(
+        "<p>{} <strong>{name} {}</strong> &middot; {facts}</p>",
+        swatch(side_class(name)),
+        escape(&results.source.path)
+    )
 }
 
 fn verdict(compared: &Compared) -> String {
@@ -95,7 +105,7 @@ fn interval(figure: &Figure) -> String {
         return String::new();
     }
     let x = |value: f64| 4.0 + 112.0 * (value - from) / (to - from);
-    let class = if figure.differs() { "stop" } else { "program" };
+    let class = if figure.differs() { "differs" } else { "may-be-chance" };
     format!(
         "<svg class=\"share\" viewBox=\"0 0 120 10\" aria-hidden=\"true\"><rect x=\"{:.1}\" y=\"2\" width=\"{:.1}\" \
          height=\"6\" class=\"{class}\"/><line x1=\"{zero:.1}\" y1=\"0\" x2=\"{zero:.1}\" y2=\"10\" class=\"axis\"/></svg>",

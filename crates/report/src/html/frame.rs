@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 pub(crate) const STYLE: &str = concat!(include_str!("../../../../web/app/palette.css"), include_str!("style.css"));
 
 /// The hash of [`STYLE`]; a test recomputes it.
-const STYLE_HASH: &str = "sha256-/f+O0j3N4bwfnDZ6pgpSyu0bwCoXTh4LjagpH2f1Bqg=";
+const STYLE_HASH: &str = "sha256-FPaqPih8Mz0QQ5RbT8xv07A1w/LGU8rk5mqX1af1xdA=";
 
 /// Additional style and script of some pages. Hashes are for the policy; tests recompute them.
 pub struct More {
@@ -23,22 +23,24 @@ pub struct More {
     pub script_hash: Option<&'static str>,
 }
 
-/// What the browser may load: only the style sheet and what `more` has; with `pictures`, also images embedded in
-/// the page.
-fn policy(more: Option<&More>, pictures: bool) -> String {
-    let (mut style, mut script) = (format!("'{STYLE_HASH}'"), String::new());
-    if let Some(more) = more {
-        let _ = write!(style, " '{}'", more.style_hash);
-        script = more.script_hash.map_or_else(String::new, |hash| format!(" script-src '{hash}';"));
-    }
+/// What the browser may load: only the style sheet, what `more` has, and the script for what `body` has to paste; with
+/// `pictures`, also images embedded in the page.
+fn policy(body: &str, more: Option<&More>, pictures: bool) -> String {
+    let style: String = more.map(|more| format!(" '{}'", more.style_hash)).unwrap_or_default();
+    let copy = body.contains(PASTE).then_some(COPY_HASH);
+    let scripts = copy.into_iter().chain(more.and_then(|more| more.script_hash));
+    let scripts: String = scripts.map(|hash| format!(" '{hash}'")).collect();
+    let script = if scripts.is_empty() { scripts } else { format!(" script-src{scripts};") };
     let pictures = if pictures { " img-src data:;" } else { "" };
-    format!("default-src 'none'; style-src {style};{script}{pictures} base-uri 'none'; form-action 'none'")
+    format!(
+        "default-src 'none'; style-src '{STYLE_HASH}'{style};{script}{pictures} base-uri 'none'; form-action 'none'"
+    )
 }
 
-/// The start of a page.
-pub fn head(title: &str, more: Option<&More>, pictures: bool) -> String {
+/// The start of a page with this body.
+pub fn head(title: &str, body: &str, more: Option<&More>, pictures: bool) -> String {
     let title = escape(title);
-    let policy = policy(more, pictures);
+    let policy = policy(body, more, pictures);
     let more = more.map_or_else(String::new, |more| format!("<style>{}</style>", more.style));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -49,30 +51,74 @@ pub fn head(title: &str, more: Option<&More>, pictures: bool) -> String {
     )
 }
 
+/// Gives texts to paste a button that copies them.
+const COPY: &str = include_str!("copy.js");
+/// The hash of [`COPY`]; a test recomputes it.
+const COPY_HASH: &str = "sha256-bSC/B1rl9xov1XVe9cqY37fmc46nfGo/1+Cj1PHwiwg=";
+
 /// The whole page: its head, its body, and `data` (JSON, made safe for a script element).
 pub fn finish(head: &str, body: &str, data: &str) -> String {
+    let copy = if body.contains(PASTE) { format!("<script>{COPY}</script>\n") } else { String::new() };
     format!(
-        "{head}{body}</main>\n<script type=\"application/json\" id=\"rtscope-data\">{data}</script>\n</body></html>\n"
+        "{head}{body}</main>\n<script type=\"application/json\" id=\"rtscope-data\">{data}</script>\n{copy}\
+         </body></html>\n"
     )
 }
 
-/// A page with a `document` as its data, which is left out if it is too long.
-pub fn shell_of(title: &str, body: &str, document: &impl Serialize, more: Option<&More>) -> String {
-    let data = json_in_script(&serde_json::to_string(document).unwrap_or_default());
-    let fits = body.len() + data.len() + SIZE_MAX / 20 <= SIZE_MAX;
-    finish(&head(title, more, false), body, if fits { &data } else { "{}" })
+/// The element that holds a text to paste.
+const PASTE: &str = "<div class=\"paste\">";
+
+/// A text to paste.
+pub fn paste(text: &str, lines: usize) -> String {
+    let lines: Vec<_> = text.lines().take(lines).map(escape).collect();
+    format!("{PASTE}<pre><code>{}</code></pre></div>", lines.join("\n"))
 }
 
-/// A section with its heading.
-pub fn section(body: &mut String, id: &str, title: &str, content: &str) {
-    let _ = writeln!(body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>");
+/// A page with at least this many sections has a list of them.
+const LISTED_FROM: usize = 4;
+
+/// What a page consists of: a header, and sections in reading order.
+pub struct Sections {
+    header: String,
+    titles: Vec<String>,
+    body: String,
 }
 
-/// A section, unless there is nothing to show.
-pub fn optional(body: &mut String, id: &str, title: &str, content: Option<String>) {
-    if let Some(content) = content {
-        section(body, id, title, &content);
+impl Sections {
+    /// A page without sections.
+    pub fn new(header: String) -> Sections {
+        Sections { header, titles: Vec::new(), body: String::with_capacity(1 << 17) }
     }
+
+    /// A section with its heading; both are HTML.
+    pub fn section(&mut self, id: &str, title: &str, content: &str) {
+        self.titles.push(format!("<a href=\"#{id}\">{title}</a>"));
+        let _ = writeln!(self.body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>");
+    }
+
+    /// A section, unless there is nothing to show.
+    pub fn optional(&mut self, id: &str, title: &str, content: Option<String>) {
+        if let Some(content) = content {
+            self.section(id, title, &content);
+        }
+    }
+
+    /// The body of the page.
+    pub fn body(self) -> String {
+        let contents = match self.titles.len() >= LISTED_FROM {
+            true => format!("<nav aria-label=\"On this page\">{}</nav>\n", self.titles.join(" ")),
+            false => String::new(),
+        };
+        format!("{}{contents}{}", self.header, self.body)
+    }
+}
+
+/// A page with a `document` as its data, which is left out if it is too long.
+pub fn shell_of(title: &str, body: Sections, document: &impl Serialize, more: Option<&More>) -> String {
+    let data = json_in_script(&serde_json::to_string(document).unwrap_or_default());
+    let body = body.body();
+    let fits = body.len() + data.len() + SIZE_MAX / 20 <= SIZE_MAX;
+    finish(&head(title, &body, more, false), &body, if fits { &data } else { "{}" })
 }
 
 /// Facts in one line.

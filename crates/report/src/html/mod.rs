@@ -2,6 +2,7 @@
 //! heap. `page` puts sections together, `table` and `verdict` write them, `svg_*` draw, `data` embeds the same
 //! figures as JSON. Refuses to compute figures.
 
+mod account;
 mod compare;
 mod data;
 pub mod frame;

@@ -1,15 +1,15 @@
 //! The report page: sections in reading order, one style sheet, a policy that forbids everything else.
 
 use super::frame::{
-    drawn, facts, faint, figure, finish, head, headed, joined, list_or, more, optional, paragraphs, section,
+    Sections, drawn, facts, faint, figure, finish, head, headed, joined, list, list_or, more, paragraphs,
 };
 use super::plots::Plot;
 use super::{
-    SIZE_MAX, data, heap_map, plots, requests, stm, svg_bands, svg_bar, svg_histogram, svg_lanes, svg_memory, svg_mmu,
-    svg_time, svg_waterfall, table, verdict,
+    SIZE_MAX, account, data, heap_map, plots, requests, stm, svg_bands, svg_bar, svg_histogram, svg_lanes, svg_memory,
+    svg_mmu, svg_time, svg_waterfall, table, verdict,
 };
 use crate::kinds::SpanKind;
-use crate::{code, further, units, words};
+use crate::{code, further, units, waits, words};
 use indexmap::IndexMap;
 use rtscope_analyze::results::{Results, ThreadState, WorstPause};
 use rtscope_draw::escape::escape;
@@ -23,44 +23,46 @@ const CAUSES_MAX: usize = 6;
 /// The page, below [`SIZE_MAX`] bytes. `names` resolves which processes took CPUs in
 /// [`rtscope_analyze::results::Drawing::worst`]; `plots` are drawings of other commands.
 pub fn page(results: &Results, names: &Names, plots: &[Plot]) -> String {
-    let mut body = String::with_capacity(1 << 17);
+    let mut body = Sections::new(header(results));
     let mut absent = Vec::new();
-    body.push_str(&header(results));
-    section(&mut body, "verdict", "Verdict", &verdict::verdict(results));
-    optional(&mut body, "requests", "What the slowest requests waited for", requests::section(results));
-    section(&mut body, "figures", "Where the time went", &figures(results));
+    body.section("verdict", "Verdict", &verdict::verdict(results));
+    body.optional("requests", "What the slowest requests waited for", requests::section(results));
+    body.optional("account", "Where the time went", account::section(results));
+    body.optional("waits", "What threads waited for", waited(results));
+    body.section("figures", "Pauses and who waited", &figures(results));
     let histogram = drawn(svg_histogram::draw(results));
     wanted(&mut body, &mut absent, "distribution", "How long pauses were", histogram);
     let over_time = drawn(svg_time::draw(results, &[results]));
     wanted(&mut body, &mut absent, "over-time", "Pauses over time", over_time);
-    optional(&mut body, "lanes", "What ran when", lanes_over_time(results, &[results]));
+    body.optional("lanes", "What ran when", lanes_over_time(results, &[results]));
     let utilisation = joined([drawn(svg_mmu::draw(results, &[results])), table::mmu(results)]);
     wanted(&mut body, &mut absent, "utilisation", "What any window left for the program", utilisation);
     wanted(&mut body, &mut absent, "memory", "Memory", memory(results));
     let map = heap_map::section(&results.heaps, results.heaps_left_out, results.started);
     let more = map.is_some().then_some(&heap_map::MORE);
-    optional(&mut body, "heap-map", "Heap map", map);
-    optional(&mut body, "rates", "Allocation and promotion over time", rates(results));
-    optional(&mut body, "transactions", "Transactions", stm::section(results));
+    body.optional("heap-map", "Heap map", map);
+    body.optional("rates", "Allocation and promotion over time", rates(results));
+    body.optional("transactions", "Transactions", stm::section(results));
     wanted(&mut body, &mut absent, "worst", "The longest pauses", worst(results, names));
-    optional(&mut body, "code", "Hottest code", table::code(results));
-    optional(&mut body, "allocation", "Allocation", allocation(results));
-    optional(&mut body, "user", "What the program said of itself", table::user(results));
-    optional(&mut body, "concurrent", "The concurrent collector", concurrent(results));
-    optional(&mut body, "sparks", "Sparks", table::sparks(results));
-    optional(&mut body, "plots", "From other commands", plots::section(plots));
-    section(&mut body, "losses", "What was not seen", &losses(results, &absent));
-    let head = head(&results.source.path, more, !plots.is_empty());
+    body.optional("code", "Hottest code", table::code(results));
+    body.optional("allocation", "Allocation", allocation(results));
+    body.optional("user", "What the program said of itself", table::user(results));
+    body.optional("concurrent", "The concurrent collector", concurrent(results));
+    body.optional("sparks", "Sparks", table::sparks(results));
+    body.optional("plots", "From other commands", plots::section(plots));
+    body.section("losses", "What was not seen", &losses(results, &absent));
+    let body = body.body();
+    let head = head(&results.source.path, &body, more, !plots.is_empty());
     let room = SIZE_MAX.saturating_sub(head.len() + body.len() + 200);
     finish(&head, &body, &data::embedded(results, names, room))
 }
 
 /// A section that a page usually has; if it is missing, the end of the page says so.
-fn wanted(body: &mut String, absent: &mut Vec<&'static str>, id: &str, title: &'static str, content: Option<String>) {
+fn wanted(body: &mut Sections, absent: &mut Vec<&'static str>, id: &str, title: &'static str, content: Option<String>) {
     if content.is_none() {
         absent.push(title);
     }
-    optional(body, id, title, content);
+    body.optional(id, title, content);
 }
 
 /// The sections that the page lacks, and why: "Memory is not on this page: ...".
@@ -87,6 +89,13 @@ fn header(results: &Results) -> String {
     let args = if args.is_empty() { String::new() } else { format!("<p><code>{}</code></p>", escape(&args)) };
     let log = paragraphs(words::which_log(results));
     format!("<header><h1>{}</h1><p>{}</p>{args}{log}</header>\n", escape(&results.source.path), facts)
+}
+
+/// What threads waited for while lanes had nothing to run.
+fn waited(results: &Results) -> Option<String> {
+    let found = results.waits.as_ref()?;
+    let sentences = waits::sentences(found, results.runtime.info());
+    (!sentences.is_empty()).then(|| list(&sentences) + &faint(&(waits::basis(found) + ".")))
 }
 
 fn figures(results: &Results) -> String {
@@ -146,8 +155,10 @@ fn worst(results: &Results, names: &Names) -> Option<String> {
         let cause = worst.blamed.held_up_by().map(|held| held.cause);
         alike.entry((cause, worst.blamed.pause.generation)).or_default().push((rank, worst));
     }
-    let drawn =
-        |ranked: &(usize, &WorstPause)| pause(results, names, *ranked, svg_waterfall::length_ns(ranked.1), "h3");
+    let drawn = |ranked: &(usize, &WorstPause)| {
+        let drawing = pause(results, names, *ranked, svg_waterfall::length_ns(ranked.1), "h3");
+        format!("<div id=\"pause-{}\">{drawing}</div>", ranked.0)
+    };
     let group = |group: Vec<(usize, &WorstPause)>| {
         let (first, rest) = group.split_first()?;
         let Some(((_, longest), (_, shortest))) = rest.first().zip(rest.last()) else { return Some(drawn(first)) };

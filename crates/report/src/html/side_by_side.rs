@@ -2,7 +2,7 @@
 //! utilisation, memory, lanes and why pauses waited, the longest pauses. Refuses to compute figures and to
 //! judge differences.
 
-use super::frame::{drawn, joined, optional, section};
+use super::frame::{Sections, drawn, joined};
 use super::page::{lanes_over_time, legend, pause};
 use super::{svg_memory, svg_mmu, svg_time, svg_waterfall, table};
 use crate::compared::{Analysed, Compared};
@@ -14,49 +14,65 @@ use rtscope_model::units;
 const WORST_MAX: usize = 3;
 
 /// Pauses, utilisation and memory over time.
-pub(super) fn over_time(body: &mut String, compared: &Compared) {
+pub(super) fn over_time(body: &mut Sections, compared: &Compared) {
     let all = [&compared.a.results, &compared.b.results];
     let draw = |draw: fn(&Results, &[&Results]) -> Option<String>| all.map(|one| drawn(draw(one, &all)));
-    optional(body, "over-time", "Pauses over time", sides(draw(svg_time::draw), "No pause was seen."));
-    let utilisation = sides(draw(svg_mmu::draw), "No pause was seen.");
+    body.optional("over-time", "Pauses over time", sides(compared, draw(svg_time::draw), "No pause was seen."));
+    let utilisation = sides(compared, draw(svg_mmu::draw), "No pause was seen.");
     let utilisation = utilisation.map(|drawn| drawn + &windows(all[0], all[1]));
-    optional(body, "utilisation", "What any window left for the program", utilisation);
+    body.optional("utilisation", "What any window left for the program", utilisation);
     let memory = all.map(|one| joined([drawn(svg_memory::draw(one, &all)), table::memory(one)]));
-    optional(body, "memory", "Memory", sides(memory, "The recordings do not say how much memory the program held."));
+    body.optional(
+        "memory",
+        "Memory",
+        sides(compared, memory, "The recordings do not say how much memory the program held."),
+    );
 }
 
 /// What lanes did and why pauses waited; then the longest pauses, both of the same rank on one scale.
-pub(super) fn lanes(body: &mut String, compared: &Compared) {
+pub(super) fn lanes(body: &mut Sections, compared: &Compared) {
     let all = [&compared.a, &compared.b];
     let tables = all.map(|one| {
         let drawn = lanes_over_time(&one.results, &[&compared.a.results, &compared.b.results]);
         joined([drawn, table::causes(&one.results), table::lanes(&one.results)])
     });
-    optional(body, "lanes", "What ran when, and why pauses waited", sides(tables, "Nothing was seen."));
+    body.optional("lanes", "What ran when, and why pauses waited", sides(compared, tables, "Nothing was seen."));
     let pair = |rank: usize| {
         let pair = all.map(|one| (one, one.results.drawing.worst.get(rank)));
         let span_ns = pair.iter().filter_map(|(_, worst)| worst.map(svg_waterfall::length_ns)).max().unwrap_or(0);
         let draw = |(one, worst): (&Analysed, Option<&WorstPause>)| {
             worst.map(|worst| pause(&one.results, &one.names, (rank + 1, worst), span_ns, "h4"))
         };
-        sides(pair.map(draw), "No such pause.")
+        sides(compared, pair.map(draw), "No such pause.")
     };
     let worst: String = (0..WORST_MAX).filter_map(pair).collect();
     if !worst.is_empty() {
         let about = "<p class=\"faint\">The longest of both on one scale, then the second and the third.</p>";
-        section(body, "worst", "The longest pauses", &format!("{}{about}{worst}", legend()));
+        body.section("worst", "The longest pauses", &format!("{}{about}{worst}", legend()));
     }
 }
 
+/// How a side is drawn.
+pub(super) fn side_class(side: &str) -> &'static str {
+    if side == "A" { "side-a" } else { "side-b" }
+}
+
+/// The name of a recording's file.
+pub(super) fn name(results: &Results) -> &str {
+    let path = results.source.path.trim_end_matches('/');
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// A and B side by side; `None` if both are missing.
-fn sides(of: [Option<String>; 2], nothing: &str) -> Option<String> {
+fn sides(compared: &Compared, of: [Option<String>; 2], nothing: &str) -> Option<String> {
     if of.iter().all(Option::is_none) {
         return None;
     }
-    let side = |(name, content): (&str, Option<String>)| {
-        format!("<div><h3>{name}</h3>{}</div>", content.unwrap_or_else(|| format!("<p>{nothing}</p>")))
+    let side = |((side, one), content): ((&str, &Analysed), Option<String>)| {
+        let head = format!("{}{side} {}", table::swatch(side_class(side)), escape(name(&one.results)));
+        format!("<div><h3>{head}</h3>{}</div>", content.unwrap_or_else(|| format!("<p>{nothing}</p>")))
     };
-    let sides: String = ["A", "B"].into_iter().zip(of).map(side).collect();
+    let sides: String = [("A", &compared.a), ("B", &compared.b)].into_iter().zip(of).map(side).collect();
     Some(format!("<div class=\"beside\">{sides}</div>"))
 }
 

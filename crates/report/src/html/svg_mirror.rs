@@ -20,7 +20,7 @@ pub(super) fn draw(a: &Results, b: &Results) -> Option<String> {
     axes(&mut svg, width);
     axis.grid(&mut svg, TOP, 2.0 * HALF);
     axis.ticks(&mut svg, TOP + 2.0 * HALF + 16.0);
-    for (columns, up, class, side) in [(&a.spectrum, true, "collect", "A"), (&b.spectrum, false, "stop", "B")] {
+    for (columns, up, class, side) in [(&a.spectrum, true, "side-a", "A"), (&b.spectrum, false, "side-b", "B")] {
         let all: u64 = columns.iter().fold(0u64, |all, column| all.saturating_add(column.count));
         for column in columns.iter().filter(|column| column.count > 0) {
             let height = height(column.count as f64 / all.max(1) as f64);

@@ -1,6 +1,8 @@
 //! The verdict on the page: findings with evidence and remedy, or what "nothing found" is based on.
 
-use crate::{EVIDENCE_MAX, REMEDIES_MAX, no_findings, units, words};
+use super::frame::paste;
+use super::svg_waterfall;
+use crate::{EVIDENCE_MAX, REMEDIES_MAX, no_findings, shows, units, words};
 use rtscope_analyze::results::Results;
 use rtscope_draw::escape::{escape, marked};
 use rtscope_model::text::word;
@@ -8,6 +10,8 @@ use rtscope_model::{Evidence, Finding, Remedy};
 use std::fmt::Write as _;
 
 const FINDINGS_MAX: usize = 20;
+/// Maximum lines of a text to paste.
+const LINES_MAX: usize = 40;
 
 pub(super) fn verdict(results: &Results) -> String {
     let mut out = String::new();
@@ -26,13 +30,16 @@ pub(super) fn verdict(results: &Results) -> String {
 fn article(results: &Results, finding: &Finding) -> String {
     let severity = word(&finding.severity);
     let (cost, of) = words::costs(finding.cost_ns, finding.cost_bytes);
+    let shown = shows::pause(finding, results, svg_waterfall::WORST_MAX)
+        .map_or_else(String::new, |rank| format!(" &middot; <a href=\"#pause-{rank}\">show its longest pause</a>"));
     let mut out = format!(
         "<article class=\"finding {severity}\"><h3>{}</h3><p class=\"faint\"><strong>costs {cost}, {} {of}</strong> \
-         &middot; {severity} &middot; confidence {} &middot; <code>{}</code></p>",
+         &middot; {severity} &middot; confidence {} &middot; <code>rtscope explain {}</code>{}</p>",
         marked(&finding.claim),
         escape(&units::percent(finding.share)),
         finding.confidence.word(),
         escape(&finding.id),
+        shown,
     );
     let seen = |evidence: &Evidence| format!("{}{}", marked(&evidence.text), range(results, evidence));
     out += &titled("Seen", finding.evidence.iter().take(EVIDENCE_MAX).map(seen));
@@ -49,8 +56,7 @@ fn titled(title: &str, items: impl Iterator<Item = String>) -> String {
 fn item(remedy: &Remedy) -> String {
     let mut out = marked(&remedy.text.to_string());
     if let Some(flag) = &remedy.flag {
-        let lines: Vec<_> = flag.lines().take(40).map(escape).collect();
-        let _ = write!(out, "<pre><code>{}</code></pre>", lines.join("\n"));
+        out += &paste(flag, LINES_MAX);
     }
     if !remedy.verify.is_empty() {
         let _ = write!(out, " <span class=\"faint\">Verify: {}</span>", escape(&remedy.verify));

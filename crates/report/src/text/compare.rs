@@ -4,13 +4,16 @@
 use crate::compared::{Compared, ConditionOutcome};
 use crate::{compare as words, units, words as report_words};
 use rtscope_analyze::compare::Verdict;
+use rtscope_analyze::compare::account::PartChange;
 use rtscope_analyze::compare::setting::{Difference, SettingKind};
 use rtscope_analyze::results::Results;
 use rtscope_terminal::screen::Screen;
-use rtscope_terminal::style::{Style, Tone, clean, shorten_front};
+use rtscope_terminal::style::{Style, Tone, clean, short, shorten_front};
 
 /// Maximum losses listed.
 const LOSSES_SHOWN: usize = 4;
+/// Maximum characters of a part's name.
+const PART_SHOWN: usize = 40;
 /// Maximum findings listed.
 const FINDINGS_SHOWN: usize = 6;
 
@@ -28,6 +31,7 @@ pub fn render(compared: &Compared, style: &Style) -> String {
     };
     screen.paragraph("", 0, Some(tone), &words::headline(compared));
     screen.blank();
+    account(&mut screen, compared);
     figures(&mut screen, compared);
     screen.entries("Findings", findings(compared));
     conditions(&mut screen, compared);
@@ -57,6 +61,19 @@ fn settings(screen: &mut Screen, compared: &Compared) {
         }
     };
     screen.entries("Not the same", compared.comparison.settings.iter().map(item));
+}
+
+/// Where lane time went: the parts whose share changed.
+fn account(screen: &mut Screen, compared: &Compared) {
+    let parts = compared.comparison.account.iter().filter(|part| part.depth == 0 || part.change().abs() >= 0.01);
+    let row = |part: &PartChange| {
+        let [name, figures @ ..] = words::part_cells(part);
+        [vec![format!("{:1$}{2}", "", 2 * part.depth, short(&name, PART_SHOWN))], figures.to_vec()].concat()
+    };
+    let rows: Vec<Vec<String>> = parts.map(row).collect();
+    if !rows.is_empty() {
+        screen.table("Lane time", &["A", "B", "change"], &rows);
+    }
 }
 
 fn figures(screen: &mut Screen, compared: &Compared) {

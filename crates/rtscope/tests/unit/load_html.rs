@@ -84,8 +84,8 @@ fn the_page_shows_all_of_it_and_loads_nothing() {
     let style = page.split("<style>").nth(1).and_then(|rest| rest.split("</style>").next()).unwrap();
     let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(style));
     assert!(page.contains(&format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri")));
-    // Patterns of the page itself are referred to by name.
-    let loads = page.replace("url(\"#", "");
+    // Patterns and sections of the page itself are referred to by name.
+    let loads = page.replace("url(\"#", "").replace("href=\"#", "");
     for word in ["src=\"", "href=", "url(", "@import", " style="] {
         assert!(!loads.contains(word), "{word}");
     }

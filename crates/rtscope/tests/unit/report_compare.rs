@@ -10,7 +10,7 @@ use rtscope_analyze::compare::sample::Samples;
 use rtscope_analyze::pauses::summary::Summary;
 use rtscope_analyze::results::{BlamedPause, Results, RuleOutcome};
 use rtscope_model::{
-    Cause, CausePiece, Confidence, LaneId, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis, Time,
+    Account, Cause, CausePiece, Confidence, LaneId, Node, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis, Time,
 };
 use rtscope_report::compared::{Analysed, Compared, ConditionOutcome, conditions};
 use rtscope_report::{compare as words, html, text};
@@ -122,6 +122,9 @@ fn healthy() -> Results {
     let mut results = common::healthy().results;
     results.runtime = common::throttled().results.runtime;
     results.lanes = common::throttled().results.lanes;
+    let part = |id: &str, name: &str, ms: u64| Node::leaf(id, name, ms * 1_000_000);
+    let parts = vec![part("program", "program", 5_580), part("collecting", "collecting", 420)];
+    results.account = Some(Account { lanes_ns: 6_000_000_000, parts, ..Account::default() });
     results
 }
 
@@ -282,7 +285,14 @@ fn no_string_of_the_program_can_act() {
 fn the_page_stands_by_itself() {
     let page = html::comparison(&compared(run(SLOW, 1, throttled()), run(CALM, 2, healthy())));
     assert!(page.len() < html::SIZE_MAX);
-    for part in ["id=\"verdict\"", "id=\"distribution\"", "id=\"figures\"", "id=\"findings\"", "id=\"rtscope-data\""] {
+    for part in [
+        "id=\"verdict\"",
+        "id=\"account\"",
+        "id=\"distribution\"",
+        "id=\"figures\"",
+        "id=\"findings\"",
+        "id=\"rtscope-data\"",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("style=\""));

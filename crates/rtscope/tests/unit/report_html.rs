@@ -105,7 +105,7 @@ fn drawings_that_are_given_stand_in_the_page() {
     assert!(unbalanced(&page).is_empty());
     assert!(page.contains("<img alt=\"time and memory\" src=\"data:image/svg+xml;base64,"));
     assert!(between(&page, "Content-Security-Policy\" content=\"", "\">").contains(" img-src data:;"));
-    assert_eq!(page.matches("<script").count(), 1, "only the data");
+    assert_eq!(page.matches("<script").count(), 2, "the data, and the copy buttons");
     let refused = |path: &PathBuf| html::read_plots(&[path]).err().expect("refused").to_string();
     assert!(refused(&large).contains("more than 256 KiB"), "{}", refused(&large));
     assert!(refused(&folder.path().join("none.svg")).contains("No such file"));
@@ -114,7 +114,7 @@ fn drawings_that_are_given_stand_in_the_page() {
 #[test]
 fn no_string_of_the_program_becomes_markup() {
     let page = page("hostile");
-    assert_eq!(page.matches("<script").count(), 1, "only the data");
+    assert_eq!(page.matches("<script").count(), 2, "the data, and the copy buttons");
     assert!(!page.contains("<img") && !page.contains("<!--"));
     let shown = page.split("<script").next().unwrap_or("");
     assert!(!shown.contains('\x1b') && !shown.contains('\u{202e}'));
@@ -123,8 +123,8 @@ fn no_string_of_the_program_becomes_markup() {
 
 #[test]
 fn nothing_is_loaded_from_anywhere() {
-    // Patterns of the page itself are referred to by name.
-    let page = page("throttled").replace("url(\"#", "");
+    // Patterns and sections of the page itself are referred to by name.
+    let page = page("throttled").replace("url(\"#", "").replace("href=\"#", "");
     for word in ["http://", "https://", "src=", "href=", "url(", "@import", " style=", " on"] {
         let hits: Vec<_> = page.match_indices(word).filter(|(at, _)| word != " on" || is_handler(&page, *at)).collect();
         assert!(hits.is_empty(), "{word} in the page at {hits:?}");
@@ -141,27 +141,37 @@ fn hash(text: &str) -> String {
     format!("'sha256-{}'", base64::engine::general_purpose::STANDARD.encode(Sha256::digest(text)))
 }
 
+/// The hashes of all elements that begin with `tag`.
+fn hashes(page: &str, tag: &str, end: &str) -> Vec<String> {
+    page.split(tag).skip(1).filter_map(|rest| Some(hash(rest.split_once(end)?.0))).collect()
+}
+
 #[test]
-fn the_policy_allows_the_style_sheet_and_nothing_else() {
-    let page = page("healthy");
+fn the_policy_allows_the_style_sheet_and_the_copy_buttons_and_nothing_else() {
+    let page = page("throttled");
     let style = hash(between(&page, "<style>", "</style>"));
+    let [copy] = &hashes(&page, "<script>", "</script>")[..] else { panic!("one script") };
     let policy = between(&page, "Content-Security-Policy\" content=\"", "\">");
-    let wanted = format!("default-src 'none'; style-src {style}; base-uri 'none'; form-action 'none'");
-    assert_eq!(policy, wanted, "style.css changed: put its new hash into page.rs");
+    let wanted =
+        format!("default-src 'none'; style-src {style}; script-src {copy}; base-uri 'none'; form-action 'none'");
+    assert_eq!(policy, wanted, "style.css or copy.js changed: put its new hash into frame.rs");
+}
+
+#[test]
+fn a_page_without_anything_to_paste_has_no_script() {
+    assert_eq!(hashes(&page("healthy"), "<script>", "</script>"), [""; 0]);
 }
 
 #[test]
 fn the_policy_of_a_page_with_a_map_allows_its_style_and_its_script_too() {
     let page = page("heap_map");
-    let styles: Vec<String> =
-        page.split("<style>").skip(1).filter_map(|rest| Some(hash(rest.split_once("</style>")?.0))).collect();
-    let script = hash(between(&page, "<script>", "</script>"));
+    let (styles, scripts) = (hashes(&page, "<style>", "</style>"), hashes(&page, "<script>", "</script>"));
     let policy = between(&page, "Content-Security-Policy\" content=\"", "\">");
-    let wanted = format!(
-        "default-src 'none'; style-src {}; script-src {script}; base-uri 'none'; form-action 'none'",
-        styles.join(" ")
+    let [style, map] = [&styles, &scripts].map(|hashes| hashes.last().map_or("", String::as_str));
+    assert!(
+        styles.len() == 2 && policy.contains(style) && policy.contains(map),
+        "the style or the script of the map changed: put its new hash into heap_map.rs: {policy}"
     );
-    assert_eq!(policy, wanted, "the style or the script of the map changed: put its new hash into heap_map.rs");
 }
 
 fn between<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
@@ -202,7 +212,7 @@ fn the_map_has_the_figures_of_the_looks() {
         assert_eq!(shot["ledger"]["live"][0].as_u64(), Some(live.map(|line| line.bytes).sum()));
     }
     assert_eq!(page.matches("<title>look at the heap: ").count(), shots.len(), "marks on the memory plot");
-    assert_eq!(page.matches("<script").count(), 3, "the figures, the map and what draws it");
+    assert_eq!(page.matches("<script ").count(), 2, "the figures and the map");
 }
 
 #[test]

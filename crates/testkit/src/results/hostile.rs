@@ -1,11 +1,11 @@
 //! Results full of malicious names.
 
 use super::base::{Fixture, change, seen};
-use super::programs::preempted;
+use super::programs::{self, preempted};
 use super::{domains, requests, stm};
 use rtscope_analyze::results::UserEvents;
 use rtscope_analyze::results::waits::{HolderDoes, Old, Thunks, Wait, WaitShare, Waits};
-use rtscope_model::{Doing, WaitKind};
+use rtscope_model::{Doing, Node, WaitKind};
 
 /// Strings that try to break out of any context.
 pub fn hostile() -> Fixture {
@@ -24,6 +24,9 @@ pub fn hostile() -> Fixture {
     results.requests = Some(requests::hostile(evil));
     results.transactions = Some(stm::hostile(evil));
     results.waits = Some(waits(evil));
+    let mut account = programs::account();
+    account.parts.iter_mut().for_each(|part| rename(part, evil));
+    results.account = Some(account);
     for sum in &mut results.causes {
         sum.who = Some(evil.into());
     }
@@ -49,6 +52,11 @@ pub fn hostile() -> Fixture {
 }
 
 /// A wait with names that a hostile program chose.
+fn rename(part: &mut Node, evil: &str) {
+    (part.name, part.why) = (evil.into(), Some(evil.into()));
+    part.parts.iter_mut().for_each(|part| rename(part, evil));
+}
+
 fn waits(evil: &str) -> Waits {
     let text = || Some(evil.to_owned());
     let holder =

@@ -121,7 +121,7 @@ pub fn throttled() -> Fixture {
 }
 
 /// The time of two lanes that a quota held off their CPUs.
-fn account() -> Account {
+pub(super) fn account() -> Account {
     let ms = |id: &str, name: &str, ms: u64| Node::leaf(id, name, ms * MS);
     let mut program = ms("program", "program", 3_120);
     program.divide(vec![

@@ -5,7 +5,7 @@ use crate::bench::stm::results::{Measured, Ratio, StmPoint, StmResults};
 use crate::bench::stm::{svg, text};
 use rtscope_draw::escape::escape;
 use rtscope_draw::plot::LINES;
-use rtscope_report::html::frame::{More, facts, figure, list, section, shell_of};
+use rtscope_report::html::frame::{More, Sections, facts, figure, list, shell_of};
 use rtscope_report::html::table::{optional, table};
 
 /// The style of the plots' lines.
@@ -14,14 +14,15 @@ const MORE: More =
 
 /// The page; `rtscope-data` holds the document of `bench stm --json`, if it fits.
 pub fn stm_bench(found: &StmResults) -> String {
-    let mut body = format!("<header><h1>{}</h1><p>{}</p></header>\n", text::TITLE, facts(&text::facts(found)));
-    section(&mut body, "verdict", "Compared with the default", &verdict(found));
+    let header = format!("<header><h1>{}</h1><p>{}</p></header>\n", text::TITLE, facts(&text::facts(found)));
+    let mut body = Sections::new(header);
+    body.section("verdict", "Compared with the default", &verdict(found));
     for (index, benchmark) in found.benchmarks.iter().enumerate() {
         let about = benchmark.about.map_or_else(String::new, |about| format!(": {about}"));
         let title = escape(&format!("{}{about}", text::name(&benchmark.name))).into_owned();
-        section(&mut body, &format!("benchmark-{}", index + 1), &title, &measured(found, benchmark));
+        body.section(&format!("benchmark-{}", index + 1), &title, &measured(found, benchmark));
     }
-    shell_of(text::TITLE, &body, found, Some(&MORE))
+    shell_of(text::TITLE, body, found, Some(&MORE))
 }
 
 fn verdict(found: &StmResults) -> String {
