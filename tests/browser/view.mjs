@@ -166,7 +166,7 @@ await step("accessibility, with every panel open", async () => {
       }
       if (tab === "selection") {
         await page.keyboard.press("t");
-        await page.waitForSelector("#selection table");
+        await page.waitForSelector("#selection dl");
       }
       await page.locator(`#tab-${tab}`).click();
       await accessible(page, fail);
@@ -268,7 +268,7 @@ await step("zooming, moving, selecting, inspecting", async () => {
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.6, at.y, { steps: 5 });
   await page.mouse.up();
-  await page.waitForSelector("#selection table");
+  await page.waitForSelector("#selection dl");
   await page.waitForTimeout(600);
   const [, from, to] = new URL(page.url()).hash.match(/sel=(\d+)-(\d+)/).map(Number);
   const lane = session.groups[1].tracks[0].id;
@@ -276,6 +276,8 @@ await step("zooming, moving, selecting, inspecting", async () => {
   const panel = await text(page, "#selection");
   if (!panel.includes(units.counted(summary.pauses.count, "pause", "pauses"))) fail(`${summary.pauses.count} pauses are not shown: ${panel.slice(0, 200)}`);
   for (const { ns } of summary.tracks[0].kinds) if (!panel.includes(units.duration(ns))) fail(`${units.duration(ns)} of the lane is not shown`);
+  const account = await (await fetch(`${url}account?from=${from}&to=${to}`)).json();
+  for (const { part } of account.tops) if (!panel.includes(part.name) || !panel.includes(units.duration(part.ns))) fail(`${part.name} is not shown`);
   await page.keyboard.press("Escape");
   if ((await shown(page), new URL(page.url()).hash.includes("sel="))) fail("Escape keeps the selection");
 
@@ -352,7 +354,7 @@ await step("a real log", async () => {
   }
   await page.locator("#stage").focus();
   await page.keyboard.press("t");
-  await page.waitForSelector("#selection table");
+  await page.waitForSelector("#selection dl");
   const panel = await page.locator("#selection").textContent();
   const { count: pauses, total_ns: total, pause_ns: lengths } = report.pauses;
   for (const figure of [units.counted(pauses, "pause", "pauses"), units.duration(total), units.duration(lengths.max)]) {

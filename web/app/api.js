@@ -5,6 +5,7 @@
 /** @typedef {import("./types").Summary} Summary */
 /** @typedef {import("./types").Found} Found */
 /** @typedef {import("./types").Form} Form */
+/** @typedef {import("./types").Account} Account */
 
 /**
  * @param {string} path
@@ -74,6 +75,17 @@ export async function pause(id, signal) {
  */
 export async function summary(from, to, tracks, signal) {
   return (await get(`summary?from=${Math.floor(from)}&to=${Math.ceil(to)}&tracks=${tracks.join(",")}`, signal)).json();
+}
+
+/**
+ * Where the time of all lanes went in an interval.
+ * @param {number} from
+ * @param {number} to
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Account>}
+ */
+export async function account(from, to, signal) {
+  return (await get(`account?from=${Math.floor(from)}&to=${Math.ceil(to)}`, signal)).json();
 }
 
 /**

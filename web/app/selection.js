@@ -1,6 +1,7 @@
 // Statistics of the selected interval: how much of it the world stood still, what each lane and
 // thread spent it on. The server adds up; here it is shown.
 
+import * as account from "./account.js";
 import * as api from "./api.js";
 import { clean, el } from "./dom.js";
 import { count, duration, percent } from "./units.js";
@@ -34,10 +35,19 @@ export class Selection {
     this.asking?.abort();
     const { selection } = this.state;
     if (!selection || selection.to <= selection.from) {
-      this.place.replaceChildren(el("p", { class: "quiet" }, "Drag over the timeline to select an interval, or press m for what is shown. Figures of it come here."));
+      this.#whole();
       return;
     }
     this.timer = setTimeout(() => this.#ask(selection), 150);
+  }
+
+  /** The account of the whole recording, where nothing is selected. */
+  async #whole() {
+    const asking = this.asking = new AbortController();
+    const hint = el("p", { class: "quiet" }, "Drag over the timeline to select an interval, or press m for what is shown. Figures of it come here.");
+    this.place.replaceChildren(hint);
+    const whole = await api.account(0, this.state.span, asking.signal).catch(() => null);
+    if (whole && !asking.signal.aborted) this.place.replaceChildren(hint, account.table(whole, this.state.session));
   }
 
   /** @param {import("./types").Interval} selection */
@@ -46,6 +56,7 @@ export class Selection {
     const spans = this.state.session.groups.flatMap((group) => group.tracks).filter((track) => track.form === "spans").map((track) => track.id);
     const asked = spans.slice(0, MOST);
     try {
+      const lanes = api.account(from, to, asking.signal);
       /** @type {Summary | null} */
       let whole = null;
       for (let first = 0; first === 0 || first < asked.length; first += AT_ONCE) {
@@ -53,7 +64,7 @@ export class Selection {
         if (whole) whole.tracks.push(...part.tracks);
         else whole = part;
       }
-      if (whole) this.#draw(whole, spans.length - asked.length);
+      if (whole) this.#draw(whole, await lanes, spans.length - asked.length);
     } catch (error) {
       if (!asking.signal.aborted) this.place.replaceChildren(el("p", { class: "quiet" }, error instanceof Error ? error.message : String(error)));
     }
@@ -61,9 +72,10 @@ export class Selection {
 
   /**
    * @param {Summary} summary
+   * @param {import("./types").Account} lanes
    * @param {number} left tracks that were not asked for
    */
-  #draw(summary, left) {
+  #draw(summary, lanes, left) {
     const { pauses, from_ns: from, to_ns: to } = summary, length = Math.max(1, to - from);
     const stood = `${count(pauses.count)} ${pauses.count === 1 ? "pause" : "pauses"}, ${duration(pauses.stood_ns)} (${percent(pauses.stood_ns / length)})`;
     this.announce(`Selected ${duration(length)} at ${momentIn(from, length)}: ${stood}`);
@@ -79,6 +91,7 @@ export class Selection {
       el("h2", {}, duration(length), el("span", { class: "aside" }, `from ${momentIn(from, length)} to ${momentIn(to, length)}`)),
       el("dl", {}, ...rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
       el("p", {}, el("button", { type: "button", class: "go", onclick: () => this.state.select(null) }, "Clear the selection")),
+      account.table(lanes, this.state.session),
       ...tables,
       left > 0 ? el("p", { class: "quiet" }, `${left} tracks more are not added up here.`) : "",
     );

@@ -70,6 +70,7 @@ export interface Session {
   runtime: string | null;
   /** What the runtime calls a lane. */
   lane: string;
+  lanes: string;
   kinds: Kind[];
   groups: Group[];
   details: string[];
@@ -131,6 +132,24 @@ export interface HeldUp {
   who: string | null;
   code: string | null;
   ns: number;
+}
+
+/** A part of the account, as `report --json` has it. */
+export interface AccountNode {
+  id: string;
+  name: string;
+  ns: number;
+  why: string | null;
+  parts: AccountNode[];
+}
+
+/** Where the time of all lanes went in an interval. */
+export interface Account {
+  from_ns: number;
+  to_ns: number;
+  lanes_ns: number;
+  lanes: number;
+  tops: { role: string; part: AccountNode }[];
 }
 
 /** What of an interval is whose. */

@@ -4,7 +4,7 @@
 //! Owns the order in which folds run. Memory is bounded whatever the length of the stream: histories reach back only
 //! as far as open pauses need, and each has its own bound.
 
-use crate::account::{By, Sweep, Together, Words, account, given_back};
+use crate::account::{By, OnPart, Sweep, Together, Words, account, given_back};
 use crate::basis::compose::Segment;
 use crate::blame::CpuHolder;
 use crate::blame::evidence::Evidence;
@@ -357,9 +357,36 @@ impl Analysis {
         }
     }
 
+    /// From now on what lane time counts as is kept for [`Analysis::parts`].
+    pub fn keep_parts(&mut self) {
+        if let Some(account) = &mut self.account {
+            account.keep_pieces();
+        }
+    }
+
+    /// Hands out what each lane's time counts as, as far as that was settled since the last call.
+    pub fn parts(&mut self, on_part: OnPart<'_>) {
+        if let Some(account) = &mut self.account {
+            account.pieces(on_part);
+        }
+    }
+
+    /// No more events follow: settles what is left. [`Analysis::finish`] does so, too.
+    pub fn settle_all(&mut self, names: &Names, on_pause: OnPause<'_>) {
+        self.resolve_all(names, on_pause);
+        self.settle(Time(u64::MAX));
+        let used = self.evidence.usable(&self.context);
+        if self.evidence.seen(&self.context) && !used {
+            self.summary.sums.void_causes();
+        }
+        self.divide_rest(used);
+    }
+
     /// Sums from the start to `at`, a moment up to which events were taken in. The difference of two makes a window.
     pub fn standing(&mut self, at: Time) -> Standing {
         self.settle(self.evidence.ready(&self.context, self.at.now));
+        self.divide(self.pending.iter().map(|next| next.pause.begin()).min());
+        let parts = self.account.as_ref().map(Sweep::parts).unwrap_or_default();
         let used = self.evidence.usable(&self.context);
         let span_ns = at.since(self.context.started.unwrap_or(at));
         let mut lanes = self.lanes(used, at, span_ns, self.summary.sums.stopped_ns());
@@ -377,7 +404,7 @@ impl Analysis {
             by_name,
         });
         let quotas = self.evidence.counters.quotas_set().collect();
-        Standing { at, spent, collect_ns: self.summary.sums.collect_sum_ns, lanes, held, quotas, stm: None }
+        Standing { at, spent, collect_ns: self.summary.sums.collect_sum_ns, lanes, parts, held, quotas, stm: None }
     }
 
     /// The lanes at `end`; `used`: the kernel's events are used.
@@ -431,13 +458,8 @@ impl Analysis {
     /// Ends the stream: resolves what is left and assembles the results.
     pub fn finish(mut self, names: &Names, tail: Tail, on_pause: OnPause<'_>) -> Results {
         let dropped = self.end(&mut |_, _| {});
-        self.resolve_all(names, on_pause);
-        self.settle(Time(u64::MAX));
+        self.settle_all(names, on_pause);
         let used = self.evidence.usable(&self.context);
-        if self.evidence.seen(&self.context) && !used {
-            self.summary.sums.void_causes();
-        }
-        self.divide_rest(used);
         let mut losses = std::mem::take(&mut self.context.losses);
         losses.extend(tail.losses.iter().cloned());
         losses.extend(dropped);

@@ -26,5 +26,6 @@ pub mod window;
 #[cfg(test)]
 mod testing;
 
+pub use account::{AccountPart, Keeper, OnPart, Still, Why, path_of};
 pub use analysis::Analysis;
 pub use recording::{Context, Tail};

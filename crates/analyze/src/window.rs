@@ -7,12 +7,13 @@
 
 pub use crate::results::Throttled;
 
+use crate::account::{AccountPart, tops_of};
 use crate::lanes::times::Spent;
 use crate::pauses::sums::PauseSums;
 use crate::recording::stm::{StmRates, StmTotals};
 use crate::results::dist::Quantiles;
 use crate::results::{BlamedPause, Lane, Pauses};
-use rtscope_model::{Body, Cause, Counter, Event, NameId, Names, Runtime, Sample, Tid, Time};
+use rtscope_model::{Body, Cause, Counter, Event, NameId, Names, Node, Runtime, Sample, Tid, Time};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -32,6 +33,8 @@ pub struct Standing {
     pub collect_ns: u64,
     /// Lanes that are alive, or were until recently.
     pub lanes: Vec<Lane>,
+    /// Lane time by what it counts as, as far as that is settled, nanoseconds.
+    pub parts: BTreeMap<AccountPart, u64>,
     /// What kept the program off its CPUs; `None` without usable kernel events.
     pub held: Option<HeldSums>,
     /// Counters of the quotas that are set.
@@ -162,6 +165,8 @@ pub struct WindowFigures {
     pub cpus_used: Option<f64>,
     /// Mean number of CPUs that it wanted and did not have, by the kernel's counters.
     pub cpus_missed: Option<f64>,
+    /// Where the time of all lanes went, longest first; empty without a log.
+    pub account: Vec<Node>,
     /// Shares of each lane's time.
     pub lanes: Vec<LaneShares>,
     /// Transactions; `None`: none was seen.
@@ -260,6 +265,7 @@ impl Window {
             productivity_runtime: lanes.then(|| (1.0 - collect).max(0.0)),
             cpus_used: used,
             cpus_missed: missed,
+            account: account(end, &self.start, names),
             lanes: end.lanes.iter().map(|lane| self.lane(lane, &sum, span_ns)).collect(),
             transactions: end.stm.map(|stm| stm.rates(&self.start.stm.unwrap_or_default(), self.start.at, end.at)),
             worst: worst(&sum.pauses, names),
@@ -290,6 +296,15 @@ impl Window {
             straggler: sum.pauses.was_last(lane.id),
         }
     }
+}
+
+/// What lane time counted as since `start`.
+fn account(end: &Standing, start: &Standing, names: &Names) -> Vec<Node> {
+    let grown = |(part, ns): (&AccountPart, &u64)| {
+        let before = start.parts.get(part).copied().unwrap_or(0);
+        Some((*part, ns.saturating_sub(before))).filter(|(_, ns)| *ns > 0)
+    };
+    tops_of(&end.parts.iter().filter_map(grown).collect(), names)
 }
 
 /// The group that was throttled longest; if none was, the first.

@@ -4,10 +4,10 @@
 //! to measure, and to know a runtime.
 
 use crate::ids::LaneId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a node's length is based on.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Events of the runtime and the kernel: exact.
@@ -20,7 +20,7 @@ pub enum Basis {
 }
 
 /// A part of the account.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Stable name, unique among its siblings.
     pub id: String,
@@ -40,6 +40,9 @@ pub struct Node {
     pub parts: Vec<Node>,
 }
 
+/// Nodes from the top, and how long the last of them was, nanoseconds.
+pub type LongPath<'p> = (&'p [Node], u64);
+
 impl Node {
     /// An undivided part, based on events.
     pub fn leaf(id: impl Into<String>, name: impl Into<String>, ns: u64) -> Node {
@@ -52,6 +55,23 @@ impl Node {
         parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
         let ns = parts.iter().map(|part| part.ns).sum();
         Node { parts, ..Node::leaf(id, name, ns) }
+    }
+
+    /// A tree from lengths of paths, each from the top; nodes of one id are one.
+    pub fn tree<'p>(paths: impl IntoIterator<Item = LongPath<'p>>) -> Vec<Node> {
+        let mut tops: Vec<(&Node, Vec<LongPath<'p>>)> = Vec::new();
+        for (path, ns) in paths {
+            let Some((first, rest)) = path.split_first() else { continue };
+            match tops.iter_mut().find(|(top, _)| top.id == first.id) {
+                Some((_, below)) => below.push((rest, ns)),
+                None => tops.push((first, vec![(rest, ns)])),
+            }
+        }
+        let node = |(top, below): (&Node, Vec<LongPath<'p>>)| {
+            let ns = below.iter().map(|(_, ns)| ns).sum();
+            Node { ns, parts: Node::tree(below), ..top.clone() }
+        };
+        Node::sum("", "", tops.into_iter().map(node).collect()).parts
     }
 
     /// The part with this id.
@@ -155,6 +175,16 @@ mod tests {
         let mut node = Node::leaf("program", "program", 1_000);
         node.divide(Vec::new());
         assert!(node.parts.is_empty() && node.sums_up());
+    }
+
+    #[test]
+    fn paths_of_one_node_are_one_node() {
+        let node = |id: &str| Node::leaf(id, id, 0);
+        let paths = [vec![node("a"), node("b")], vec![node("c")], vec![node("a"), node("d")]];
+        let tree = Node::tree(paths.iter().map(|path| &path[..]).zip([3, 9, 4]));
+        let shown: Vec<_> = tree.iter().map(|node| (&*node.id, node.ns, node.parts.len())).collect();
+        assert_eq!(shown, [("c", 9, 0), ("a", 7, 2)]);
+        assert!(tree.iter().all(Node::sums_up) && tree[1].parts[0].id == "d");
     }
 
     #[test]

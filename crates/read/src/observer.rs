@@ -1,11 +1,11 @@
 //! Observers of an analysis, which see the events and the pauses that it sees. Owns that contract; refuses to
 //! change what is analysed.
 
-use rtscope_analyze::Context;
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::{Doing, LaneDetail};
 use rtscope_analyze::results::{BlamedPause, LanesOverTime};
 use rtscope_analyze::window::Window;
+use rtscope_analyze::{AccountPart, Context};
 use rtscope_encode::Tables;
 use rtscope_model::manifest::Manifest;
 use rtscope_model::{Classes, Event, LaneId, Loss, Names, Symbols};
@@ -35,6 +35,14 @@ pub trait Observer {
 
     /// A piece of a lane's history, before the event that revealed it.
     fn segment(&mut self, _lane: LaneId, _piece: &Segment<Doing>, _tables: Tables<'_>) {}
+
+    /// Whether it wants to know what lane time counts as.
+    fn wants_parts(&self) -> bool {
+        false
+    }
+
+    /// What a lane's time counts as, once that is settled; pieces of one lane come in order.
+    fn part(&mut self, _lane: LaneId, _piece: &Segment<AccountPart>, _tables: Tables<'_>) {}
 
     /// The next event, in time order.
     fn event(&mut self, _event: &Event, _tables: Tables<'_>) {}

@@ -167,6 +167,9 @@ fn run(opened: Opened, observer: &mut dyn Observer) -> (Results, Names) {
         true => Run::new(context, observer.lanes()),
         false => Run::of(context, |context| Analysis::without_figures(context, observer.lanes())),
     };
+    if observer.wants_parts() {
+        run.analysis.keep_parts();
+    }
     run.until(None, &mut files, observer);
     let mut tail = Tail::default();
     source.bytes = other_bytes;
@@ -192,6 +195,8 @@ fn run(opened: Opened, observer: &mut dyn Observer) -> (Results, Names) {
     let tables = Tables { kernel: names, user, symbols: &symbols };
     let mut rest = Vec::new();
     analysis.end(&mut |lane, piece| rest.push((lane, *piece)));
+    analysis.settle_all(names, &mut |pause| observer.pause(pause, tables));
+    analysis.parts(&mut |lane, piece| observer.part(lane, piece, tables));
     let results = analysis.finish(names, tail, &mut |pause| observer.pause(pause, tables));
     rest.iter().for_each(|(lane, piece)| observer.segment(*lane, piece, tables));
     observer.end(&losses);
@@ -229,6 +234,7 @@ impl Run {
                 analysis.take(event, &mut |lane, piece| observer.segment(lane, piece, tables));
                 observer.event(event, tables);
                 analysis.resolve(names, &mut |pause: &BlamedPause| observer.pause(pause, tables));
+                analysis.parts(&mut |lane, piece| observer.part(lane, piece, tables));
                 self.merge.advance();
             }
         }

@@ -111,6 +111,20 @@ pub fn described(id: u16) -> Kind {
     Kind { id, name: name.into(), role: role.into() }
 }
 
+/// A top-level part of the account is drawn as the state that most of it is.
+pub fn role_of_part(id: &str) -> &'static str {
+    let kind = match id {
+        "program" => SpanKind::Running,
+        "collecting" => SpanKind::Collecting,
+        "standing-still" => SpanKind::WaitingToStop,
+        "no-cpu" => SpanKind::WaitsForCpu,
+        "kept" => SpanKind::Blocked,
+        "idle" => SpanKind::Asleep,
+        _ => SpanKind::Unknown,
+    };
+    kind.look().1
+}
+
 /// A cause is drawn as the state of the thread that was waited for.
 pub fn role(cause: Cause) -> &'static str {
     match cause {

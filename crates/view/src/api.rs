@@ -4,12 +4,14 @@
 
 use super::assets;
 use super::pauses::{Book, Order};
-use super::session::{Form, Session};
+use super::session::{AccountTrack, AccountTracks, Form, Session};
 use super::sums::{self, Wanted};
 use hyper::StatusCode;
 use hyper::body::Bytes;
 use rtscope_levels::{Item, Range, Reader};
+use rtscope_model::Node;
 use serde_json::json;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::str::FromStr;
 
@@ -105,6 +107,7 @@ impl View {
             "pauses" => self.pauses(asked),
             "pause" => self.pause(asked),
             "summary" => self.summary(asked),
+            "account" => self.account(asked),
             "find" => self.find(asked),
             _ => Err(Reply::refusal(StatusCode::NOT_FOUND)),
         };
@@ -191,6 +194,26 @@ impl View {
             tracks.push(json!({"id": id, "kinds": kinds}));
         }
         Ok(json_reply(&json!({"from_ns": from, "to_ns": to, "pauses": parts, "tracks": tracks})))
+    }
+
+    /// Where the time of all lanes went in an interval.
+    fn account(&self, asked: Query<'_>) -> Result<Reply, Reply> {
+        let (from, to) = self.interval(asked)?;
+        let to = to.min(self.session.span_ns);
+        let AccountTracks { tracks, parts, .. } = &self.session.account;
+        let mut sums: Vec<(Cow<'_, [Node]>, u64)> = Vec::new();
+        for AccountTrack { id, top } in tracks {
+            let further = || Cow::Owned(vec![top.clone(), Node::leaf("further", "further parts", 0)]);
+            let path = |part: u16| parts.get(usize::from(part)).map_or_else(further, |path| Cow::Borrowed(&path[..]));
+            sums.extend(sums::sums(&self.levels, *id, from..to)?.iter().map(|(part, sum)| (path(*part), sum.ns)));
+        }
+        let tops = Node::tree(sums.iter().map(|(path, ns)| (&path[..], *ns)));
+        let lanes_ns: u64 = tops.iter().map(|top| top.ns).sum();
+        let role = |top: &Node| json!({"role": rtscope_report::kinds::role_of_part(&top.id), "part": top});
+        let tops: Vec<_> = tops.iter().map(role).collect();
+        Ok(json_reply(
+            &json!({"from_ns": from, "to_ns": to, "lanes_ns": lanes_ns, "lanes": self.session.account.lanes, "tops": tops}),
+        ))
     }
 
     /// The longest spans of a kind, or with a name.

@@ -4,10 +4,10 @@
 use super::pauses::BookWriter;
 use super::session::Session;
 use super::tracks::Tracks;
-use rtscope_analyze::Context;
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::{Doing, LaneDetail};
 use rtscope_analyze::results::{BlamedPause, Results};
+use rtscope_analyze::{AccountPart, Context};
 use rtscope_encode::Tables;
 use rtscope_levels::Writer;
 use rtscope_model::manifest::Manifest;
@@ -61,6 +61,14 @@ impl Observer for Drawing {
 
     fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, tables: Tables<'_>) {
         self.tracks.segment(lane, piece, tables);
+    }
+
+    fn wants_parts(&self) -> bool {
+        self.tracks.wants_parts()
+    }
+
+    fn part(&mut self, lane: LaneId, piece: &Segment<AccountPart>, tables: Tables<'_>) {
+        self.tracks.part(lane, piece, tables);
     }
 
     fn event(&mut self, event: &Event, tables: Tables<'_>) {

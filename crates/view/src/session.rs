@@ -3,7 +3,7 @@
 
 use rtscope_analyze::results::Results;
 use rtscope_model::text::{clean, word};
-use rtscope_model::{Cause, ClockMap, ClockMethod, Finding, Loss, LossKind, Remedy, Time, units};
+use rtscope_model::{Cause, ClockMap, ClockMethod, Finding, Loss, LossKind, Node, Remedy, Time, units};
 use rtscope_report::kinds::{self, Kind};
 use rtscope_report::{EVIDENCE_MAX, REMEDIES_MAX, shows, words};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,8 @@ pub struct Session {
     pub runtime: Option<String>,
     /// The runtime's name for a lane: "capability", "domain".
     pub lane: String,
+    /// Its plural.
+    pub lanes: String,
     /// Kinds of spans.
     pub kinds: Vec<Kind>,
     /// Groups of tracks, from the top.
@@ -42,6 +44,28 @@ pub struct Session {
     pub missing: Vec<String>,
     /// Words for the causes of waits.
     pub causes: Vec<CauseWords>,
+    /// Where lane time went.
+    pub account: AccountTracks,
+}
+
+/// A track that is full where a lane's time counts as a top-level part of the account.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct AccountTrack {
+    /// Its number.
+    pub id: u32,
+    /// The top-level part, which a rare kind of it counts as.
+    pub top: Node,
+}
+
+/// Tracks that no page draws: what each lane's time counts as.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct AccountTracks {
+    /// The tracks: for each lane one for each top-level part.
+    pub tracks: Vec<AccountTrack>,
+    /// How many lanes there are.
+    pub lanes: usize,
+    /// What a kind of these tracks stands for, by its number: the nodes of the account from the top.
+    pub parts: Vec<Vec<Node>>,
 }
 
 /// Tracks that belong together, such as those of a lane.
@@ -161,6 +185,7 @@ impl Session {
             clock: clock_words(clock),
             runtime: words::runtime(&results.runtime),
             lane: results.runtime.info().lane.0.into(),
+            lanes: results.runtime.info().lane.1.into(),
             findings: results.findings.iter().map(|finding| found(finding, results, (start, end))).collect(),
             gaps: results.losses.iter().filter_map(|loss| gap(loss, start, end)).collect(),
             missing,
@@ -175,7 +200,8 @@ impl Session {
             found.track = parts.shows(finding);
         }
         self.missing.extend(parts.missing);
-        Session { kinds: parts.kinds, groups: parts.groups, details: parts.details, ..self }
+        let SessionParts { kinds, groups, details, account, .. } = parts;
+        Session { kinds, groups, details, account, ..self }
     }
 
     /// All tracks of all groups.
@@ -260,6 +286,8 @@ pub struct SessionParts {
     pub groups: Vec<TrackGroup>,
     /// Names that spans refer to by index; the first is empty.
     pub details: Vec<String>,
+    /// Where lane time went.
+    pub account: AccountTracks,
     /// What tracks do not show, one sentence each.
     pub missing: Vec<String>,
 }

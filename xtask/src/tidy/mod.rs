@@ -56,7 +56,7 @@ const FOLDERS: [(&str, &[&str]); 17] = [
     ("program", &["basis", "folds", "kernel", "recording", "results"]),
     ("compare", &["results"]),
     ("account", &["basis", "blame", "kernel", "lanes", "recording", "results"]),
-    ("window", &["lanes", "pauses", "recording", "results"]),
+    ("window", &["account", "lanes", "pauses", "recording", "results"]),
     ("findings", &["blame", "collector", "folds", "kernel", "memory", "pauses", "program", "recording", "results"]),
     ("runtimes", &["basis", "collector", "findings", "folds", "kernel", "pauses", "program", "recording", "results"]),
     (

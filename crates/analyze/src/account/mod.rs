@@ -5,6 +5,7 @@
 
 mod faults;
 mod part;
+mod pieces;
 mod slowest;
 mod sums;
 mod sweep;
@@ -12,9 +13,11 @@ mod threads;
 mod tree;
 
 pub use faults::given_back;
+pub use part::{AccountPart, Keeper, Still, Why};
+pub use pieces::OnPart;
 pub use slowest::Together;
 pub use sweep::{By, Sweep};
-pub use tree::{Words, account};
+pub use tree::{Words, account, path_of, tops_of};
 
 #[cfg(test)]
 mod tests;

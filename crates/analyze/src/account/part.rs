@@ -19,6 +19,7 @@ pub enum Still {
 /// What keeps a lane's runnable thread off the CPUs.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Keeper {
+    /// A CPU quota that was used up.
     Quota,
     /// Another process, by its name.
     Other(NameId),
@@ -26,6 +27,7 @@ pub enum Keeper {
     Sibling,
     /// Nothing: its CPU, or another one, is idle.
     IdleCpu,
+    /// It was not seen.
     Unknown,
 }
 
@@ -44,7 +46,9 @@ impl From<CpuHolder> for Keeper {
 /// Why it is not known what a lane did.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Why {
+    /// Events of the runtime were lost.
     EventsLost,
+    /// Events of the kernel were lost.
     KernelLost,
     /// There are no kernel events, and the runtime does not post what its lanes run.
     NoKernel,
@@ -54,6 +58,7 @@ pub enum Why {
     State,
 }
 
+/// A part that events alone can distinguish.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum AccountPart {
     /// The program, on a CPU.
@@ -72,7 +77,9 @@ pub enum AccountPart {
     Blocked,
     /// The lane has work, but its thread sleeps in a call.
     Call,
+    /// The lane has nothing to run.
     Idle,
+    /// What it did is not known.
     Unknown(Why),
 }
 
@@ -90,5 +97,17 @@ impl AccountPart {
         }
     }
 
+    /// Number of top-level parts.
     pub const TOPS: usize = 7;
+
+    /// Whether only the kernel's events show it.
+    pub fn is_by_kernel(self) -> bool {
+        use AccountPart::{Blocked, Call, Idle, NoCpu, Program};
+        matches!(self, Program | NoCpu(_) | Blocked | Call | Idle)
+    }
+
+    /// What it counts as where the kernel's events do not fit the log.
+    pub fn without_kernel(self) -> AccountPart {
+        if self.is_by_kernel() { AccountPart::Unknown(Why::NoKernel) } else { self }
+    }
 }

@@ -107,18 +107,8 @@ impl AccountSums {
     /// The kernel's events do not fit the log: everything that rested on them becomes unknown.
     pub fn without_kernel(&mut self) {
         for parts in self.lanes.values_mut() {
-            let by_kernel = |part: &AccountPart| {
-                matches!(
-                    part,
-                    AccountPart::Program
-                        | AccountPart::NoCpu(_)
-                        | AccountPart::Blocked
-                        | AccountPart::Call
-                        | AccountPart::Idle
-                )
-            };
-            let sum: u64 = parts.iter().filter(|(part, _)| by_kernel(part)).map(|(_, ns)| *ns).sum();
-            parts.retain(|part, _| !by_kernel(part));
+            let sum: u64 = parts.iter().filter(|(part, _)| part.is_by_kernel()).map(|(_, ns)| *ns).sum();
+            parts.retain(|part, _| !part.is_by_kernel());
             if sum > 0 {
                 *parts.entry(AccountPart::Unknown(Why::NoKernel)).or_default() += sum;
             }

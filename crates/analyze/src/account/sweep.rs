@@ -5,6 +5,7 @@
 //! holders. That lag bounds its memory. Refuses words.
 
 use super::part::{AccountPart, Keeper, Still, Why};
+use super::pieces::{OnPart, Pieces};
 use super::slowest::{Slowest, Together};
 use super::sums::AccountSums;
 use super::threads::{Served, Serving};
@@ -83,6 +84,8 @@ pub struct Sweep {
     /// Whether any run was posted.
     pub runs_posted: bool,
     moment: Moment,
+    /// What lanes did over time; `None`: not wanted.
+    pieces: Option<Pieces>,
     /// Samples of the time being counted, each with the time that it stands for.
     samples: Vec<(CodeSample, u64)>,
 }
@@ -120,6 +123,23 @@ impl Sweep {
     /// `every_run`: a lane that runs nothing is known to be idle.
     pub fn new(every_run: bool) -> Sweep {
         Sweep { every_run, ..Sweep::default() }
+    }
+
+    /// From now on what lanes did is kept for [`Sweep::pieces`].
+    pub fn keep_pieces(&mut self) {
+        self.pieces.get_or_insert_default();
+    }
+
+    /// Hands out what lanes did, up to where it was counted.
+    pub fn pieces(&mut self, on_part: OnPart<'_>) {
+        if let Some(pieces) = &mut self.pieces {
+            pieces.take(on_part);
+        }
+    }
+
+    /// The sums of all lanes so far.
+    pub fn parts(&self) -> BTreeMap<AccountPart, u64> {
+        self.sums.parts()
     }
 
     /// Adds what a lane did, as it becomes known.
@@ -174,6 +194,9 @@ impl Sweep {
     /// No more events follow: counts the rest.
     pub fn finish(&mut self, by: &By<'_>, until: Time) {
         self.count_until(by, &[], until);
+        if let Some(pieces) = &mut self.pieces {
+            pieces.close();
+        }
     }
 
     pub fn without_kernel(&mut self) {
@@ -300,6 +323,11 @@ impl Sweep {
         }
         self.moment.refresh(self.runs_posted);
         self.moment.add_to(&mut self.sums, ns);
+        if let Some(pieces) = &mut self.pieces {
+            for (lane, part) in &self.moment.parts {
+                pieces.add(*lane, Segment { from: at, to: at.plus(ns), state: *part });
+            }
+        }
         if let Some(sums) = self.slowest.around(at) {
             self.moment.add_to(sums, ns);
         }

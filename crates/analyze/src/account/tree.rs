@@ -35,7 +35,7 @@ const TOPS: [(&str, &str); AccountPart::TOPS] = [
 ];
 
 pub fn account(sums: &AccountSums, words: &Words<'_>) -> Account {
-    let mut parts = tops(&sums.parts(), words);
+    let mut parts = tops_of(&sums.parts(), words.names);
     for part in &mut parts {
         let top = TOPS.iter().position(|top| top.0 == part.id);
         part.wall_ns = top.and_then(|top| sums.tops_ns.get(top)).copied();
@@ -44,7 +44,7 @@ pub fn account(sums: &AccountSums, words: &Words<'_>) -> Account {
     let lane = |(lane, parts): (&rtscope_model::LaneId, &BTreeMap<AccountPart, u64>)| LaneAccount {
         lane: *lane,
         ns: parts.values().sum(),
-        parts: tops(parts, words),
+        parts: tops_of(parts, words.names),
     };
     Account {
         lanes_ns: sums.ns(),
@@ -56,15 +56,26 @@ pub fn account(sums: &AccountSums, words: &Words<'_>) -> Account {
     }
 }
 
+/// The nodes that a part belongs to, from the top. `names` has the names of processes.
+pub fn path_of(part: AccountPart, names: &Names) -> Vec<Node> {
+    let mut next = tops_of(&BTreeMap::from([(part, 1)]), names).pop();
+    let mut path = Vec::new();
+    while let Some(mut node) = next {
+        next = node.parts.pop();
+        path.push(Node { ns: 0, parts: Vec::new(), ..node });
+    }
+    path
+}
+
 /// The top-level parts with a length, longest first.
-fn tops(parts: &BTreeMap<AccountPart, u64>, words: &Words<'_>) -> Vec<Node> {
+pub fn tops_of(parts: &BTreeMap<AccountPart, u64>, names: &Names) -> Vec<Node> {
     let top = |(index, (id, name)): (usize, &(&str, &str))| {
         let own: Vec<(AccountPart, u64)> =
             parts.iter().filter(|(part, _)| part.top() == index).map(|(part, ns)| (*part, *ns)).collect();
         match &own[..] {
             [(AccountPart::Program | AccountPart::Idle, ns)] => Node::leaf(*id, *name, *ns),
             _ if index == 2 => Node::sum(*id, *name, standing(&own)),
-            _ => Node::sum(*id, *name, own.iter().map(|(part, ns)| named(*part, *ns, words)).collect()),
+            _ => Node::sum(*id, *name, own.iter().map(|(part, ns)| named(*part, *ns, names)).collect()),
         }
     };
     let all: Vec<Node> = TOPS.iter().enumerate().map(top).collect();
@@ -113,7 +124,7 @@ fn doing(cause: Cause) -> (&'static str, &'static str) {
     }
 }
 
-fn named(part: AccountPart, ns: u64, words: &Words<'_>) -> Node {
+fn named(part: AccountPart, ns: u64, names: &Names) -> Node {
     let plain = |id: &str, name: &str| Node::leaf(id, name, ns);
     let missing = |id: &str, name: &str, why: &str| Node { why: Some(why.to_owned()), ..plain(id, name) };
     match part {
@@ -126,7 +137,7 @@ fn named(part: AccountPart, ns: u64, words: &Words<'_>) -> Node {
         AccountPart::Collecting => plain("in-pauses", "in pauses"),
         AccountPart::Slice => plain("slices", "between pauses"),
         AccountPart::NoCpu(Keeper::Quota) => plain("quota", "a CPU quota was used up"),
-        AccountPart::NoCpu(Keeper::Other(name)) => other(name, ns, words),
+        AccountPart::NoCpu(Keeper::Other(name)) => other(name, ns, names),
         AccountPart::NoCpu(Keeper::Sibling) => plain("siblings", "own threads had the CPU"),
         AccountPart::NoCpu(Keeper::IdleCpu) => plain("idle-cpu", "a CPU was idle"),
         AccountPart::NoCpu(Keeper::Unknown) => missing(
@@ -145,8 +156,8 @@ fn named(part: AccountPart, ns: u64, words: &Words<'_>) -> Node {
 }
 
 /// Time in which another process had the CPU.
-fn other(name: NameId, ns: u64, words: &Words<'_>) -> Node {
-    match words.names.get(name) {
+fn other(name: NameId, ns: u64, names: &Names) -> Node {
+    match names.get(name) {
         "" => Node::leaf("others", "other processes", ns),
         called => Node::leaf(format!("process:{called}"), called, ns),
     }

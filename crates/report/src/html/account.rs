@@ -2,9 +2,9 @@
 //! row.
 
 use super::frame::faint;
-use super::table::{fill, optional};
+use super::table::optional;
 use crate::compared::Compared;
-use crate::kinds::SpanKind;
+use crate::kinds::role_of_part;
 use crate::{account, compare, units};
 use rtscope_analyze::results::Results;
 use rtscope_draw::escape::escape;
@@ -47,7 +47,7 @@ fn tree(account: &Account) -> String {
     let mut rows = Vec::new();
     let mut from = 0;
     for (part, share) in account.parts.iter().zip(account::percents(&account.parts, account.lanes_ns)) {
-        let tree = Tree { whole_ns: account.lanes_ns, class: class(&part.id) };
+        let tree = Tree { whole_ns: account.lanes_ns, class: format!("fill-{}", role_of_part(&part.id)) };
         tree.add(part, (0, from), escape(&share).into_owned(), &mut rows);
         from = from.saturating_add(part.ns);
     }
@@ -85,17 +85,4 @@ impl Tree {
             self.class
         )
     }
-}
-
-/// How a top-level part and its parts are drawn: as the viewer draws such a state.
-fn class(id: &str) -> String {
-    fill(match id {
-        "program" => SpanKind::Running,
-        "collecting" => SpanKind::Collecting,
-        "standing-still" => SpanKind::WaitingToStop,
-        "no-cpu" => SpanKind::WaitsForCpu,
-        "kept" => SpanKind::Blocked,
-        "idle" => SpanKind::Asleep,
-        _ => SpanKind::Unknown,
-    })
 }

@@ -6,7 +6,7 @@ use rtscope_analyze::results::Distribution;
 use rtscope_analyze::window::{KeptOff, LaneShares, Throttled, WindowFigures};
 use rtscope_model::manifest::Tier;
 use rtscope_model::units::{self, duration, duration_or_dash, percent};
-use rtscope_model::{Loss, LossKind};
+use rtscope_model::{Loss, LossKind, Node};
 use rtscope_report::{stm, words};
 use rtscope_terminal::style::{Joined, Style, Tone, clean, shorten, wrap};
 use serde::Serialize;
@@ -176,6 +176,7 @@ fn rows_of(view: &View, shown: &Shown) -> Vec<TopRow> {
     if figures.span_ns == 0 {
         return rows;
     }
+    rows.extend(account(figures).map(|text| ("time went to", text, Tone::Plain)));
     if view.log {
         let pauses = &figures.pauses;
         rows.push(("pauses", pauses_words(figures), Tone::Plain));
@@ -204,6 +205,22 @@ fn rows_of(view: &View, shown: &Shown) -> Vec<TopRow> {
         rows.push(("worst cause", text, if figures.worst.is_some() { Tone::Warn } else { Tone::Plain }));
     }
     rows
+}
+
+/// Maximum top-level parts of the account on the screen.
+const PARTS_SHOWN: usize = 4;
+
+/// Where the time of all lanes went, longest first: "had work, had no CPU 64 % (a CPU quota was used up), program 21 %".
+fn account(figures: &WindowFigures) -> Option<String> {
+    let whole: u64 = figures.account.iter().map(|part| part.ns).sum();
+    let share = |part: &Node| part.ns as f64 / whole.max(1) as f64;
+    let words = |part: &Node| {
+        let most =
+            part.parts.first().filter(|most| 2 * most.ns > part.ns).map(|most| format!(" ({})", clean(&most.name)));
+        format!("{} {}{}", clean(&part.name), percent(share(part)), most.unwrap_or_default())
+    };
+    let shown = figures.account.iter().take(PARTS_SHOWN).filter(|part| share(part) >= 0.01);
+    words::all_of(shown.map(words), ", ")
 }
 
 fn pauses_words(figures: &WindowFigures) -> String {

@@ -256,6 +256,10 @@ fn alongside_recorder(mut recorder: Command, capture: &Path) {
     let documents = documents(&output);
     assert!(recording.0.wait().unwrap().success());
     assert!((6..=8).contains(&documents.len()), "{} documents in 7 s", documents.len());
+    // What is not settled yet at the end of a window was not at its start, either.
+    let last = documents.last().unwrap();
+    let lanes_ns = last["lanes"].as_array().unwrap().len() as f64 * last["span_ns"].as_f64().unwrap();
+    assert!((0.7..1.3).contains(&(accounted(last) / lanes_ns)), "{last:#}");
     agrees(documents.last().unwrap(), capture);
 }
 
@@ -377,6 +381,19 @@ fn throttled(name: &str, program: &str) {
     assert!(last["throttled"]["throttled"].as_u64() > Some(3), "{last:#}");
     assert!(last["kept"]["quota"].as_f64() > Some(0.2), "{last:#}");
     assert_eq!(last["worst"]["cause"], "throttled", "{last:#}");
+    // The quota keeps one lane off its CPU, and makes the others wait for that lane.
+    let waited = in_account(last, "no-cpu") + in_account(last, "standing-still");
+    assert!(waited > 0.3 * accounted(last), "{last:#}");
+}
+
+/// Lane time of the window in a top-level part of its account.
+fn in_account(document: &Value, id: &str) -> f64 {
+    let parts = document["account"].as_array().unwrap();
+    parts.iter().filter(|part| part["id"] == id).filter_map(|part| part["ns"].as_f64()).sum()
+}
+
+fn accounted(document: &Value) -> f64 {
+    document["account"].as_array().unwrap().iter().filter_map(|part| part["ns"].as_f64()).sum()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rtscope_analyze::recording::stm::StmRates;
 use rtscope_analyze::results::{Distribution, Pauses};
 use rtscope_analyze::window::{KeptOff, LaneShares, Levels, Throttled, WindowFigures, WorstWait};
 use rtscope_model::manifest::Tier;
-use rtscope_model::{Cause, Loss, LossKind, Time};
+use rtscope_model::{Cause, Loss, LossKind, Node, Time};
 use rtscope_terminal::style::{Style, screen};
 
 const US: u64 = 1_000;
@@ -52,6 +52,16 @@ fn throttled() -> (View, Shown) {
         productivity_runtime: Some(0.93),
         cpus_used: Some(0.499),
         cpus_missed: Some(1.31),
+        account: vec![
+            Node::sum(
+                "no-cpu",
+                "had work, had no CPU",
+                vec![Node::leaf("quota", "a CPU quota was used up", 12_800 * MS)],
+            ),
+            Node::leaf("program", "program", 4_200 * MS),
+            Node::leaf("standing-still", "standing still for a pause", 2_600 * MS),
+            Node::leaf("collecting", "collecting", 400 * MS),
+        ],
         lanes: vec![
             lane(0, [Some(0.21), Some(0.02), Some(0.61), Some(0.01)], 77),
             lane(1, [None, Some(0.02), Some(0.55), None], 335),

@@ -303,6 +303,29 @@ fn what_the_page_receives_agrees_with_the_report() {
     assert_eq!(summary["pauses"]["stood_ns"], report["pauses"]["total_ns"]);
 }
 
+/// Ids and lengths of nodes, without what only samples show.
+fn lengths(nodes: &serde_json::Value) -> Vec<(String, u64)> {
+    let one = |node: &serde_json::Value| (node["id"].to_string(), node["ns"].as_u64().expect("a length"));
+    nodes.as_array().expect("nodes").iter().map(one).collect()
+}
+
+#[test]
+fn the_account_of_all_of_it_is_the_reports_and_intervals_add_up() {
+    let (session, report) = (get("session.json").json(), get("report.json").json());
+    let span = session["span_ns"].as_u64().expect("a length");
+    let of = |from: u64, to: u64| get(&format!("account?from={from}&to={to}")).json();
+    let whole = of(0, span);
+    assert_eq!(whole["lanes_ns"], report["account"]["lanes_ns"]);
+    assert_eq!(whole["lanes"].as_u64(), report["account"]["lanes"].as_array().map(|lanes| lanes.len() as u64));
+    let tops: serde_json::Value =
+        whole["tops"].as_array().expect("tops").iter().map(|top| top["part"].clone()).collect();
+    assert_eq!(lengths(&tops), lengths(&report["account"]["parts"]));
+    let parts: u64 =
+        (0..7).map(|part| of(part * span / 7, (part + 1) * span / 7)["lanes_ns"].as_u64().expect("ns")).sum();
+    assert_eq!(Some(parts), whole["lanes_ns"].as_u64());
+    assert_eq!(of(5, 5)["lanes_ns"], 0);
+}
+
 #[test]
 fn tiles_are_records_of_fixed_size_and_sum_up_to_the_session() {
     let session = get("session.json").json();

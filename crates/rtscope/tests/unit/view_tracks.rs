@@ -28,8 +28,8 @@ fn tracks_are_what_the_session_says() {
     for log in logs() {
         let name = log.display();
         let drawn = drawn(&log);
-        let listed: Vec<u32> =
-            drawn.parts.groups.iter().flat_map(|group| &group.tracks).map(|track| track.id).collect();
+        let shown = drawn.parts.groups.iter().flat_map(|group| &group.tracks).map(|track| track.id);
+        let listed: Vec<u32> = shown.chain(drawn.parts.account.tracks.iter().map(|track| track.id)).collect();
         let written: BTreeSet<u32> = drawn.reader.tracks().map(|track| track.id).collect();
         assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), written, "{name}");
         assert_eq!(listed.len(), written.len(), "{name}");

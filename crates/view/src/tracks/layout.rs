@@ -4,8 +4,9 @@
 use super::details::NameSource;
 use super::sheet::{CounterKey, Key};
 use super::{Tracks, draw_thread};
-use crate::session::{Form, MEMORY, PAUSES, SessionParts, Track, TrackGroup, WAITED_FOR};
+use crate::session::{AccountTrack, AccountTracks, Form, MEMORY, PAUSES, SessionParts, Track, TrackGroup, WAITED_FOR};
 use rtscope_analyze::results::Results;
+use rtscope_analyze::{AccountPart, path_of};
 use rtscope_levels::Writer;
 use rtscope_model::{LaneId, Names, RuntimeInfo, Tid};
 use rtscope_report::kinds::SpanKind;
@@ -30,25 +31,66 @@ impl<W: Write + Send + 'static> Tracks<W> {
             sheet.span(Key::OwnSpans(lane), line.from, line.to, SpanKind::Own.id(), detail);
         });
         self.concurrent.finish(end, &mut |line| sheet.span(Key::Concurrent, line.from, line.to, line.state, 0));
-        grouped(self, results)
+        grouped(self, results, names)
     }
 }
 
 /// Sorts tracks into groups.
-fn grouped<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -> io::Result<(Writer<W>, SessionParts)> {
+fn grouped<W: Write + Send + 'static>(
+    tracks: Tracks<W>,
+    results: &Results,
+    names: &Names,
+) -> io::Result<(Writer<W>, SessionParts)> {
     let missing = missing(&tracks);
     let of = |(key, _)| lane_of(&tracks, results, key);
     let lanes_of: BTreeMap<Tid, LaneId> = tracks.sheet.tracks().filter_map(of).collect();
-    let mut shelf = Shelf::default();
+    let mut shelf = Shelf { program: kernel_name(results), ..Shelf::default() };
     for (key, id) in tracks.sheet.tracks() {
         shelf.put(&tracks, key, id, &lanes_of);
     }
     let mut groups = shelf.groups(results, &tracks);
+    let account = account(&tracks, results, names);
     let kinds = tracks.sheet.kinds().map(rtscope_report::kinds::described).collect();
     let Tracks { sheet, details, .. } = tracks;
     let writer = sheet.pen.finish()?;
     groups.iter_mut().flat_map(|group| &mut group.tracks).for_each(|track| track.top = writer.top());
-    Ok((writer, SessionParts { kinds, groups, details: details.strings(), missing }))
+    Ok((writer, SessionParts { kinds, groups, details: details.strings(), account, missing }))
+}
+
+/// The program's name as the kernel keeps it: without folders, and 15 bytes at most.
+fn kernel_name(results: &Results) -> String {
+    let command = results.program.as_ref().and_then(|program| program.command.first());
+    let name = command.and_then(|path| path.rsplit('/').next()).unwrap_or("");
+    name.get(..15).unwrap_or(name).to_owned()
+}
+
+/// What a thread's name says beyond the program's: nothing where it never named itself, "w" of "program:w".
+fn own_name<'n>(name: &'n str, program: &str) -> &'n str {
+    match name.rsplit_once(':') {
+        _ if name == program => "",
+        Some((before, own)) if !before.is_empty() && program.starts_with(before) => own,
+        _ => name,
+    }
+}
+
+/// The tracks of lane time, and what their kinds stand for.
+fn account<W: Write + Send + 'static>(tracks: &Tracks<W>, results: &Results, names: &Names) -> AccountTracks {
+    // The parts were drawn before it was known that the kernel's events do not fit the log.
+    let unknown = results.account.as_ref().and_then(|account| account.part("not-known"));
+    let void = unknown.is_some_and(|top| top.part("no-kernel").is_some());
+    let of = |part: &AccountPart| path_of(if void { part.without_kernel() } else { *part }, names);
+    let mut numbered: Vec<_> = tracks.parts.iter().map(|(part, number)| (*number, of(part))).collect();
+    numbered.sort_by_key(|(number, _)| *number);
+    let track = |(key, id): (Key, u32)| {
+        let Key::Account(_, top) = key else { return None };
+        let part = tracks.parts.keys().find(|part| part.top() == top)?;
+        Some(AccountTrack { id, top: of(part).into_iter().next()? })
+    };
+    AccountTracks {
+        tracks: tracks.sheet.tracks().filter_map(track).collect(),
+        lanes: results.account.as_ref().map_or(0, |account| account.lanes.len()),
+        parts: numbered.into_iter().map(|(_, path)| path).collect(),
+    }
 }
 
 /// The lane that a thread served most in pauses; else the only lane that lists the thread.
@@ -100,6 +142,8 @@ struct OfLane {
 
 #[derive(Default)]
 struct Shelf {
+    /// What the kernel calls the program.
+    program: String,
     above: Vec<Track>,
     memory: Vec<Track>,
     own_values: Vec<Track>,
@@ -119,6 +163,7 @@ impl Shelf {
         let spans = |name: &str| track(name.into(), Form::Spans, None);
         match key {
             Key::Pauses => self.above.push(spans("pauses")),
+            Key::Account(..) => {}
             Key::Causes => self.above.push(spans(WAITED_FOR)),
             Key::Concurrent => self.above.push(spans("concurrent collector")),
             Key::Line(line) => {
@@ -132,7 +177,7 @@ impl Shelf {
             Key::OwnSpans(lane) => self.lane(lane).own.push(spans("the program's own spans")),
             Key::Marks(lane) => self.lane(lane).own.push(track("marks".into(), Form::Marks, None)),
             Key::Thread(tid) => {
-                let name = tracks.names.get(&tid).map_or("", |(_, name)| name.as_str());
+                let name = tracks.names.get(&tid).map_or("", |(_, name)| own_name(name, &self.program));
                 let track = spans(format!("thread {tid} {name}").trim_end());
                 match lanes_of.get(&tid) {
                     Some(lane) => {
@@ -193,5 +238,19 @@ fn line_name<W>(tracks: &Tracks<W>, line: CounterKey) -> (String, &'static str) 
         CounterKey::GroupMemory(group) => (format!("memory of {}", of_group(group)), "bytes"),
         CounterKey::Throttled(group) => (format!("throttled, {}", of_group(group)), "ns"),
         CounterKey::Stolen(cpu) => (format!("taken by the host, CPU {cpu}"), "ns"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_programs_own_name_is_not_repeated() {
+        let own = |name| own_name(name, "oversubscribed");
+        assert_eq!(
+            [own("oversubscribed"), own("oversubscribe:w"), own("ghc_ticker"), own(":x")],
+            ["", "w", "ghc_ticker", ":x"]
+        );
     }
 }

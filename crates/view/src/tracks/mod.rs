@@ -15,15 +15,15 @@ use rtscope_report::kinds::{SpanKind, of_cause};
 
 use details::{Details, NameSource};
 use pen::Pen;
-use rtscope_analyze::Context;
 use rtscope_analyze::basis::compose::{Composer, Segment};
 use rtscope_analyze::blame::CpuHolder;
 use rtscope_analyze::blame::threads::{ThreadState, ThreadStates};
 use rtscope_analyze::kernel::called;
 use rtscope_analyze::lanes::timeline::{Doing, LaneDetail, OwnSpans};
 use rtscope_analyze::results::BlamedPause;
+use rtscope_analyze::{AccountPart, Context};
 use rtscope_encode::Tables;
-use rtscope_levels::Writer;
+use rtscope_levels::{OTHER, Writer};
 use rtscope_model::manifest::{Group, Manifest};
 use rtscope_model::runtime::{self, RuntimeInfo};
 use rtscope_model::{
@@ -39,6 +39,8 @@ use std::io::{self, Write};
 const THREADS_MAX: usize = 1 << 14;
 /// Maximum values of the program with a track of their own.
 const OWN_VALUES_MAX: usize = 64;
+/// Maximum parts of the account that are distinguished: each process that took a CPU is one.
+const PARTS_MAX: u16 = 4_096;
 
 /// Writes the tracks of a recording.
 pub struct Tracks<W> {
@@ -64,6 +66,8 @@ pub struct Tracks<W> {
     not_shown: bool,
     /// For lines drawn as differences: the first sample, and the time of the last one.
     counted: BTreeMap<CounterKey, (i64, Time)>,
+    /// The numbers of parts of the account, in the order in which they came.
+    parts: BTreeMap<AccountPart, u16>,
 }
 
 impl<W: Write + Send + 'static> Tracks<W> {
@@ -88,6 +92,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
             joined: false,
             not_shown: false,
             counted: BTreeMap::new(),
+            parts: BTreeMap::new(),
         })
     }
 
@@ -235,6 +240,20 @@ impl<W: Write + Send + 'static> Observer for Tracks<W> {
 
     fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, _tables: Tables<'_>) {
         self.sheet.lane(lane, piece.from, piece.to, piece.state.state.number());
+    }
+
+    fn wants_parts(&self) -> bool {
+        true
+    }
+
+    fn part(&mut self, lane: LaneId, piece: &Segment<AccountPart>, _tables: Tables<'_>) {
+        let next = u16::try_from(self.parts.len()).map_or(PARTS_MAX, |next| next.min(PARTS_MAX));
+        let number = match self.parts.get(&piece.state) {
+            Some(number) => *number,
+            None if next < PARTS_MAX => *self.parts.entry(piece.state).or_insert(next),
+            None => OTHER,
+        };
+        self.sheet.part((lane, piece.state.top()), piece.from, piece.to, number);
     }
 
     fn event(&mut self, event: &Event, tables: Tables<'_>) {

@@ -20,6 +20,8 @@ pub enum Key {
     Concurrent,
     Line(CounterKey),
     Lane(LaneId),
+    /// When a lane's time counts as one of the top-level parts of the account: drawn nowhere, summed up for intervals.
+    Account(LaneId, usize),
     /// User spans on a lane.
     OwnSpans(LaneId),
     /// User marks on a lane.
@@ -93,6 +95,15 @@ impl<W: Write + Send + 'static> Sheet<W> {
             }
         };
         self.put(id, from, to, kind, 0);
+    }
+
+    /// Draws what a lane's time counts as, on the track for that top-level part. `number` is none of other kinds.
+    pub fn part(&mut self, (lane, top): (LaneId, usize), from: Time, to: Time, number: u16) {
+        let Some((start, id)) = self.start.zip(self.id(Key::Account(lane, top))) else { return };
+        let (from, to) = (from.since(start), to.since(start));
+        if from < to {
+            self.pen.span(id, Span { from, to, kind: number, detail: 0 });
+        }
     }
 
     /// Draws a span; one that ends before the session starts is left out.
