@@ -10,14 +10,14 @@ export const HEIGHTS = { main: 22, under: 13, values: 46, marks: 14, closed: 12,
 export const OPEN_AT_FIRST = 24;
 
 /**
- * Groups that are closed at first: all that hold only spans, where there are many. The first, of pauses, stays open.
+ * Groups that are closed at first: those that the session folds, and all that hold only spans, where there are many. The first, of pauses, stays open.
  * @param {Group[]} groups
  * @returns {Set<number>}
  */
 export function closedAtFirst(groups) {
-  if (groups.length <= OPEN_AT_FIRST) return new Set();
+  const many = groups.length > OPEN_AT_FIRST;
   const onlySpans = (/** @type {Group} */ group) => group.tracks.every((track) => track.form === "spans");
-  return new Set(groups.flatMap((group, index) => (index > 0 && onlySpans(group) ? [index] : [])));
+  return new Set(groups.flatMap((group, index) => (group.folded || (many && index > 0 && onlySpans(group)) ? [index] : [])));
 }
 
 /** Most lines that can be distinguished in one plot. */

@@ -24,6 +24,7 @@ export interface Group {
   name: string;
   sub: string | null;
   tracks: Track[];
+  folded: boolean;
 }
 
 export interface Finding {

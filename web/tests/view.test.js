@@ -73,6 +73,11 @@ test("rows use the room that there is", () => {
   assert.ok(fitted(groups, new Set(), plain.height * 1.3).height <= plain.height * 1.3);
 });
 
+test("a group that the session folds is closed at first", () => {
+  assert.deepEqual([...closedAtFirst([groups[0], { ...groups[1], folded: true }])], [1]);
+  assert.equal(closedAtFirst(groups).size, 0);
+});
+
 test("512 lanes are closed at first, and only what is on screen is looked at", () => {
   const lanes = Array.from({ length: 512 }, (_, lane) => ({ name: `lane ${lane}`, sub: null, tracks: [track(lane * 2, "spans"), track(lane * 2 + 1, "spans")] }));
   const closed = closedAtFirst([groups[0], ...lanes]);

@@ -154,6 +154,11 @@ impl Account {
     pub fn part(&self, id: &str) -> Option<&Node> {
         self.parts.iter().find(|part| part.id == id)
     }
+
+    /// Whether events of the kernel were there that do not fit the log.
+    pub fn lacks_kernel(&self) -> bool {
+        self.part("not-known").is_some_and(|top| top.part("no-kernel").is_some())
+    }
 }
 
 #[cfg(test)]

@@ -55,31 +55,9 @@ impl LaneState {
         TABLE.iter().map(|row| row.0)
     }
 
-    /// The states used in sums over a lane's time, in stacking order.
-    pub const SUMMED: [LaneState; 8] = [
-        LaneState::Program,
-        LaneState::Slice,
-        LaneState::CollectingMinor,
-        LaneState::WaitingForOthers,
-        LaneState::Asked,
-        LaneState::Release,
-        LaneState::Idle,
-        LaneState::Gap,
-    ];
-
-    /// The state of [`LaneState::SUMMED`] that it counts as.
-    pub fn summed(self) -> LaneState {
-        match self {
-            LaneState::CollectingMajor | LaneState::Collecting => LaneState::CollectingMinor,
-            LaneState::WaitingToLead => LaneState::WaitingForOthers,
-            LaneState::WaitingToStop => LaneState::Asked,
-            other => other,
-        }
-    }
-
     /// Whether the lane collects in this state.
     pub fn collects(self) -> bool {
-        self.summed() == LaneState::CollectingMinor
+        matches!(self, LaneState::Collecting | LaneState::CollectingMinor | LaneState::CollectingMajor)
     }
 
     fn row(self) -> &'static StateRow {
@@ -118,13 +96,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn numbers_and_names_are_unique_and_each_state_counts_as_one_that_is_stacked() {
+    fn numbers_and_names_are_unique_and_each_state_has_a_role() {
         let numbers: BTreeSet<u16> = LaneState::all().map(LaneState::number).collect();
         let names: BTreeSet<&str> = LaneState::all().map(LaneState::name).collect();
         assert_eq!((numbers.len(), names.len()), (TABLE.len(), TABLE.len()));
         for state in LaneState::all() {
             assert_eq!(LaneState::of_number(state.number()), Some(state));
-            assert!(LaneState::SUMMED.contains(&state.summed()) && !state.role().is_empty());
+            assert!(!state.role().is_empty());
         }
     }
 }

@@ -63,13 +63,13 @@ pub struct Pauses<'a> {
 }
 
 impl Observer for Pauses<'_> {
-    fn lanes(&self) -> LaneDetail {
-        if self.lanes.is_some() { LaneDetail::Summed } else { LaneDetail::Pauses }
+    fn wants_parts(&self) -> bool {
+        self.lanes.is_some()
     }
 
-    fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, _tables: Tables<'_>) {
+    fn part(&mut self, lane: LaneId, piece: &Segment<AccountPart>, _tables: Tables<'_>) {
         if let Some(lanes) = &mut self.lanes {
-            lanes.add(lane, (piece.from, piece.to), piece.state.state);
+            lanes.add(lane, (piece.from, piece.to), piece.state.lane_time());
         }
     }
 

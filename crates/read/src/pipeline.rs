@@ -14,7 +14,7 @@ use rtscope_decode::formats::{BATCH, Events, Log};
 use rtscope_decode::sched::SchedStream;
 use rtscope_encode::Tables;
 use rtscope_model::manifest::Manifest;
-use rtscope_model::{Classes, Event, Loss, LossKind, Names, Pid, Symbols, Time};
+use rtscope_model::{Account, Classes, Event, Loss, LossKind, Names, Pid, Symbols, Time};
 use rtscope_terminal::user_error::UserError;
 use std::path::{Path, PathBuf};
 
@@ -61,6 +61,9 @@ pub fn analyse_for_page(
 ) -> Result<(Results, Names), UserError> {
     let mut page = Pauses { on_pause, lanes: Some(LanesOverTime::default()) };
     let (mut results, names) = watch(input, options, &mut page)?;
+    if results.account.as_ref().is_some_and(Account::lacks_kernel) {
+        page.lanes.iter_mut().for_each(LanesOverTime::without_kernel);
+    }
     results.drawing.lanes = page.lanes.filter(|found| !found.lanes.is_empty());
     Ok((results, names))
 }

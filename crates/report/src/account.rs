@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(shares(&[1, 1, 1]), ["34 %", "33 %", "33 %"]);
         assert_eq!(shares(&[995, 4, 1]), ["100 %", "<1 %", "<1 %"]);
         let some = shares(&[335, 335, 325, 5]);
-        assert_eq!(some, ["34 %", "33 %", "32 %", "1 %"]);
+        assert_eq!(some, ["34 %", "34 %", "32 %", "<1 %"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! too. Refuses to know what is drawn where.
 
 use crate::words;
+use rtscope_analyze::results::LaneTime;
 use rtscope_model::{Cause, LaneState};
 use serde::{Deserialize, Serialize};
 
@@ -84,9 +85,20 @@ impl SpanKind {
         }
     }
 
-    /// How a lane's state is drawn.
-    pub fn of_lane(state: LaneState) -> SpanKind {
-        SpanKind::ALL.into_iter().find(|kind| kind.id() == state.number()).unwrap_or(SpanKind::Unknown)
+    /// How lane time is drawn.
+    pub fn of_lane_time(time: LaneTime) -> SpanKind {
+        match time {
+            LaneTime::Program => SpanKind::Program,
+            LaneTime::Collecting => SpanKind::Collecting,
+            LaneTime::Standing => SpanKind::WaitingForOthers,
+            LaneTime::Release => SpanKind::Release,
+            LaneTime::Throttled => SpanKind::Throttled,
+            LaneTime::WaitsForCpu => SpanKind::WaitsForCpu,
+            LaneTime::Queued => SpanKind::Queued,
+            LaneTime::Kept => SpanKind::Blocked,
+            LaneTime::Idle => SpanKind::Idle,
+            LaneTime::Unknown => SpanKind::Unknown,
+        }
     }
 
     /// Its name where collections are drawn alike, whatever they collect.

@@ -443,6 +443,7 @@ impl<'s> Made<'s> {
             name: if self.of.lanes > 0 { "Pauses" } else { "Memory" }.into(),
             sub: None,
             tracks: above,
+            folded: false,
         });
         for lane in 0..self.of.lanes {
             let mut tracks = vec![track(lane_track(lane), "lane", Form::Spans, None)];
@@ -450,7 +451,7 @@ impl<'s> Made<'s> {
                 tracks.push(track(lane_track(lane) + 1, &format!("thread {}", 4100 + lane), Form::Spans, None));
                 tracks.push(track(lane_track(lane) + 2, "CPU", Form::Spans, None));
             }
-            session.groups.push(TrackGroup { name: format!("capability {lane}"), sub: None, tracks });
+            session.groups.push(TrackGroup { name: format!("capability {lane}"), sub: None, tracks, folded: false });
         }
     }
 

@@ -83,6 +83,9 @@ pub struct RecordArgs {
     /// Share of the disk that stays free: with no more left, the recording ends [default: 5, or half of what is free]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=90))]
     pub keep_free: Option<u8>,
+    /// Run the program as this user, who then owns the capture; takes root.
+    #[arg(long, value_name = "NAME", conflicts_with = "pid")]
+    pub user: Option<String>,
     /// Record a process that runs already.
     #[arg(short, long, value_name = "PID", conflicts_with = "command")]
     pub pid: Option<u32>,
@@ -119,6 +122,9 @@ pub fn run(mut args: RecordArgs) -> ExitCode {
             say(text);
         }
     };
+    if let Some(user) = asks_for_root(&args) {
+        note(&format!("the program runs as root; --user {user} runs it as {user}, who then owns the capture"));
+    }
     match recording::record(options(args), &mut note) {
         Ok(outcome) => {
             let (bytes, capture) = match packed.map(|file| pack_up(&outcome.capture, file)) {
@@ -142,6 +148,12 @@ pub fn run(mut args: RecordArgs) -> ExitCode {
             ExitCode::from(error.status())
         }
     }
+}
+
+/// The user that started sudo for a program that may not need root.
+fn asks_for_root(args: &RecordArgs) -> Option<String> {
+    let user = std::env::var("SUDO_USER").ok().filter(|user| user != "root")?;
+    (args.user.is_none() && args.pid.is_none()).then_some(user)
 }
 
 /// Packs a capture into `file`, and removes the folder.
@@ -170,6 +182,7 @@ pub(crate) fn tier(name: &str) -> Result<Tier, String> {
 fn options(args: RecordArgs) -> RecordOptions {
     RecordOptions {
         target: args.pid.map_or(RecordTarget::Command(args.command), RecordTarget::Attach),
+        user: args.user,
         output: args.output,
         force: args.force,
         detail: match args.detail {

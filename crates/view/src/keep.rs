@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// Version of the drawing: grows when the same recording is drawn differently.
-const DRAWN: u32 = 5;
+const DRAWN: u32 = 6;
 /// Maximum files of a capture that its key covers; a capture with more is drawn each time.
 const FILES_MAX: usize = 10_000;
 /// Number of recordings whose levels are kept in the cache.

@@ -77,6 +77,8 @@ pub struct TrackGroup {
     pub sub: Option<String>,
     /// Its tracks, the most important first.
     pub tracks: Vec<Track>,
+    /// Whether it is closed at first.
+    pub folded: bool,
 }
 
 /// A line of the timeline.

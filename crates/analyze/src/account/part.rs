@@ -1,6 +1,7 @@
 //! What a lane's time counts as. Owns the parts that events can distinguish; refuses words and figures.
 
 use crate::blame::CpuHolder;
+use crate::results::LaneTime;
 use rtscope_model::{Cause, NameId};
 
 /// What a lane stands still for.
@@ -99,6 +100,22 @@ impl AccountPart {
 
     /// Number of top-level parts.
     pub const TOPS: usize = 7;
+
+    /// What it counts as in a drawing of lanes over time.
+    pub fn lane_time(self) -> LaneTime {
+        match self {
+            AccountPart::Program | AccountPart::Posted => LaneTime::Program,
+            AccountPart::Collecting | AccountPart::Slice => LaneTime::Collecting,
+            AccountPart::Still(Still::Back, _) => LaneTime::Release,
+            AccountPart::Still(..) => LaneTime::Standing,
+            AccountPart::NoCpu(Keeper::Quota) => LaneTime::Throttled,
+            AccountPart::NoCpu(Keeper::Sibling) => LaneTime::Queued,
+            AccountPart::NoCpu(_) => LaneTime::WaitsForCpu,
+            AccountPart::Blocked | AccountPart::Call => LaneTime::Kept,
+            AccountPart::Idle => LaneTime::Idle,
+            AccountPart::Unknown(_) => LaneTime::Unknown,
+        }
+    }
 
     /// Whether only the kernel's events show it.
     pub fn is_by_kernel(self) -> bool {

@@ -15,7 +15,7 @@ pub mod waits;
 
 pub use code::{Code, CodePlace, PurposeTime};
 pub use held_up::{HeldUp, HeldUpSum};
-pub use lanes_over_time::LanesOverTime;
+pub use lanes_over_time::{LaneTime, LanesOverTime};
 use requests::Joined;
 pub use rtscope_model::TypeCount;
 use rtscope_model::heap::Heap;

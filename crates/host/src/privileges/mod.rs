@@ -1,10 +1,11 @@
 //! The recorder's privileges, and dropping them: as root it needs many at the start, and
-//! none once its sources are open. Owns that all threads drop them together. Refuses to
-//! change the process's user: files of a capture belong to the user that recorded.
+//! none once its sources are open. Owns that all threads drop them together. Files of a capture belong to the user
+//! that recorded, or to the one that the program was to run as.
 
 pub(crate) mod drop;
 pub(crate) mod opener;
 pub(crate) mod server;
+pub(crate) mod user;
 
 pub use drop::{any, give_up};
 

@@ -5,6 +5,7 @@
 use crate::sandbox::messages;
 use crate::system::clock;
 use crate::system::ready::is_ready;
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -244,7 +245,10 @@ impl Drop for Opener {
     fn drop(&mut self) {
         let Some(pid) = self.pid.and_then(Pid::from_raw) else { return };
         // It ends when its socket is closed, unless a file delays it. Until it is reaped, its number stays reserved.
-        let _ = kill_process(pid, Signal::KILL);
-        let _ = waitpid(Some(pid), WaitOptions::empty());
+        // A recorder that has become another user may not end it.
+        match kill_process(pid, Signal::KILL) {
+            Err(Errno::PERM) => {}
+            _ => drop(waitpid(Some(pid), WaitOptions::empty())),
+        }
     }
 }

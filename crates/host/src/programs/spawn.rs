@@ -4,6 +4,7 @@
 //! no parent-death signal, no tracer, no pipe: when the recorder dies it runs on.
 
 use rustix::process::{Resource, setrlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -46,6 +47,8 @@ pub struct Start {
     pub inherit: Vec<RawFd>,
     /// Signals to reset to their default in the program.
     pub default_signals: Vec<i32>,
+    /// Whether exec happens without capabilities, for a recorder that has become another user.
+    pub bare: bool,
 }
 
 /// A forked child that waits before exec.
@@ -57,6 +60,12 @@ pub struct HeldChild {
     go: OwnedFd,
     spawner: JoinHandle<io::Result<Child>>,
 }
+
+const NO_CAPABILITIES: CapabilitySets = CapabilitySets {
+    effective: CapabilitySet::empty(),
+    permitted: CapabilitySet::empty(),
+    inheritable: CapabilitySet::empty(),
+};
 
 /// Forks; the child waits until [`HeldChild::release`], or continues at once if the
 /// recorder dies.
@@ -70,7 +79,7 @@ pub fn hold(start: Start) -> Result<HeldChild, SpawnError> {
     let image = start.path.as_deref().filter(|path| is_binary(path));
     let image = image.and_then(|path| Image::new(path, &start.argv, &start.set));
     let go_number = go_write.as_raw_fd();
-    let (inherit, signals) = (start.inherit.clone(), start.default_signals.clone());
+    let (inherit, signals, bare) = (start.inherit.clone(), start.default_signals.clone(), start.bare);
     let files = crate::system::open_files::original();
     let before_exec = move || {
         for signal in &signals {
@@ -93,10 +102,13 @@ pub fn hold(start: Start) -> Result<HeldChild, SpawnError> {
         let mut go = [0];
         // The recorder's death closes the pipe: then continue without it.
         let _ = go_read.read(&mut go);
+        if bare {
+            rustix::thread::set_capabilities(None, NO_CAPABILITIES)?;
+        }
         image.as_ref().map_or(Ok(()), Image::exec)
     };
     // SAFETY: between fork and exec only async-signal-safe calls are made (signal,
-    // close, fcntl, setrlimit, getpid, read, write, execve); nothing is allocated or locked.
+    // close, fcntl, setrlimit, capset, getpid, read, write, execve); nothing is allocated or locked.
     unsafe {
         command.pre_exec(before_exec);
     }
@@ -228,6 +240,7 @@ mod tests {
             set: vec![("GHCRTS", "-l".into())],
             inherit: Vec::new(),
             default_signals: vec![libc::SIGINT],
+            bare: false,
         }
     }
 

@@ -44,6 +44,8 @@ pub enum RecordTarget {
 pub struct RecordOptions {
     /// The program to start or attach to.
     pub target: RecordTarget,
+    /// The user that the program runs as, and that the capture belongs to; `None`: this one. Takes root.
+    pub user: Option<String>,
     /// Capture folder; `None`: `PROGRAM.rtscope` in the working directory, or `PROGRAM.1.rtscope` if that exists.
     pub output: Option<PathBuf>,
     /// Accept a folder that others may write to, if it is empty and this user's.
@@ -109,6 +111,12 @@ pub enum RecordError {
     /// There is no such process to attach to.
     #[error("there is no process {0}; look for it with `pgrep -a NAME`")]
     NoProcess(u32),
+    /// There is no such user.
+    #[error("there is no user {0}; `getent passwd` lists them")]
+    NoUser(String),
+    /// Another user was asked for without root.
+    #[error("only root can run a program as another user: put sudo first")]
+    NotRoot,
     /// There is no room for a capture.
     #[error("{0}")]
     NoRoom(String),

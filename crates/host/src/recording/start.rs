@@ -7,7 +7,7 @@ use super::{RecordError, RecordOptions, RecordOutcome, RecordTarget};
 use crate::binary::{self, Inspected};
 use crate::capture::store::{Store, StoreError};
 use crate::kernel;
-use crate::privileges;
+use crate::privileges::{self, user::User};
 use crate::programs::signals::Signals;
 use crate::programs::spawn::{self, Start, find_program};
 use crate::runtimes;
@@ -18,6 +18,7 @@ use crate::system::procfs::Host;
 use crate::target::Process;
 use rtscope_model::{Pid, text};
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Environment variables that go into the manifest, after those of runtimes.
@@ -30,15 +31,27 @@ pub fn record(options: RecordOptions, notify: &mut dyn FnMut(&str)) -> Result<Re
     let own = |what| move |error| RecordError::Own(what, error);
     open_files::raise();
     let host = privileges::host().map_err(|none| own("the process that opens files")(none.0))?;
+    // Before the capture is made and before there are threads.
+    let user = options.user.as_deref().map(become_user).transpose()?;
     let signals = Signals::install().map_err(own("signal handlers"))?;
     match options.target.clone() {
-        RecordTarget::Command(argv) => record_command(host, options, &argv, &signals, notify),
+        RecordTarget::Command(argv) => record_command((host, user), options, &argv, &signals, notify),
         RecordTarget::Attach(pid) => record_process(host, options, pid, &signals, notify),
     }
 }
 
+fn become_user(name: &str) -> Result<User, RecordError> {
+    let cannot = |error| RecordError::Own("another user", error);
+    let user = User::find(name).map_err(cannot)?.ok_or_else(|| RecordError::NoUser(name.to_owned()))?;
+    user.become_it().map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => RecordError::NotRoot,
+        _ => cannot(error),
+    })?;
+    Ok(user)
+}
+
 fn record_command(
-    host: Host,
+    (host, user): (Host, Option<User>),
     options: RecordOptions,
     argv: &[OsString],
     signals: &Signals,
@@ -56,9 +69,10 @@ fn record_command(
     let held = spawn::hold(Start {
         argv: planned.map(|((raw, word), new)| if word == new { raw.clone() } else { new.into() }).collect(),
         path,
-        set: launch.set,
+        set: launch.set.into_iter().chain(user.iter().flat_map(User::environment)).collect(),
         inherit: launch.inherit,
         default_signals: signals.installed.clone(),
+        bare: user.is_some(),
     });
     let held = held.inspect_err(|_| store.remove())?;
     let pid = held.pid;

@@ -37,6 +37,16 @@ fn policy(body: &str, more: Option<&More>, pictures: bool) -> String {
     )
 }
 
+/// Stripes for what must be distinguishable without colour: once on a page.
+const PATTERNS: &str = concat!(
+    r#"<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>"#,
+    r#"<pattern id="p-throttled" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">"#,
+    r#"<rect width="6" height="6" class="plain-throttled"/><rect width="2" height="6" class="second-throttled"/></pattern>"#,
+    r#"<pattern id="p-queued" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">"#,
+    r#"<rect width="6" height="6" class="plain-queued"/><rect width="2" height="6" class="second-queued"/></pattern>"#,
+    "</defs></svg>"
+);
+
 /// The start of a page with this body.
 pub fn head(title: &str, body: &str, more: Option<&More>, pictures: bool) -> String {
     let title = escape(title);
@@ -47,7 +57,7 @@ pub fn head(title: &str, body: &str, more: Option<&More>, pictures: bool) -> Str
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <meta name=\"color-scheme\" content=\"light dark\"><title>rtscope: {title}</title>\
-         <style>{STYLE}</style>{more}</head><body><main>\n"
+         <style>{STYLE}</style>{more}</head><body><main>{PATTERNS}\n"
     )
 }
 

@@ -174,7 +174,7 @@ fn worst(results: &Results, names: &Names) -> Option<String> {
 
 /// What the colours and patterns of pauses mean.
 pub(super) fn legend() -> String {
-    let mut out = format!("{}<p class=\"legend\">", svg_waterfall::PATTERNS);
+    let mut out = "<p class=\"legend\">".to_owned();
     out.extend(KINDS.map(|kind| table::entry(&table::fill(kind), kind.words())));
     out.extend(KERNEL.map(|state| table::entry(&svg_waterfall::class(state), words::state(state))));
     out.push_str("</p>");

@@ -1,4 +1,4 @@
-//! What each lane did over the run: one strip for each lane, in which every column stacks the lane's states by share.
+//! What each lane did over the run: one strip for each lane, in which every column stacks what the lane's time counts as, by share.
 //! Words and colours are the viewer's.
 
 use super::frame::faint;
@@ -8,9 +8,8 @@ use super::table::{entry, fill};
 use crate::kinds::SpanKind;
 use crate::units;
 use rtscope_analyze::results::lanes_over_time::Column;
-use rtscope_analyze::results::{LanesOverTime, Results};
+use rtscope_analyze::results::{LaneTime, LanesOverTime, Results};
 use rtscope_draw::svg::{Anchor, Svg, WIDTH, time_axis};
-use rtscope_model::LaneState;
 use rtscope_model::text::short;
 use std::fmt::Write as _;
 
@@ -35,8 +34,8 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     for (row, (lane, columns)) in found.lanes.iter().enumerate() {
         let top = TOP + ROW * row as f64;
         svg.text(LEFT - 8.0, top + 17.0, Anchor::End, "tick", &short(&lane_name(results, *lane), 15));
-        for (index, doing) in LaneState::SUMMED.into_iter().enumerate() {
-            let kind = SpanKind::of_lane(doing);
+        for (index, doing) in LaneTime::ALL.into_iter().enumerate() {
+            let kind = SpanKind::of_lane_time(doing);
             // No figure: the table of lanes has those of the report.
             svg.shape(&outline(columns, index, top, found.column_ns, &x), &fill(kind), kind.words());
         }
@@ -69,7 +68,7 @@ pub(super) fn caption(found: &LanesOverTime) -> String {
         found.lanes.iter().any(|(_, columns)| columns.iter().any(|column| column.get(index).is_some_and(|ns| *ns > 0)))
     };
     let kinds =
-        (0..).zip(LaneState::SUMMED).filter(|(index, _)| used(*index)).map(|(_, doing)| SpanKind::of_lane(doing));
+        (0..).zip(LaneTime::ALL).filter(|(index, _)| used(*index)).map(|(_, doing)| SpanKind::of_lane_time(doing));
     let entries: String = kinds.map(|kind| entry(&fill(kind), kind.words())).collect();
     let more = units::counted(found.left_out, "more row is", "more rows are");
     let more = if found.left_out > 0 { faint(&format!("{more} not drawn.")) } else { String::new() };

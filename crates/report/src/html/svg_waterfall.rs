@@ -27,16 +27,6 @@ pub(super) const LANES_MAX: usize = 8;
 /// Maximum thread states, and causes, drawn under one lane.
 const SPANS_MAX: usize = 150;
 
-/// Stripes for what must be distinguishable without colour: once on a page, before the first drawing.
-pub(super) const PATTERNS: &str = concat!(
-    r#"<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>"#,
-    r#"<pattern id="p-throttled" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">"#,
-    r#"<rect width="6" height="6" class="plain-throttled"/><rect width="2" height="6" class="second-throttled"/></pattern>"#,
-    r#"<pattern id="p-queued" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">"#,
-    r#"<rect width="6" height="6" class="plain-queued"/><rect width="2" height="6" class="second-queued"/></pattern>"#,
-    "</defs></svg>"
-);
-
 /// The drawing of one pause; its width stands for `span_ns`.
 pub(super) fn draw(results: &Results, names: &Names, worst: &WorstPause, span_ns: u64) -> String {
     let pause = &worst.blamed.pause;

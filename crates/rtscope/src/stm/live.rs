@@ -148,7 +148,8 @@ fn catch() -> Result<Signals, UserError> {
 fn spawn(args: &StmArgs, caught: &Signals) -> Result<Child, UserError> {
     let argv = args.command.clone();
     let path = argv.first().and_then(|program| find_program(program));
-    let start = Start { argv, path, set: Vec::new(), inherit: Vec::new(), default_signals: caught.installed.clone() };
+    let default_signals = caught.installed.clone();
+    let start = Start { argv, path, set: Vec::new(), inherit: Vec::new(), default_signals, bare: false };
     hold(start).and_then(rtscope_host::spawn::HeldChild::release).map_err(|error| {
         let status = if let SpawnError::Exec { status, .. } = &error { *status } else { 125 };
         UserError::new(error.to_string()).ends_with(status)

@@ -7,4 +7,5 @@ mod machine;
 mod room;
 mod store;
 mod targets;
+mod user;
 mod view;

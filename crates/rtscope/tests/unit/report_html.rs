@@ -73,7 +73,7 @@ fn tags_nest_in_every_situation() {
 fn what_lanes_did_fills_columns_and_stays_in_its_strip() {
     let mut fixture = common::throttled();
     let column_ns = fixture.results.span_ns / 4;
-    let full = [column_ns / 4, 0, column_ns / 2, 0, column_ns / 4, 0, 0, 0];
+    let full = [column_ns / 4, column_ns / 2, 0, 0, column_ns / 4, 0, 0, 0, 0, 0];
     let lanes = vec![(LaneId(0), vec![full; 4])];
     fixture.results.drawing.lanes = Some(LanesOverTime { from: common::START, column_ns, lanes, left_out: 3 });
     let page = html::page(&fixture.results, &fixture.names, &[]);
@@ -81,7 +81,7 @@ fn what_lanes_did_fills_columns_and_stays_in_its_strip() {
     for (class, words, box_) in [
         ("program", "program", "V25.5H"),
         ("collecting", "collecting", "V12.5H"),
-        ("request", "asked to stop", "V6.0H"),
+        ("throttled", "throttled: the CPU quota was used up", "V6.0H"),
     ] {
         let shape = between(section, &format!("<path class=\"fill-{class}\" d=\""), "</path>");
         assert!(

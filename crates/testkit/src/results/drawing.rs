@@ -70,7 +70,7 @@ fn lanes_over_time(noise: &mut Noise, lanes: u16, span_ns: u64) -> LanesOverTime
     let column_ns = span_ns / 120;
     let mut column = |_| {
         let (stop, collect) = (noise.below(column_ns / 2), noise.below(column_ns / 4));
-        [column_ns - stop - collect, 0, collect, stop / 2, stop - stop / 2, 0, 0, 0]
+        [column_ns - stop - collect, collect, stop / 2, 0, stop - stop / 2, 0, 0, 0, 0, 0]
     };
     let all = (0..lanes.min(16)).map(|lane| (LaneId(lane), (0..120).map(&mut column).collect()));
     LanesOverTime { from: START, column_ns, lanes: all.collect(), left_out: u64::from(lanes.saturating_sub(16)) }

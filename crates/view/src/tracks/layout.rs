@@ -8,7 +8,7 @@ use crate::session::{AccountTrack, AccountTracks, Form, MEMORY, PAUSES, SessionP
 use rtscope_analyze::results::Results;
 use rtscope_analyze::{AccountPart, path_of};
 use rtscope_levels::Writer;
-use rtscope_model::{LaneId, Names, RuntimeInfo, Tid};
+use rtscope_model::{Account, LaneId, Names, RuntimeInfo, Tid, units};
 use rtscope_report::kinds::SpanKind;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -34,6 +34,12 @@ impl<W: Write + Send + 'static> Tracks<W> {
         grouped(self, results, names)
     }
 }
+
+/// Threads of a lane that are shown with it. OCaml gives a lane new threads with each domain that is started in the
+/// place of one that has ended.
+const THREADS_SHOWN: usize = 3;
+/// More threads that serve no lane are folded, where there are lanes.
+const OTHERS_SHOWN: usize = 8;
 
 /// Sorts tracks into groups.
 fn grouped<W: Write + Send + 'static>(
@@ -76,8 +82,7 @@ fn own_name<'n>(name: &'n str, program: &str) -> &'n str {
 /// The tracks of lane time, and what their kinds stand for.
 fn account<W: Write + Send + 'static>(tracks: &Tracks<W>, results: &Results, names: &Names) -> AccountTracks {
     // The parts were drawn before it was known that the kernel's events do not fit the log.
-    let unknown = results.account.as_ref().and_then(|account| account.part("not-known"));
-    let void = unknown.is_some_and(|top| top.part("no-kernel").is_some());
+    let void = results.account.as_ref().is_some_and(Account::lacks_kernel);
     let of = |part: &AccountPart| path_of(if void { part.without_kernel() } else { *part }, names);
     let mut numbered: Vec<_> = tracks.parts.iter().map(|(part, number)| (*number, of(part))).collect();
     numbered.sort_by_key(|(number, _)| *number);
@@ -195,18 +200,24 @@ impl Shelf {
     }
 
     fn groups<W>(self, results: &Results, tracks: &Tracks<W>) -> Vec<TrackGroup> {
-        let group = |name: String, tracks: Vec<Track>| TrackGroup { name, sub: None, tracks };
+        let group = |name: String, tracks: Vec<Track>| TrackGroup { name, sub: None, tracks, folded: false };
         let noun = tracks.runtime.lane.0;
         let known =
             |lane: LaneId| results.lanes.iter().find(|known| known.id == lane.0).map(|known| known.name.clone());
-        let lanes = self.lanes.into_iter().map(|(lane, mut of)| {
+        let lanes = self.lanes.into_iter().flat_map(|(lane, mut of)| {
             let name = match lane.is_some() {
                 true => known(lane).unwrap_or_else(|| format!("{noun} {lane}")),
                 false => "the program".into(),
             };
             // The thread that served it most is next to it.
             of.threads.sort_by_key(|(often, _)| std::cmp::Reverse(*often));
-            group(name, of.own.into_iter().chain(of.threads.into_iter().map(|(_, track)| track)).collect())
+            let mut threads: Vec<Track> = of.threads.into_iter().map(|(_, track)| track).collect();
+            let more = threads.split_off(threads.len().min(THREADS_SHOWN));
+            let rest = (!more.is_empty()).then(|| {
+                let many = units::counted(more.len() as u64, "more thread", "more threads");
+                TrackGroup { folded: true, ..group(format!("{name}, {many}"), more) }
+            });
+            [group(name, of.own.into_iter().chain(threads).collect())].into_iter().chain(rest)
         });
         let mut groups = vec![
             group(PAUSES.into(), self.above),
@@ -217,7 +228,8 @@ impl Shelf {
         let others = if groups.len() > 3 { "Other threads" } else { "Threads" };
         // Its first row shows the group's name, so the track's own name is shown next to that.
         let sub = self.others.first().map(|track| track.name.trim_start_matches("thread ").to_owned());
-        groups.push(TrackGroup { sub, ..group(others.into(), self.others) });
+        let folded = groups.len() > 3 && self.others.len() > OTHERS_SHOWN;
+        groups.push(TrackGroup { sub, folded, ..group(others.into(), self.others) });
         groups.push(group("Machine".into(), self.machine));
         groups.retain(|group| !group.tracks.is_empty());
         groups
