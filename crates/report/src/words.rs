@@ -285,6 +285,7 @@ pub fn facts(results: &Results, shown: fn(&str) -> String, length: String, rates
         let pauses = &results.pauses;
         let rate = if rates { format!(" ({} a second)", units::rate(pauses.per_second)) } else { String::new() };
         facts.push(units::counted(pauses.count, "pause", "pauses") + &rate);
+        facts.extend(pauses.pause_ns.max.filter(|_| rates).map(|ns| format!("longest {}", units::duration(ns))));
     }
     facts
 }

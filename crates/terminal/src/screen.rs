@@ -41,17 +41,18 @@ impl<'s> Screen<'s> {
         self.out.push('\n');
     }
 
-    /// `left` in `tone`, `right` faint and at the right margin; on two lines if one is too short.
+    /// `left` in `tone`, `right` faint and at the right margin; below each other if one line is too short.
     pub fn spread(&mut self, tone: Tone, left: &str, right: &str) {
         let (left, right) = (&clean(left), &clean(right));
         let used = left.chars().count() + right.chars().count();
         let gap = self.style.width.saturating_sub(used);
-        let (left, right) = (self.style.paint(tone, left), self.style.paint(Tone::Faint, right));
+        let left = self.style.paint(tone, left);
         if gap >= 2 {
+            let right = self.style.paint(Tone::Faint, right);
             self.line(&format!("{left}{}{right}", " ".repeat(gap)));
         } else {
             self.line(&left);
-            self.line(&format!("  {right}"));
+            self.paragraph("  ", 2, Some(Tone::Faint), right);
         }
     }
 

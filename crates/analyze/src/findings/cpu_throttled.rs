@@ -6,6 +6,7 @@
 //! that never runs out costs nothing, so a hundredth of the wall clock is enough to report.
 
 use super::needs::log_alone;
+use super::spelled::limit;
 use super::{Cost, Facts, Need, Rule, STOP, Verdict, evidence, longest};
 use crate::results::Throttled;
 use rtscope_model::manifest::Group;
@@ -50,9 +51,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     };
     let group = facts.context.groups.get(usize::from(total.group));
     let quota = match group {
-        Some(Group { quota_cpus: Some(quota), path, quota_path, .. }) => {
-            format!("The CPU quota of {} CPUs ({})", cpus(*quota), quota_path.as_ref().unwrap_or(path))
-        }
+        Some(group @ Group { quota_cpus: Some(quota), .. }) => limit::named(group, *quota),
         Some(group) => format!("A CPU quota ({})", group.path),
         None => "A CPU quota".to_owned(),
     };
@@ -68,16 +67,16 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 /// For comparison: what collections, and waiting for them, took.
 fn compared_with_collections(facts: &Facts<'_>) -> String {
     let (stop, collect) = (facts.sums.stop_sum_ns(), facts.sums.collect_sum_ns);
-    match collect {
-        0 => ".".to_owned(),
-        _ if stop > collect => format!(
-            "; waiting for all to stop cost {}, {:.1} times the collections themselves ({}).",
-            duration(stop),
-            stop as f64 / collect as f64,
-            duration(collect)
-        ),
-        _ => format!("; the collections themselves took {}.", duration(collect)),
+    // What collections took has the quota in it, too: shorter than the wait to stop, it shows how little they need.
+    if collect == 0 || stop <= collect {
+        return ".".to_owned();
     }
+    format!(
+        "; waiting for all to stop cost {}, {:.1} times the collections themselves ({}).",
+        duration(stop),
+        stop as f64 / collect as f64,
+        duration(collect)
+    )
 }
 
 /// The group that was throttled longest.
@@ -93,9 +92,8 @@ fn counted_ns(facts: &Facts<'_>, total: &Throttled) -> u64 {
 }
 
 fn seen(facts: &Facts<'_>, total: &Throttled, paused: u64) -> Vec<Evidence> {
-    let path = facts.context.groups.get(usize::from(total.group)).map_or("", |group| group.path.as_str());
     let mut seen = vec![facts.overall(format!(
-        "The quota of {path} ran out in {} of {} periods; its counter of throttled time grew by {} (summed over CPUs).",
+        "It ran out in {} of {} periods; its counter of throttled time grew by {} (summed over CPUs).",
         total.throttled,
         total.periods,
         duration(total.throttled_ns)

@@ -86,7 +86,7 @@ fn top(screen: &mut Screen, part: &Node, share: &str, (before, cells): (usize, u
     let sign = if style.unicode { "█" } else { "#" };
     let bar = format!("{:before$}{}", "", sign.repeat(cells));
     let width = words_width(style.width);
-    let words = format!("{:width$}", short(&part.name, width));
+    let words = format!("{:width$}", short(&part.name, width - 1));
     let words = style.paint(Tone::Strong, &words);
     let bar = format!("{bar:BAR$}");
     let bar = style.paint(tone(&part.id), &bar);

@@ -8,23 +8,52 @@ use rtscope_model::units;
 /// This many digits of a container's id are enough.
 const ID_DIGITS: usize = 12;
 
-/// The command that gives the group `cpus` CPUs; `None`: not known.
-pub(super) fn raised(group: &Group, cpus: f64) -> Option<String> {
+/// What manages the limit of a group.
+enum Manager<'p> {
+    Kubernetes,
+    /// A container's engine, and the container's name.
+    Engine(&'static str, &'p str),
+    /// A unit of systemd; whether it is a user's.
+    Systemd(&'p str, bool),
+}
+
+fn manager(group: &Group) -> Option<Manager<'_>> {
     let parts: Vec<&str> = group.path.split('/').filter(|part| !part.is_empty()).collect();
     let last = parts.last()?;
-    let limit = units::cpus(cpus);
     if parts.iter().any(|part| part.starts_with("kubepods")) {
-        return Some(format!("resources: {{limits: {{cpu: \"{limit}\"}}}}"));
+        return Some(Manager::Kubernetes);
     }
     if let Some((engine, id)) = container(&parts) {
-        return Some(format!("{engine} update --cpus {limit} {id}"));
+        return Some(Manager::Engine(engine, id));
     }
-    if [".service", ".scope", ".slice"].iter().any(|kind| last.ends_with(kind)) {
-        let user = parts.iter().rev().skip(1).any(|part| part.starts_with("user@"));
-        let user = if user { " --user" } else { "" };
-        return Some(format!("systemctl{user} set-property {} CPUQuota={:.0}%", quoted(last), cpus * 100.0));
+    let unit = [".service", ".scope", ".slice"].iter().any(|kind| last.ends_with(kind));
+    unit.then(|| Manager::Systemd(last, parts.iter().rev().skip(1).any(|part| part.starts_with("user@"))))
+}
+
+/// The command that gives the group `cpus` CPUs; `None`: not known.
+pub(super) fn raised(group: &Group, cpus: f64) -> Option<String> {
+    let limit = units::cpus(cpus);
+    match manager(group) {
+        Some(Manager::Kubernetes) => Some(format!("resources: {{limits: {{cpu: \"{limit}\"}}}}")),
+        Some(Manager::Engine(engine, id)) => Some(format!("{engine} update --cpus {limit} {id}")),
+        Some(Manager::Systemd(unit, user)) => {
+            let user = if user { " --user" } else { "" };
+            Some(format!("systemctl{user} set-property {} CPUQuota={:.0}%", quoted(unit), cpus * 100.0))
+        }
+        None => written(group, cpus),
     }
-    written(group, cpus)
+}
+
+/// The group's limit of `cpus` CPUs, as who manages it calls it.
+pub(in crate::findings) fn named(group: &Group, cpus: f64) -> String {
+    let limit = units::of_cpus(cpus);
+    match manager(group) {
+        Some(Manager::Kubernetes) if cpus.fract() == 0.0 => format!("The pod's CPU limit of {}", units::cpus(cpus)),
+        Some(Manager::Kubernetes) => format!("The pod's CPU limit of {:.0}m", cpus * 1_000.0),
+        Some(Manager::Engine(engine, id)) => format!("The CPU limit of the {engine} container {id}, {limit},"),
+        Some(Manager::Systemd(unit, _)) => format!("The CPUQuota of {unit}, {limit},"),
+        None => format!("The CPU quota of {limit} ({})", group.quota_path.as_ref().unwrap_or(&group.path)),
+    }
 }
 
 /// The engine and the name of the container whose group this is. A group created within a container is not the

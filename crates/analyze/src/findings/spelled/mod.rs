@@ -2,7 +2,7 @@
 //! Owns the wording of each kind of setting; where nothing that can be pasted is known, there is no line. Refuses to
 //! choose a setting.
 
-mod limit;
+pub(super) mod limit;
 mod line;
 mod options;
 

@@ -228,18 +228,35 @@ fn what_holds_for_several_remedies_is_reported_once() {
     );
 }
 
-fn limit(path: &str, version: u8, file: Option<&str>) -> Option<String> {
-    let group = Group {
+fn group(path: &str, version: u8, file: Option<&str>) -> Group {
+    Group {
         path: path.into(),
         version,
         quota_cpus: Some(0.5),
         period_ns: Some(50_000_000),
         quota_path: file.map(str::to_owned),
         memory_limit_bytes: None,
-    };
+    }
+}
+
+fn limit(path: &str, version: u8, file: Option<&str>) -> Option<String> {
+    let group = group(path, version, file);
     let context = Context { groups: vec![group], ..Context::default() };
     let setting = Setting::CpuLimit { group: GroupId(0), cpus: 4.0 };
     spelled(&setting, &GHC, &context).line
+}
+
+#[test]
+fn a_limit_has_the_name_that_its_manager_gives_it() {
+    for (path, cpus, expected) in [
+        ("/kubepods/burstable/pod7f/0123", 0.5, "The pod's CPU limit of 500m"),
+        ("/kubepods/burstable/pod7f/0123", 2.0, "The pod's CPU limit of 2"),
+        ("/docker/0123456789abcdef", 0.5, "The CPU limit of the docker container 0123456789ab, 0.5 CPUs,"),
+        ("/system.slice/mill.service", 1.0, "The CPUQuota of mill.service, 1 CPU,"),
+        ("/bench/mill", 0.5, "The CPU quota of 0.5 CPUs (/sys/x/cpu.max)"),
+    ] {
+        assert_eq!(super::limit::named(&group(path, 2, Some("/sys/x/cpu.max")), cpus), expected, "{path}");
+    }
 }
 
 #[test]
