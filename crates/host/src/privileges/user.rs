@@ -1,6 +1,7 @@
 //! Becoming another user, so that the program and its capture are that user's, while the privileges that recording
 //! needs stay. Owns which privileges do; refuses to give any to the program.
 
+use rustix::process::DumpableBehavior;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use std::ffi::{CStr, CString, OsString};
 use std::io;
@@ -77,6 +78,8 @@ impl User {
             done(libc::setresgid(self.gid, self.gid, self.gid))?;
             done(libc::setresuid(self.uid, self.uid, self.uid))?;
         }
+        // The user may not steer what still has privileges.
+        rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
         let kept = rustix::thread::capabilities(None)?.permitted.difference(GIVEN_UP);
         let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
         Ok(rustix::thread::set_capabilities(None, sets)?)

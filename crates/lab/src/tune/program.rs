@@ -43,7 +43,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, UserError> {
     let path = folder.join(STORE);
     let signals = Signals::install().map_err(|error| UserError::new("signals cannot be caught").because(error))?;
     let mut first = First::new(args, &gathered, &subject, &folder, &signals);
-    subject.notes.iter().for_each(|note| first.progress.say(note));
+    gathered.offer.notes.iter().chain(&subject.notes).for_each(|note| first.progress.say(note));
     let began = Instant::now();
     let (store, mut study) = begun(args, &path, space, &mut description, &mut first)?;
     let over = matches!(study.ask(), Next::Done(_));

@@ -2,9 +2,10 @@
 //! same, and nothing that the user may not write to is written to.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use testkit::ground::{ground, manifest, reported, scratch, stderr};
 use xtask::missing;
 use xtask::toolchain::is_root;
@@ -55,6 +56,28 @@ fn root_a_program_runs_as_the_user_who_owns_its_capture() {
     let foreign = format!("find c.rtscope ! -uid {0} -o ! -gid {0}", OTHER.1);
     let found = Command::new("sh").args(["-c", &foreign]).current_dir(folder.path()).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&found.stdout), "", "files that are not the user's");
+}
+
+#[test]
+fn root_the_user_may_not_look_into_the_recorder() {
+    if !is_root() {
+        return missing("root, to run a program as another user");
+    }
+    let folder = folder_of_other();
+    let mut command = Command::new(testkit::rtscope());
+    command.args(["record", "-q", "--user", OTHER.0, "-o", "c.rtscope", "sh", "-c", "echo ready; read line"]);
+    let mut recorder = command.current_dir(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(recorder.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let look = |what: &str| {
+        let words = ["--reuid=65534", "--regid=65534", "--clear-groups", "cat"];
+        let path = format!("/proc/{}/{what}", recorder.id());
+        Command::new("setpriv").args(words).arg(path).output().unwrap().status.success()
+    };
+    let seen = [look("status"), look("environ"), look("maps")];
+    drop(recorder.stdin.take());
+    assert!(recorder.wait().unwrap().code().is_some());
+    assert_eq!((&*line, seen), ("ready\n", [true, false, false]));
 }
 
 #[test]
