@@ -11,9 +11,11 @@ import { around } from "./view.js";
 /** @typedef {import("./state.js").State} State */
 
 const LISTED = 50;
+/** So many pauses that look like one above them are folded. */
+const FOLDED = 2;
 
 /** Which pauses are slow: keys of `pauses.pause_ns` in the report. @type {[string, string][]} */
-const BOUNDS = [["p999", "1 in 1000"], ["p99", "1 in 100"], ["p90", "1 in 10"], ["p50", "every other one"]];
+const BOUNDS = [["p999", "slowest 0.1 %"], ["p99", "slowest 1 %"], ["p90", "slowest 10 %"], ["p50", "slower half"]];
 
 export class Pauses {
   /**
@@ -64,7 +66,7 @@ export class Pauses {
       const found = await api.pauses({ ...range, min: this.least, limit: 2, order: direction > 0 ? "first" : "last" });
       const next = found.find((pause) => pause.id !== now?.id);
       if (next) this.goTo(next);
-      else this.announce(direction > 0 ? "no slow pause behind this" : "no slow pause before this");
+      else this.announce(direction > 0 ? "no later slow pause" : "no earlier slow pause");
     } catch (error) {
       this.announce(error instanceof Error ? error.message : String(error));
     }
@@ -119,14 +121,47 @@ export class Pauses {
       return;
     }
     const heading = found.length < LISTED ? `Pauses of ${where}, longest first` : `The ${LISTED} longest pauses of ${where}`;
-    const rows = found.map((pause) => this.#row(pause));
+    const rows = this.#alike(found).flatMap((group) => this.#group(group));
     const head = ["at", "pause", "to stop", "why"].map((text) => el("th", { scope: "col" }, text));
     this.place.replaceChildren(el("table", { class: "pauses" }, el("caption", {}, heading), el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)));
   }
 
+  /**
+   * Pauses of one kind that were held up for one reason, in the order of their first.
+   * @param {Pause[]} found
+   * @returns {Pause[][]}
+   */
+  #alike(found) {
+    /** @type {Map<string, Pause[]>} */
+    const groups = new Map();
+    for (const pause of found) {
+      const why = describe.heldUp(this.state.session, pause)?.why ?? "", key = `${describe.pauseKind(pause)}\n${why}`;
+      groups.set(key, [...(groups.get(key) ?? []), pause]);
+    }
+    return [...groups.values()];
+  }
+
+  /**
+   * The rows of a group: all but the first are folded where there are several.
+   * @param {Pause[]} group
+   */
+  #group([first, ...others]) {
+    const rows = others.map((pause) => this.#row(pause));
+    if (others.length < FOLDED) return [this.#row(first), ...rows];
+    const lengths = [others[0], others[others.length - 1]].map((pause) => duration(describe.lengthOf(pause)));
+    const toggle = (/** @type {MouseEvent} */ event) => {
+      const open = rows.some((row) => row.hidden);
+      rows.forEach((row) => { row.hidden = !open; });
+      if (event.currentTarget instanceof HTMLElement) event.currentTarget.setAttribute("aria-expanded", String(open));
+    };
+    rows.forEach((row) => { row.hidden = true; });
+    const button = el("button", { type: "button", class: "go", "aria-expanded": "false", onclick: toggle }, `${others.length} more like this: ${lengths.join(" to ")}`);
+    return [this.#row(first), el("tr", {}, el("td", { colspan: 4 }, button)), ...rows];
+  }
+
   /** Marks the one that is inspected. */
   mark() {
-    for (const row of this.place.querySelectorAll("tbody tr")) {
+    for (const row of this.place.querySelectorAll("tr[data-pause]")) {
       if (row instanceof HTMLElement) row.setAttribute("aria-current", String(row.dataset.pause === String(this.state.pause)));
     }
   }

@@ -40,6 +40,8 @@ pub(super) fn raised(group: &Group, cpus: f64) -> Option<String> {
             let user = if user { " --user" } else { "" };
             Some(format!("systemctl{user} set-property {} CPUQuota={:.0}%", quoted(unit), cpus * 100.0))
         }
+        // Seen from inside a container: who manages it does not show.
+        None if group.path.trim_matches('/').is_empty() => None,
         None => written(group, cpus),
     }
 }
