@@ -117,14 +117,12 @@ impl AccountPart {
         }
     }
 
-    /// Whether only the kernel's events show it.
-    pub fn is_by_kernel(self) -> bool {
-        use AccountPart::{Blocked, Call, Idle, NoCpu, Program};
-        matches!(self, Program | NoCpu(_) | Blocked | Call | Idle)
-    }
-
     /// What it counts as where the kernel's events do not fit the log.
     pub fn without_kernel(self) -> AccountPart {
-        if self.is_by_kernel() { AccountPart::Unknown(Why::NoKernel) } else { self }
+        use AccountPart::{Blocked, Call, Idle, NoCpu, Program};
+        match self {
+            Program | NoCpu(_) | Blocked | Call | Idle => AccountPart::Unknown(Why::NoKernel),
+            shown_by_the_log => shown_by_the_log,
+        }
     }
 }

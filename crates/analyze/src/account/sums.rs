@@ -1,6 +1,6 @@
 //! Lane time by part, and the samples taken in it. Owns the sums; the difference of two is an interval.
 
-use super::part::{AccountPart, Keeper, Why};
+use super::part::{AccountPart, Keeper};
 use rtscope_model::{CodeSample, LaneId, NameId, PurposeId, SymbolId};
 use std::collections::BTreeMap;
 
@@ -107,10 +107,8 @@ impl AccountSums {
     /// The kernel's events do not fit the log: everything that rested on them becomes unknown.
     pub fn without_kernel(&mut self) {
         for parts in self.lanes.values_mut() {
-            let sum: u64 = parts.iter().filter(|(part, _)| part.is_by_kernel()).map(|(_, ns)| *ns).sum();
-            parts.retain(|part, _| !part.is_by_kernel());
-            if sum > 0 {
-                *parts.entry(AccountPart::Unknown(Why::NoKernel)).or_default() += sum;
+            for (part, ns) in std::mem::take(parts) {
+                *parts.entry(part.without_kernel()).or_default() += ns;
             }
         }
         self.tops_ns = [0; AccountPart::TOPS];

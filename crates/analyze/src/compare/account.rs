@@ -33,43 +33,40 @@ impl PartChange {
 /// The top-level parts, those that changed most first, each before its own parts; empty where either run has no
 /// account.
 pub(super) fn changes(a: &Results, b: &Results) -> Vec<PartChange> {
-    let known = |results: &'_ Results| results.account.clone().filter(|account| account.lanes_ns > 0);
+    fn known(results: &Results) -> Option<&Account> {
+        results.account.as_ref().filter(|account| account.lanes_ns > 0)
+    }
     let Some((a, b)) = known(a).zip(known(b)) else { return Vec::new() };
-    let pair = Pair { a: &a, b: &b };
+    let wholes = [a.lanes_ns, b.lanes_ns];
     let mut all = Vec::new();
-    for (top, of) in pair.changed("", 0, [&a.parts, &b.parts]) {
-        let id = top.path.clone();
+    for (top, parts) in changed(("", 0), wholes, [&a.parts, &b.parts]) {
+        let above = format!("{}.", top.path);
         all.push(top);
-        all.extend(pair.changed(&format!("{id}."), 1, of).into_iter().map(|(part, _)| part));
+        all.extend(changed((&above, 1), wholes, parts).into_iter().map(|(part, _)| part));
     }
     all
 }
 
-struct Pair<'a> {
-    a: &'a Account,
-    b: &'a Account,
-}
-
-impl Pair<'_> {
-    /// Parts of one node in both runs, those that changed most first, with their own parts.
-    fn changed<'n>(&self, above: &str, depth: usize, of: [&'n [Node]; 2]) -> Vec<(PartChange, [&'n [Node]; 2])> {
-        let find = |parts: &'n [Node], id: &str| parts.iter().find(|part| part.id == id);
-        let only_after = of[1].iter().filter(|part| find(of[0], &part.id).is_none());
-        let share = |part: Option<&Node>, of: &Account| part.map_or(0.0, |part| part.ns as f64 / of.lanes_ns as f64);
-        let mut changed: Vec<_> = of[0]
-            .iter()
-            .chain(only_after)
-            .map(|part| {
-                let [a, b] = of.map(|parts| find(parts, &part.id));
-                let (path, name) = (format!("{above}{}", part.id), part.name.clone());
-                let change = PartChange { path, name, depth, a_share: share(a, self.a), b_share: share(b, self.b) };
-                (change, [a, b].map(|part| part.map_or(&[][..], |part| &part.parts)))
-            })
-            .filter(|(part, _)| part.a_share.max(part.b_share) >= SHARE_MIN)
-            .collect();
-        changed.sort_by(|(one, _), (other, _)| other.change().abs().total_cmp(&one.change().abs()));
-        changed
-    }
+/// Parts of one node in both runs, those that changed most first, with their own parts. `wholes`: lane time of each run.
+fn changed<'n>(
+    (above, depth): (&str, usize),
+    wholes: [u64; 2],
+    of: [&'n [Node]; 2],
+) -> Vec<(PartChange, [&'n [Node]; 2])> {
+    let find = |parts: &'n [Node], id: &str| parts.iter().find(|part| part.id == id);
+    let share = |part: Option<&Node>, whole: u64| part.map_or(0.0, |part| part.ns as f64 / whole as f64);
+    let only_after = of[1].iter().filter(|part| find(of[0], &part.id).is_none());
+    let change = |part: &Node| {
+        let [a, b] = of.map(|parts| find(parts, &part.id));
+        let (a_share, b_share) = (share(a, wholes[0]), share(b, wholes[1]));
+        let (path, name) = (format!("{above}{}", part.id), part.name.clone());
+        let parts = [a, b].map(|part| part.map_or(&[][..], |part| &part.parts));
+        (PartChange { path, name, depth, a_share, b_share }, parts)
+    };
+    let all = of[0].iter().chain(only_after).map(change);
+    let mut changed: Vec<_> = all.filter(|(part, _)| part.a_share.max(part.b_share) >= SHARE_MIN).collect();
+    changed.sort_by(|(one, _), (other, _)| other.change().abs().total_cmp(&one.change().abs()));
+    changed
 }
 
 #[cfg(test)]
