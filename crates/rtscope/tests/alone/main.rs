@@ -7,6 +7,7 @@ mod answers;
 
 mod code;
 mod compare;
+mod compiles;
 mod load;
 mod logs;
 mod noise;

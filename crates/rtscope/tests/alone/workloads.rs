@@ -68,10 +68,15 @@ truths! {
         live_9_10_compact_region "compact-region";
 }
 
+/// Every one of them, with the toolchain that runs it.
+pub fn all() -> Vec<(&'static str, &'static str)> {
+    [PAUSES, COLLECTOR, WAITS, MEMORY].concat()
+}
+
 /// Recorded by the tests above, where those ran.
 #[test]
 fn what_delayed_pauses_is_reported_alike() {
-    let all = [PAUSES, COLLECTOR, WAITS, MEMORY].concat();
+    let all = all();
     // Logs of some workloads take 20 s each, so a thread takes the next one as soon as it can.
     let next = AtomicUsize::new(0);
     let one = || all.get(next.fetch_add(1, Ordering::Relaxed));

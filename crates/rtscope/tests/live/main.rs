@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod bindings;
-mod compiles;
 mod domain_threads;
 mod events_library;
 mod export;

@@ -40,7 +40,8 @@ fn live_the_commands_of_the_readme_work_as_they_stand_there() {
         }
         let done = shell(folder.path(), &command).output().unwrap();
         let [out, error] = [&done.stdout, &done.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        assert!(done.status.success(), "{line}: {:?}: {error}", done.status);
+        // 3: on a busy machine the kernel may have dropped records, which the report then says.
+        assert!(matches!(done.status.code(), Some(0 | 3)), "{line}: {:?}: {error}{out}", done.status);
         let shown = if line == "report" { "Where the time went" } else { "" };
         assert!(out.contains(shown), "{line}: {out}");
     }

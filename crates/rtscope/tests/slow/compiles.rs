@@ -1,4 +1,4 @@
-//! Every program whose truth is judged compiles on every GHC, so the tests that run one at a time find it compiled.
+//! Every program whose truth is judged compiles on every GHC; the alone tier compiles those that it runs.
 
 use testkit::truth::ground;
 use xtask::workload::{self, Language};
