@@ -12,9 +12,9 @@ const CODE: u64 = 0x40_0000;
 const DATA: u64 = 0x50_0000;
 
 /// The bytes repeat through the whole address space.
-struct Image<'a>(&'a [u8]);
+struct RepeatedBytes<'a>(&'a [u8]);
 
-impl Memory for Image<'_> {
+impl Memory for RepeatedBytes<'_> {
     fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
         let from = (address % DESCRIPTORS as u64) as usize % self.0.len();
         let endless = self.0.iter().cycle().skip(from);
@@ -29,7 +29,7 @@ pub fn check(bytes: &[u8]) {
     if bytes.len() < 64 {
         return;
     }
-    let image = Image(bytes);
+    let image = RepeatedBytes(bytes);
     let space = Space { committed: std::iter::once(HEAP..HEAP + 2 * MEGABLOCK).collect() };
     let Ok(survey) = Survey::take(&image, &space, &Statics::default(), true) else { return };
     let totals = &survey.totals;

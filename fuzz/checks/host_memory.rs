@@ -19,9 +19,9 @@ const SURVEYED: usize = 2;
 const BUFFER_MAX: u64 = 16 << 20;
 
 /// The bytes repeat through the whole address space, except that the last of every 16 pages is unmapped.
-struct Image<'a>(&'a [u8]);
+struct RepeatedPages<'a>(&'a [u8]);
 
-impl Memory for &Image<'_> {
+impl Memory for &RepeatedPages<'_> {
     fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
         let end = address.checked_add(buffer.len() as u64).ok_or(io::ErrorKind::UnexpectedEof)?;
         if (address / BLOCK..end.div_ceil(BLOCK)).take(16).any(|page| page % 16 == 15) {
@@ -84,7 +84,7 @@ impl Head<'_> {
 /// If a check fails.
 pub fn check(bytes: &[u8]) {
     let Some((head, image)) = bytes.split_at_checked(HEAD).filter(|(_, image)| image.len() >= 64) else { return };
-    let (mut head, image) = (Head(head), Image(image));
+    let (mut head, image) = (Head(head), RepeatedPages(image));
     let statics = statics(&mut head);
     let symbols = RuntimeSymbols {
         cap_event_buf: head.address(),
@@ -126,9 +126,9 @@ fn statics(head: &mut Head<'_>) -> Statics {
 
 /// Counts the bytes that it receives.
 #[derive(Default)]
-struct Taken(u64);
+struct ReceivedBytes(u64);
 
-impl Take for Taken {
+impl Take for ReceivedBytes {
     fn had(&self, block: Block) -> u64 {
         u64::from(block.capability) % 64
     }
@@ -141,18 +141,18 @@ impl Take for Taken {
     }
 }
 
-fn buffers(image: &Image<'_>, symbols: RuntimeSymbols) {
+fn buffers(image: &RepeatedPages<'_>, symbols: RuntimeSymbols) {
     clock(&image, &symbols);
     if symbols.cap_event_buf.is_none() {
         is_logging(image, symbols);
     }
-    let mut taken = Taken::default();
+    let mut taken = ReceivedBytes::default();
     if let Ok(new) = Buffers::new(image, symbols).copy(&mut taken) {
         assert!(new <= taken.0 + 64 * 4097);
     }
 }
 
-fn heap(image: &Image<'_>, statics: &Statics, mappings: &[Mapping]) {
+fn heap(image: &RepeatedPages<'_>, statics: &Statics, mappings: &[Mapping]) {
     let Ok(Some((reserved, space))) = by_bytes::heap_space(&image, statics, mappings) else { return };
     let inside = |range: &Range<u64>, all: &Range<u64>| all.start <= range.start && range.end <= all.end;
     for range in &space.committed {

@@ -16,9 +16,9 @@ const THREADS_MAX: usize = 1 << 17;
 const FRAMES_MAX: usize = 32;
 
 /// The bytes, mapped once.
-struct Image<'a>(&'a [u8]);
+struct MappedBytes<'a>(&'a [u8]);
 
-impl Memory for Image<'_> {
+impl Memory for MappedBytes<'_> {
     fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
         let from = address.checked_sub(BASE).and_then(|at| usize::try_from(at).ok());
         let bytes = from.and_then(|from| self.0.get(from..from.checked_add(buffer.len())?));
@@ -68,7 +68,7 @@ pub fn green_of(bytes: &[u8]) -> io::Result<ThreadsLook> {
         ..Statics::default()
     };
     let version = [(9, 0, 2), (9, 6, 6), (9, 10, 3), (9, 8, 1)][usize::from(head[1]) % 4];
-    by_bytes::green_threads(&Image(image), statics, version, head[0] & 2 != 0)
+    by_bytes::green_threads(&MappedBytes(image), statics, version, head[0] & 2 != 0)
 }
 
 /// The memory is mapped as code up to a boundary and then as two stacks; the lines at its end are what
@@ -83,5 +83,5 @@ pub fn sleeping_of(bytes: &[u8]) -> Vec<Thread> {
         "{BASE:x}-{code:x} r-xp 00000000 08:01 7 /program\n{code:x}-{stack:x} rw-p 00000000 00:00 0\n{stack:x}-{end:x} rw-p 00000000 00:00 0 {}\n",
         if head[0] & 2 == 0 { "" } else { "[stack]" }
     );
-    by_bytes::sleeping_threads(&Image(image), &maps, &String::from_utf8_lossy(&image[lines..]))
+    by_bytes::sleeping_threads(&MappedBytes(image), &maps, &String::from_utf8_lossy(&image[lines..]))
 }

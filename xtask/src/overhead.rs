@@ -23,20 +23,20 @@ const PROGRAMS: [(&str, &[&str], &str); 3] = [
 ];
 
 /// How a program runs: plainly, with its runtime's log, or recorded with these options.
-enum Way {
+enum RunMode {
     Plain,
     Log,
     Recorded(&'static [&'static str]),
 }
 
-const WAYS: [Way; 7] = [
-    Way::Plain,
-    Way::Plain,
-    Way::Log,
-    Way::Log,
-    Way::Recorded(&[]),
-    Way::Recorded(&["--no-waits"]),
-    Way::Recorded(&["--no-waits", "--sample-code", "0"]),
+const WAYS: [RunMode; 7] = [
+    RunMode::Plain,
+    RunMode::Plain,
+    RunMode::Log,
+    RunMode::Log,
+    RunMode::Recorded(&[]),
+    RunMode::Recorded(&["--no-waits"]),
+    RunMode::Recorded(&["--no-waits", "--sample-code", "0"]),
 ];
 
 /// Runs each program in rounds, each round in its own order (a run pays for the write-back that the
@@ -75,13 +75,18 @@ fn line(what: &str, figure: Interval, control: Option<Interval>) -> String {
     format!("{what:<36} {figure}{}", if undecided { "  undecided: the A/A is wider than 3 %" } else { "" })
 }
 
-fn one_run(runner: &Runner, toolchain: &Toolchain, (program, arguments): (&Path, &[&str]), way: &Way) -> Result<f64> {
+fn one_run(
+    runner: &Runner,
+    toolchain: &Toolchain,
+    (program, arguments): (&Path, &[&str]),
+    way: &RunMode,
+) -> Result<f64> {
     let scratch = &runner.scratch;
     let [times, capture, log] = ["times", "overhead.rtscope", "overhead.eventlog"].map(|name| scratch.join(name));
     // Left by the previous run, of any kind.
     let _ = (fs::remove_dir_all(&capture), fs::remove_file(&log));
     let mut words: Vec<OsString> = Vec::new();
-    if let Way::Recorded(options) = way {
+    if let RunMode::Recorded(options) = way {
         words.extend([runner.rtscope.clone().into(), "record".into(), "-o".into(), capture.into()]);
         words.extend(options.iter().map(Into::into));
         words.push("--".into());
@@ -90,7 +95,7 @@ fn one_run(runner: &Runner, toolchain: &Toolchain, (program, arguments): (&Path,
     words.push(program.into());
     words.extend(arguments.iter().chain(&["+RTS", "-N2", "-A4m"]).map(Into::into));
     words.extend([format!("-t{}", times.display()).into(), "--machine-readable".into()]);
-    if matches!(way, Way::Log) {
+    if matches!(way, RunMode::Log) {
         words.extend(["-l-agp".into(), format!("-ol{}", log.display()).into()]);
     }
     let done = Command::new(&words[0]).args(&words[1..]).current_dir(scratch).output()?;

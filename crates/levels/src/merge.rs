@@ -214,9 +214,9 @@ mod tests {
     use std::convert::Infallible;
 
     #[derive(Default)]
-    struct Taken(Vec<Item>);
+    struct MergedItems(Vec<Item>);
 
-    impl Sink for Taken {
+    impl Sink for MergedItems {
         type Error = Infallible;
         fn group(&mut self, group: &[Piece]) -> Result<(), Infallible> {
             self.0.extend(fold(group));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     fn merged(spans: &[(u64, u64, u16, u32)]) -> Vec<Item> {
-        let (mut bins, mut taken) = (Bins::new(10), Taken::default());
+        let (mut bins, mut taken) = (Bins::new(10), MergedItems::default());
         for (from, to, kind, detail) in spans {
             let span = Span { from: *from, to: *to, kind: *kind, detail: *detail };
             bins.push(Piece::of(&span), &mut taken).unwrap();

@@ -143,13 +143,13 @@ mod tests {
     use clap::Parser;
 
     #[derive(Parser)]
-    struct Command {
+    struct TruthCommand {
         #[command(flatten)]
         options: TruthArgs,
     }
 
     fn options(words: &str) -> Result<TruthArgs, clap::Error> {
-        Command::try_parse_from(words.split(' ')).map(|command| command.options)
+        TruthCommand::try_parse_from(words.split(' ')).map(|command| command.options)
     }
 
     #[test]

@@ -315,7 +315,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
   "remedies":[{"flag":"+RTS -N1","setting":{"options":["-N1"]},"metric":{"path":"pauses.sum","should":"fall"}}]}]}'
 "#;
 
-    struct Ground {
+    struct SuiteGround {
         folder: tempfile::TempDir,
         runner: Runner,
         workload: Workload,
@@ -328,7 +328,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
     }
 
     /// A workload that is already built, and a fake `rtscope`.
-    fn ground() -> Ground {
+    fn ground() -> SuiteGround {
         let folder = tempfile::tempdir().unwrap();
         let runner = Runner {
             rtscope: folder.path().join("rtscope"),
@@ -346,7 +346,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
             ..workload::load("neighbour").unwrap()
         };
         let toolchain = Toolchain { name: "own", version: "9.0.2".into(), root: None };
-        Ground { folder, runner, workload, toolchain }
+        SuiteGround { folder, runner, workload, toolchain }
     }
 
     fn plan(noise_max: f64, remedies_every: usize) -> SuitePlan {
@@ -363,7 +363,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
         }
     }
 
-    fn go(ground: &Ground, journal: Journal, seen: Read) -> Read {
+    fn go(ground: &SuiteGround, journal: Journal, seen: Read) -> Read {
         let (workload, toolchain) = (ground.workload.clone(), ground.toolchain.clone());
         let mut printed = Vec::new();
         let mut print = |line: &str| printed.push(line.to_owned());
@@ -374,7 +374,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
         read
     }
 
-    fn fresh(ground: &Ground, plan: &SuitePlan) -> (Journal, Read) {
+    fn fresh(ground: &SuiteGround, plan: &SuitePlan) -> (Journal, Read) {
         let path = ground.folder.path().join("journal");
         let journal = Journal::begin(&path, plan).unwrap();
         (journal, Read { plan: plan.clone(), runs: Vec::new(), cures: Vec::new(), cut: 0 })

@@ -18,7 +18,7 @@ const SAMPLES_MAX: usize = 200;
 const KEPT_MAX: usize = 256;
 
 /// A sample that is being posted.
-struct Open {
+struct OpenSample {
     at: Time,
     total: u64,
     labels: HashMap<NameId, u64>,
@@ -42,7 +42,7 @@ impl Sample {
 #[derive(Default)]
 pub struct HeapProfiles {
     by: Option<Breakdown>,
-    open: Option<Open>,
+    open: Option<OpenSample>,
     /// The maximum of each label.
     most: HashMap<NameId, u64>,
     samples: Vec<Sample>,
@@ -56,7 +56,7 @@ pub struct HeapProfiles {
 }
 
 impl HeapProfiles {
-    fn ended(&mut self, open: Open) {
+    fn ended(&mut self, open: OpenSample) {
         self.count += 1;
         self.max = self.max.max(open.total);
         for (label, bytes) in &open.labels {
@@ -137,7 +137,7 @@ impl Fold for HeapProfiles {
             HeapProfile::By(breakdown) => self.by = Some(breakdown),
             HeapProfile::Begin => {
                 self.cut += u64::from(self.open.is_some());
-                self.open = Some(Open { at: event.time, total: 0, labels: HashMap::new() });
+                self.open = Some(OpenSample { at: event.time, total: 0, labels: HashMap::new() });
             }
             HeapProfile::Label { label, bytes } => {
                 if let Some(open) = &mut self.open {
@@ -157,7 +157,7 @@ impl Fold for HeapProfiles {
     }
 }
 
-impl Open {
+impl OpenSample {
     fn add(&mut self, label: Option<NameId>, bytes: u64) {
         self.total = self.total.saturating_add(bytes);
         let Some(label) = label else { return };

@@ -179,7 +179,7 @@ struct PerfettoSink<W> {
     tails: [Option<Short>; FIXED as usize],
     /// Whether the track of losses is declared.
     lost: bool,
-    parts: BTreeMap<Key, Named>,
+    parts: BTreeMap<Key, PartName>,
     lines: BTreeMap<Line, u64>,
     lane_word: &'static str,
     program_pid: u32,
@@ -352,13 +352,13 @@ impl<W: Write> PerfettoSink<W> {
     fn part(&mut self, part: &pause::PausePart<'_>, tables: Tables<'_>) -> io::Result<()> {
         let on = self.pauses(part.from);
         let named = self.part_name(on.place, &part.what, tables);
-        if let Some(Named { tail: Some(tail), .. }) = named {
+        if let Some(PartName { tail: Some(tail), .. }) = named {
             self.sequences.often(on, part.from, tail, &mut self.wire);
             return self.write();
         }
         self.track_event(on, part.from, event::BEGIN, |event| {
             match named {
-                Some(Named { iid, .. }) => part_fields(event, iid),
+                Some(PartName { iid, .. }) => part_fields(event, iid),
                 None => {
                     event.text(event::NAME, part.what.name(tables));
                     event.number(event::CATEGORY, PAUSE_ROLE);
@@ -369,7 +369,7 @@ impl<W: Write> PerfettoSink<W> {
     }
 
     /// A part's name, which is written if it is new; `None`: there are too many.
-    fn part_name(&mut self, place: SequenceIndex, what: &What<'_>, tables: Tables<'_>) -> Option<Named> {
+    fn part_name(&mut self, place: SequenceIndex, what: &What<'_>, tables: Tables<'_>) -> Option<PartName> {
         let key = what.key();
         if let Some(named) = self.parts.get(&key) {
             return Some(*named);
@@ -380,7 +380,7 @@ impl<W: Write> PerfettoSink<W> {
         let iid = PARTS + self.parts.len() as u64;
         let mut fields = Wire::default();
         event_fields(&mut fields, None, event::BEGIN, |event| part_fields(event, iid));
-        let named = Named { iid, tail: Short::of(&fields).filter(|_| matches!(key, Key::Part(_))) };
+        let named = PartName { iid, tail: Short::of(&fields).filter(|_| matches!(key, Key::Part(_))) };
         self.parts.insert(key, named);
         self.intern(place, iid, &what.name(tables));
         Some(named)
@@ -529,7 +529,7 @@ impl FixedEvent {
 
 /// The name of a pause part.
 #[derive(Copy, Clone, Debug)]
-struct Named {
+struct PartName {
     iid: u64,
     /// The encoded event of a part without further facts.
     tail: Option<Short>,

@@ -79,7 +79,7 @@ fn watch(start: &Start) -> Result<Probed, SpawnError> {
     }
 }
 
-fn begin(start: &Start) -> Result<Running, SpawnError> {
+fn begin(start: &Start) -> Result<ProbedProgram, SpawnError> {
     let (program, arguments) = start.argv.split_first().ok_or_else(no_command)?;
     let mut command = Command::new(program);
     command.args(arguments).envs(start.set.iter().map(|(name, value)| (name, value)));
@@ -95,15 +95,15 @@ fn begin(start: &Start) -> Result<Running, SpawnError> {
         command.pre_exec(before_exec);
     }
     let child = command.spawn().map_err(|error| exec_error(program.to_string_lossy().into_owned(), &error))?;
-    Ok(Running { child })
+    Ok(ProbedProgram { child })
 }
 
 /// A started program; dropping it ends its process group and reaps it.
-struct Running {
+struct ProbedProgram {
     child: Child,
 }
 
-impl Running {
+impl ProbedProgram {
     /// `Some`: it has ended; the inner value says how, if not successfully. It is not reaped, so that
     /// its number stays its group's.
     fn ended(&self) -> io::Result<Option<Option<String>>> {
@@ -137,7 +137,7 @@ fn how(status: &WaitIdStatus) -> Option<String> {
     }
 }
 
-impl Drop for Running {
+impl Drop for ProbedProgram {
     fn drop(&mut self) {
         // Fails if all of them are gone.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);

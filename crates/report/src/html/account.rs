@@ -47,19 +47,19 @@ fn tree(account: &Account) -> String {
     let mut rows = Vec::new();
     let mut from = 0;
     for (part, share) in account.parts.iter().zip(account::percents(&account.parts, account.lanes_ns)) {
-        let tree = Tree { whole_ns: account.lanes_ns, class: format!("fill-{}", role_of_part(&part.id)) };
+        let tree = AccountTree { whole_ns: account.lanes_ns, class: format!("fill-{}", role_of_part(&part.id)) };
         tree.add(part, (0, from), escape(&share).into_owned(), &mut rows);
         from = from.saturating_add(part.ns);
     }
     optional(&["", "", "share", "time", "based on"], rows).unwrap_or_default()
 }
 
-struct Tree {
+struct AccountTree {
     whole_ns: u64,
     class: String,
 }
 
-impl Tree {
+impl AccountTree {
     /// The row of a part that begins at `from`, and those of its parts.
     fn add(&self, part: &Node, (depth, from): (usize, u64), share: String, rows: &mut Vec<[String; 5]>) {
         let name = named(&escape(&part.name), depth);

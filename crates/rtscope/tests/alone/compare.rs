@@ -11,21 +11,21 @@ use xtask::runner::Runner;
 use xtask::toolchain::{Spec, Toolchain, is_root};
 use xtask::{missing, workload};
 
-struct Ground {
+struct ComparisonGround {
     runner: Runner,
     toolchain: Toolchain,
     kept: tempfile::TempDir,
 }
 
-impl Ground {
-    fn new() -> Option<Ground> {
+impl ComparisonGround {
+    fn new() -> Option<ComparisonGround> {
         let Some(toolchain) = Spec::find("ghc-9.0").unwrap().installed(&cache()) else {
             missing("ghc-9.0: `cargo xtask toolchains --only ghc-9.0`");
             return None;
         };
         let runner = Runner::new(Path::new(testkit::rtscope())).unwrap();
         let kept = tempfile::tempdir_in(&runner.scratch).unwrap();
-        Some(Ground { runner, toolchain, kept })
+        Some(ComparisonGround { runner, toolchain, kept })
     }
 
     /// The recording of the workload `name` that other tests judge too.
@@ -80,7 +80,7 @@ impl Ground {
 
 /// Nineteen in twenty are alike, so one pair may not be: then the next two must be.
 fn pairs_are_alike(name: &str) {
-    let Some(ground) = Ground::new() else { return };
+    let Some(ground) = ComparisonGround::new() else { return };
     if workload::load(name).unwrap().quota_cpus.is_some() && !is_root() {
         return missing("root, for a control group with a quota");
     }
@@ -102,7 +102,7 @@ fn live_two_throttled_runs_are_alike() {
 
 #[test]
 fn live_a_quota_is_named_first_and_fails_the_job() {
-    let Some(ground) = Ground::new() else { return };
+    let Some(ground) = ComparisonGround::new() else { return };
     if !is_root() {
         return missing("root, for a control group with a quota");
     }

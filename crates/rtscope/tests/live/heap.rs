@@ -119,7 +119,7 @@ fn bounds_hold_at_any_moment(name: &str) {
 }
 
 fn bounds_hold(ground: &Ground, program: &Path, every: u64, options: &[&str]) {
-    let (threads, kept, turns) = (2_u64, 100_000_u64, 16_000_000_u64);
+    let (threads, kept, turns) = (2_u64, 100_000_u64, 8_000_000_u64);
     let numbers = [threads, kept, turns, every].map(|number| number.to_string());
     let arguments: Vec<&str> = numbers.iter().map(String::as_str).chain(["+RTS", "-N2"]).collect();
     let mut running = ground.start(program, &arguments);
@@ -140,8 +140,10 @@ fn bounds_hold(ground: &Ground, program: &Path, every: u64, options: &[&str]) {
         }
         let live = figure(&heap, "/pinned/live_objects");
         let (least, most) = ((threads * kept) as f64, (threads * (kept + every)) as f64);
-        // The block that each capability is filling is read up to where it was last left.
-        let bounds = 0.999 * least..=1.01 * most;
+        // The block that each capability is filling is read up to where it was last left. A program that runs replaces
+        // up to three thousand objects in the millisecond between reading its blocks and reading what holds them.
+        let least = if options.is_empty() { 0.98 } else { 0.999 } * least;
+        let bounds = least..=1.01 * most;
         assert!(bounds.contains(&live), "{live} alive of {bounds:?}, {options:?}");
         sure += 1;
     }

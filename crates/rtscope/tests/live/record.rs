@@ -20,14 +20,14 @@ use xtask::toolchain;
 const CHURN: &str = testkit::source!("haskell/many-ends/Main.hs");
 
 /// Where the programs are; removed by the system's own cleaning of /tmp.
-struct Ground {
+struct CompiledPrograms {
     folder: tempfile::TempDir,
     churn: PathBuf,
     plain: PathBuf,
 }
 
-fn ground() -> Option<&'static Ground> {
-    static GROUND: OnceLock<Option<Ground>> = OnceLock::new();
+fn ground() -> Option<&'static CompiledPrograms> {
+    static GROUND: OnceLock<Option<CompiledPrograms>> = OnceLock::new();
     let ground = GROUND.get_or_init(|| {
         if Command::new("ghc").arg("--version").output().is_err() {
             return None;
@@ -37,7 +37,7 @@ fn ground() -> Option<&'static Ground> {
         compile(folder.path(), "churn", &["-eventlog"]);
         compile(folder.path(), "plain", &[]);
         let (churn, plain) = (folder.path().join("churn"), folder.path().join("plain"));
-        Some(Ground { folder, churn, plain })
+        Some(CompiledPrograms { folder, churn, plain })
     });
     if ground.is_none() {
         xtask::missing("a ghc on this machine");

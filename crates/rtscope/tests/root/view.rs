@@ -13,9 +13,9 @@ use xtask::toolchain::is_root;
 const IDLE: usize = 100;
 const OTHER: u32 = 65_534;
 
-struct Running(Child);
+struct ChildProcess(Child);
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -23,19 +23,19 @@ impl Drop for Running {
 }
 
 /// The server with `sudo_uid` in its environment, and the address that it prints.
-fn served(cache: &Path, sudo_uid: Option<u32>) -> (Running, String) {
+fn served(cache: &Path, sudo_uid: Option<u32>) -> (ChildProcess, String) {
     let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/ghc-9.6/non-threaded.eventlog");
     let mut command = Command::new(testkit::rtscope());
     command.args(["view", "--no-open", log]).env("XDG_CACHE_HOME", cache).env_remove("SUDO_UID");
     command.envs(sudo_uid.map(|uid| ("SUDO_UID", uid.to_string()))).stderr(Stdio::null());
-    let mut child = Running(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut child = ChildProcess(command.stdout(Stdio::piped()).spawn().unwrap());
     let mut url = String::new();
     BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut url).unwrap();
     (child, url.trim().to_owned())
 }
 
 /// A shell of another user that connects this often, asks once, and stays until its input ends.
-fn other_user(url: &str, connections: usize) -> (Running, String) {
+fn other_user(url: &str, connections: usize) -> (ChildProcess, String) {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let (address, port) = host.split_once(':').unwrap();
     let script = format!(
@@ -45,7 +45,7 @@ fn other_user(url: &str, connections: usize) -> (Running, String) {
     );
     let mut command = Command::new("bash");
     command.args(["-c", &script]).uid(OTHER).current_dir("/").stdin(Stdio::piped()).stderr(Stdio::null());
-    let mut child = Running(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut child = ChildProcess(command.stdout(Stdio::piped()).spawn().unwrap());
     let mut answer = String::new();
     BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut answer).unwrap();
     (child, answer.trim().to_owned())

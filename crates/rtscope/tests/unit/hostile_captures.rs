@@ -39,13 +39,13 @@ const FOLDERS: [&str; 5] = ["eventlog", "sched", "code", "heap", "unflushed"];
 
 const KINDS: [&str; 7] = ["pipe", "socket", "link", "link to text", "link to a pipe", "device", "other"];
 
-struct Ground {
+struct HostileFolder {
     folder: tempfile::TempDir,
 }
 
-impl Ground {
-    fn new() -> Ground {
-        let ground = Ground { folder: tempfile::tempdir().unwrap() };
+impl HostileFolder {
+    fn new() -> HostileFolder {
+        let ground = HostileFolder { folder: tempfile::tempdir().unwrap() };
         fs::write(ground.at("secret"), format!("{SECRET}\n").repeat(100)).unwrap();
         pipe(&ground.at("pipe"));
         // Another user's capture, as valid as ours, with the secret wherever there is text.
@@ -88,7 +88,7 @@ impl Ground {
         let mut command = Command::new(testkit::rtscope());
         command.args(words).current_dir(self.folder.path()).stdin(Stdio::null());
         command.env("XDG_CACHE_HOME", self.at("cache")).stdout(File::create(&out).unwrap());
-        let mut child = Running::start(command.stderr(File::create(self.at("err")).unwrap()));
+        let mut child = LimitedProcess::start(command.stderr(File::create(self.at("err")).unwrap()));
         assert!(child.ends_soon(), "{what}: {words:?} has not ended");
         let code = child.0.wait().unwrap().code();
         let said = [out, self.at("err")].map(|file| fs::read(file).unwrap());
@@ -121,7 +121,7 @@ impl Ground {
         let mut command = Command::new(testkit::rtscope());
         command.args(["view", "--no-open", "capture"]).current_dir(self.folder.path());
         command.env("XDG_CACHE_HOME", self.at("cache")).stdin(Stdio::null()).stderr(Stdio::null());
-        let mut child = Running::start(command.stdout(Stdio::piped()));
+        let mut child = LimitedProcess::start(command.stdout(Stdio::piped()));
         let out = child.0.stdout.take().unwrap();
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
@@ -137,12 +137,12 @@ impl Ground {
     }
 }
 
-struct Running(Child);
+struct LimitedProcess(Child);
 
-impl Running {
+impl LimitedProcess {
     /// With memory of its own up to [`MEMORY`]: asking for more ends it.
-    fn start(command: &mut Command) -> Running {
-        let running = Running(command.spawn().unwrap());
+    fn start(command: &mut Command) -> LimitedProcess {
+        let running = LimitedProcess(command.spawn().unwrap());
         let most = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
         // It may have ended: then its status is what counts.
         let _ = prlimit(Some(running.pid()), Resource::Data, most);
@@ -160,7 +160,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for LimitedProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -233,7 +233,7 @@ fn capture(path: &Path, manifest: &Manifest, text: &str) {
 
 /// Every kind in place of a share of the names, so that the shares run in parallel.
 fn hostile(names: &[&str]) {
-    let ground = Ground::new();
+    let ground = HostileFolder::new();
     capture(&ground.at("foreign-free"), &manifest(Status::Complete, "free"), "free");
     for status in [Status::Complete, Status::Recording] {
         let manifest = manifest(status, "own");
@@ -253,7 +253,7 @@ fn hostile(names: &[&str]) {
 
 #[test]
 fn an_honest_capture_is_read() {
-    let ground = Ground::new();
+    let ground = HostileFolder::new();
     ground.capture(&manifest(Status::Complete, "own"));
     capture(&ground.at("foreign-free"), &manifest(Status::Complete, "free"), "free");
     ground.run_all("nothing hostile");
@@ -268,7 +268,7 @@ fn an_honest_capture_is_read() {
 fn text_of_a_capture_cannot_act() {
     // A title, a colour by one character, and text that runs backwards.
     let evil = "\x1b]0;title\x07\u{9b}31m\u{202e}x\u{7f}";
-    let ground = Ground::new();
+    let ground = HostileFolder::new();
     let mut manifest = manifest(Status::Complete, evil);
     manifest.notes = vec![evil.into()];
     manifest.kernel.missing = vec![evil.into()];
@@ -321,7 +321,7 @@ fn hostile_folders_of_code_heaps_and_what_was_not_written() {
 
 #[test]
 fn names_that_lead_out_of_the_capture_are_not_followed() {
-    let ground = Ground::new();
+    let ground = HostileFolder::new();
     capture(&ground.at("foreign-free"), &manifest(Status::Complete, "free"), "free");
     let foreign = ground.at("foreign").display().to_string();
     for way in [&foreign, "../foreign", "eventlog/../../foreign"] {

@@ -22,10 +22,10 @@ impl Random {
 }
 
 /// A block of a random log: capability, opening, closing, events.
-type Block = (u16, u64, u64, Vec<(u64, u16)>);
+type RandomBlock = (u16, u64, u64, Vec<(u64, u16)>);
 
 /// Blocks of `caps` capabilities and the global buffer, in the order of their ends.
-fn blocks(random: &mut Random, caps: u64, per_cap: u64, events: u64) -> Vec<Block> {
+fn blocks(random: &mut Random, caps: u64, per_cap: u64, events: u64) -> Vec<RandomBlock> {
     let tags = [
         RUN_THREAD,
         STOP_THREAD,
@@ -63,7 +63,7 @@ fn blocks(random: &mut Random, caps: u64, per_cap: u64, events: u64) -> Vec<Bloc
     blocks
 }
 
-fn build(blocks: &[Block]) -> Vec<u8> {
+fn build(blocks: &[RandomBlock]) -> Vec<u8> {
     let mut log = LogBuilder::new();
     for (cap, open, end, events) in blocks {
         log = log.block(*cap, *open, *end, |block| {
@@ -82,7 +82,7 @@ fn build(blocks: &[Block]) -> Vec<u8> {
 }
 
 /// The expected stream, by decoding lane after lane and sorting.
-fn reference(bytes: &[u8], blocks: &[Block], list: Classes) -> Vec<Event> {
+fn reference(bytes: &[u8], blocks: &[RandomBlock], list: Classes) -> Vec<Event> {
     let header = Header::parse(bytes).expect("parses");
     let mut found: Vec<(u64, u16, Event)> = Vec::new();
     let mut lanes: Vec<u16> = blocks.iter().map(|block| block.0).collect();

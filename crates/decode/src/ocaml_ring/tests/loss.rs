@@ -76,13 +76,13 @@ fn a_silence_that_the_program_requested_is_a_gap_in_all_rings() {
 
 /// A ring file whose program continues to write: after the first read of the ring's words its head is at `head`, and
 /// everything before that has changed.
-struct Live {
+struct LiveRingFile {
     bytes: Mutex<Vec<u8>>,
     data: u64,
     head: u64,
 }
 
-impl ReadAt for Live {
+impl ReadAt for LiveRingFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut bytes = self.bytes.lock().expect("unpoisoned");
         if offset >= self.data {
@@ -106,7 +106,7 @@ fn words_that_are_overwritten_while_they_are_read_are_dropped_and_counted() {
         });
     });
     let opened = Rings::open(Arc::new(rings.file()), Some(V)).expect("opens");
-    let live = |head| Live { bytes: Mutex::new(rings.file()), data: 64 + 80, head };
+    let live = |head| LiveRingFile { bytes: Mutex::new(rings.file()), data: 64 + 80, head };
     for head in [4, 40, 398, 400] {
         let mut stream =
             opened.with_source(Arc::new(live(head))).stream(Classes::NONE.with(Class::Collection).with(Class::Figures));

@@ -3,11 +3,11 @@
 use super::*;
 use std::fs;
 
-struct Tree(tempfile::TempDir);
+struct CgroupTree(tempfile::TempDir);
 
-impl Tree {
-    fn new(cgroup: &str, mountinfo: &str) -> Tree {
-        let tree = Tree(tempfile::tempdir().unwrap());
+impl CgroupTree {
+    fn new(cgroup: &str, mountinfo: &str) -> CgroupTree {
+        let tree = CgroupTree(tempfile::tempdir().unwrap());
         tree.write("proc/7/cgroup", cgroup);
         tree.write("proc/self/mountinfo", mountinfo);
         tree
@@ -28,7 +28,7 @@ const V2: &str = "30 25 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n";
 
 #[test]
 fn every_ancestor_of_a_v2_group_is_read() {
-    let tree = Tree::new("0::/pods/app\n", V2);
+    let tree = CgroupTree::new("0::/pods/app\n", V2);
     tree.write("sys/fs/cgroup/cgroup.procs", "");
     tree.write("sys/fs/cgroup/pods/cpu.max", "150000 100000\n");
     tree.write("sys/fs/cgroup/pods/cpu.stat", "usage_usec 5\nnr_periods 1\nnr_throttled 0\nthrottled_usec 0\n");
@@ -49,7 +49,7 @@ fn every_ancestor_of_a_v2_group_is_read() {
 #[test]
 fn a_v1_cpu_controller_beats_v2_whatever_the_list_looks_like() {
     for list in ["1:cpu:/", "3:cpu,cpuacct:/", "4:cpuacct,cpu:/"] {
-        let tree = Tree::new(
+        let tree = CgroupTree::new(
             &format!("{list}x\n0::/init.scope\n"),
             &format!("{V2}31 25 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"),
         );
@@ -66,7 +66,7 @@ fn a_v1_cpu_controller_beats_v2_whatever_the_list_looks_like() {
 
 #[test]
 fn two_v1_hierarchies_with_one_path_are_one_level() {
-    let tree = Tree::new(
+    let tree = CgroupTree::new(
         "2:memory:/a\n3:cpu:/a\n",
         "31 25 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n32 25 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
     );
@@ -83,12 +83,13 @@ fn two_v1_hierarchies_with_one_path_are_one_level() {
 
 #[test]
 fn a_mount_root_is_stripped_and_hidden_ancestors_are_reported() {
-    let tree = Tree::new("0::/docker/abc/in\n", "30 25 0:26 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    let tree =
+        CgroupTree::new("0::/docker/abc/in\n", "30 25 0:26 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     tree.write("sys/fs/cgroup/in/cpu.max", "1000 100000");
     let groups = tree.groups();
     assert_eq!(groups.quota_cpus(), Some(0.01));
     assert_eq!(groups.levels.len(), 2);
-    let hidden = Tree::new("0::/\n", "30 25 0:26 /../.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    let hidden = CgroupTree::new("0::/\n", "30 25 0:26 /../.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     hidden.write("sys/fs/cgroup/cpu.max", "50000 100000");
     let groups = hidden.groups();
     assert!(groups.notes.iter().any(|note| note.contains("hidden")));
@@ -97,7 +98,7 @@ fn a_mount_root_is_stripped_and_hidden_ancestors_are_reported() {
 
 #[test]
 fn a_program_whose_root_has_no_groups_mounted_is_followed_by_the_recorders_own() {
-    let tree = Tree::new("0::/pods/app\n", V2);
+    let tree = CgroupTree::new("0::/pods/app\n", V2);
     tree.write("proc/7/mountinfo", "1 1 0:5 / / rw - overlay overlay rw\n");
     tree.write("sys/fs/cgroup/pods/cpu.max", "150000 100000\n");
     tree.write("sys/fs/cgroup/pods/app/cgroup.procs", "");
@@ -109,7 +110,7 @@ fn a_program_whose_root_has_no_groups_mounted_is_followed_by_the_recorders_own()
 
 #[test]
 fn a_recorder_without_mounts_of_its_own_looks_through_the_programs_root() {
-    let tree = Tree::new("0::/app\n", "");
+    let tree = CgroupTree::new("0::/app\n", "");
     tree.write("proc/7/mountinfo", V2);
     tree.write("proc/7/root/sys/fs/cgroup/app/cpu.max", "50000 100000\n");
     let groups = tree.groups();
@@ -119,18 +120,19 @@ fn a_recorder_without_mounts_of_its_own_looks_through_the_programs_root() {
 #[test]
 fn the_mount_that_shows_the_group_is_used_and_one_elsewhere_reported() {
     let both = format!("29 25 0:26 /other /mnt rw - cgroup2 cgroup2 rw\n{V2}");
-    let tree = Tree::new("0::/app\n", &both);
+    let tree = CgroupTree::new("0::/app\n", &both);
     tree.write("sys/fs/cgroup/app/cpu.max", "50000 100000\n");
     assert_eq!(tree.groups().quota_cpus(), Some(0.5));
-    let outside = Tree::new("0::/../other\n", V2);
+    let outside = CgroupTree::new("0::/../other\n", V2);
     outside.write("sys/fs/cgroup/cgroup.procs", "");
     assert!(outside.groups().notes.iter().any(|note| note.contains("hidden")));
-    let namesake = Tree::new("0::/docker/abcd\n", "30 25 0:26 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    let namesake =
+        CgroupTree::new("0::/docker/abcd\n", "30 25 0:26 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     assert!(namesake.groups().notes.iter().any(|note| note.contains("outside")));
 }
 
 #[test]
 fn missing_groups_are_reported() {
-    assert!(Tree::new("", "").groups().notes[0].contains("unknown"));
-    assert!(Tree::new("garbage\n:::\n", "x - cgroup2\n").groups().levels.is_empty());
+    assert!(CgroupTree::new("", "").groups().notes[0].contains("unknown"));
+    assert!(CgroupTree::new("garbage\n:::\n", "x - cgroup2\n").groups().levels.is_empty());
 }

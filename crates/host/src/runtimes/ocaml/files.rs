@@ -104,7 +104,7 @@ fn from_text(bytes: &[u8]) -> Vec<String> {
 /// Versions found both as the string and as the record. If there are several, only those whose
 /// string directly follows the record count, as in `Sys`.
 fn linked(data: &[u8], little: bool) -> Vec<String> {
-    let words = Words { data, little };
+    let words = SectionWords { data, little };
     let mut adjacent: BTreeSet<String> = BTreeSet::new();
     let mut alone: BTreeSet<Numbers> = BTreeSet::new();
     for (at, numbers) in words.records() {
@@ -116,14 +116,14 @@ fn linked(data: &[u8], little: bool) -> Vec<String> {
     if adjacent.is_empty() { words.strings_of(&alone) } else { adjacent }.into_iter().collect()
 }
 
-struct Words<'d> {
+struct SectionWords<'d> {
     data: &'d [u8],
     little: bool,
 }
 
 type Numbers = (u32, u32, u32);
 
-impl<'d> Words<'d> {
+impl<'d> SectionWords<'d> {
     fn get(&self, index: usize) -> Option<u64> {
         let bytes = self.data.get(index.checked_mul(8)?..index.checked_add(1)?.checked_mul(8)?)?;
         let bytes = bytes.try_into().ok()?;

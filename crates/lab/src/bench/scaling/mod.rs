@@ -97,13 +97,13 @@ mod tests {
     use clap::Parser;
 
     #[derive(Parser)]
-    struct Command {
+    struct ScalingCommand {
         #[command(flatten)]
         args: ScalingArgs,
     }
 
     fn args(words: &[&str]) -> Result<ScalingArgs, clap::Error> {
-        Command::try_parse_from(["scaling"].iter().chain(words)).map(|command| command.args)
+        ScalingCommand::try_parse_from(["scaling"].iter().chain(words)).map(|command| command.args)
     }
 
     #[test]

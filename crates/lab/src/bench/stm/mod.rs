@@ -220,13 +220,13 @@ mod tests {
     use clap::Parser;
 
     #[derive(Parser)]
-    struct Command {
+    struct StmCommand {
         #[command(flatten)]
         args: StmArgs,
     }
 
     fn args(words: &[&str]) -> Result<StmArgs, clap::Error> {
-        Command::try_parse_from(["stm"].iter().chain(words)).map(|command| command.args)
+        StmCommand::try_parse_from(["stm"].iter().chain(words)).map(|command| command.args)
     }
 
     fn planned(words: &[&str]) -> Result<StmPlan, String> {
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn all_benchmarks_are_in_the_help_and_in_the_guide() {
         use clap::CommandFactory;
-        let help = Command::command().render_long_help().to_string();
+        let help = StmCommand::command().render_long_help().to_string();
         let guide = include_str!("../../../../../docs/guide/transactions-bench.md");
         for name in benchmarks::names() {
             assert!(help.contains(name) && guide.contains(&format!("| `{name}` |")), "{name}");

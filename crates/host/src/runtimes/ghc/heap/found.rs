@@ -439,9 +439,9 @@ mod tests {
     }
 
     /// Words at addresses.
-    struct Words(Vec<(u64, u64)>);
+    struct SparseMemory(Vec<(u64, u64)>);
 
-    impl Memory for Words {
+    impl Memory for SparseMemory {
         fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
             let word = self.0.iter().find(|word| word.0 == address).ok_or(io::ErrorKind::UnexpectedEof)?;
             buffer.copy_from_slice(&word.1.to_ne_bytes());
@@ -453,7 +453,7 @@ mod tests {
     fn a_forged_reservation_overflows_nothing_and_takes_nothing_that_is_not_mapped() {
         let mappings = mappings::parse(MAPS);
         let found = |at: u64, begin: u64, end: u64| {
-            let memory = Words(vec![(at, begin), (at.saturating_add(8), end)]);
+            let memory = SparseMemory(vec![(at, begin), (at.saturating_add(8), end)]);
             let statics = Statics { address_space: Some(at), ..Statics::default() };
             found(&memory, &statics, &mappings).ok().flatten().map(|(_, space)| space.megablocks().count())
         };

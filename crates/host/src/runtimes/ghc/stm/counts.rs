@@ -171,12 +171,12 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    type Words = Vec<(u64, u64)>;
-    type Act<'t> = Box<dyn Fn(u64, &mut Words) + 't>;
+    type WordsByAddress = Vec<(u64, u64)>;
+    type Act<'t> = Box<dyn Fn(u64, &mut WordsByAddress) + 't>;
 
     /// Memory in which reading a place has a side effect.
     struct Acting<'t> {
-        words: RefCell<Words>,
+        words: RefCell<WordsByAddress>,
         act: Act<'t>,
     }
 
@@ -202,7 +202,7 @@ mod tests {
     const SECOND: u64 = 0x4000;
     const AT: u32 = 0x560;
 
-    fn memory<'t>(act: impl Fn(u64, &mut Words) + 't) -> Acting<'t> {
+    fn memory<'t>(act: impl Fn(u64, &mut WordsByAddress) + 't) -> Acting<'t> {
         let words = vec![
             (GIVEN, 3 * 1024),
             (LOCKED, 0),
