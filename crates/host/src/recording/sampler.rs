@@ -3,7 +3,8 @@
 //! transactions, which `stm` reads. One thread, absolute deadlines, files kept open and read with pread;
 //! a late wake-up is recorded, not made up for. The format of its lines is `decode::capture::samples`.
 //! Threads are sampled every 100 ms, or less often if there are so many that it would cost more than its
-//! share. At 10 ms a wake-up alone is most of the cost, so everything shares one.
+//! share. At 10 ms a wake-up alone is most of the cost, so everything shares one, and there are fewer of them
+//! while no group has a quota, and neither memory nor transactions changed.
 
 use crate::capture::folder::Folder;
 use crate::capture::store::is_disk_full;
@@ -33,6 +34,11 @@ const RARE_PERIOD_NS: u64 = 500_000_000;
 const STARTING_NS: u64 = 300_000_000;
 /// Sampling the threads may cost one part in this many.
 const THREAD_SCAN_SHARE: u64 = 2_000;
+/// While nothing moved for this long, and no group has a quota, one wake-up in `CALM` is enough.
+const MOVED_NS: u64 = 1_000_000_000;
+const CALM: u64 = 5;
+/// Resident memory has moved if it changed by one part in this many.
+const RSS_MOVED_SHARE: u64 = 64;
 /// A gap this long is a loss, not jitter.
 const GAP_NS: u64 = 100_000_000;
 /// Gaps that are listed individually; the last entry absorbs the rest.
@@ -192,6 +198,8 @@ struct SamplerState {
     last_pressure: HashMap<u8, u64>,
     last_rss: u64,
     rss_written: Time,
+    /// When resident memory or a count of transactions last moved.
+    moved: Time,
     started: Time,
     next_slow: Time,
     next_rare: Time,
@@ -216,6 +224,7 @@ impl SamplerState {
             transactions: config.transactions.clone().map(|kept| Watcher::new(config.host.clone(), kept)),
             last_rss: u64::MAX,
             started: clock::monotonic(),
+            moved: clock::monotonic(),
             config,
             ..SamplerState::default()
         };
@@ -232,10 +241,11 @@ impl SamplerState {
     }
 
     fn run(&mut self) {
+        let Some(shared) = self.output.as_ref().map(|output| Arc::clone(&output.shared)) else { return };
         let mut deadline = clock::monotonic();
-        while self.output.as_ref().is_some_and(|Output { shared, .. }| !shared.is_stopped() && !shared.disk_full()) {
-            let late_ns = clock::sleep_until(deadline);
+        while shared.wait(&[], Some(deadline.since(clock::monotonic()))) && !shared.disk_full() {
             let now = clock::monotonic();
+            let late_ns = now.since(deadline);
             if late_ns > self.config.period_ns {
                 write_line(&mut self.lines, now, &Sample::Late { ns: late_ns });
             }
@@ -243,7 +253,7 @@ impl SamplerState {
                 self.note_gap(deadline, now);
             }
             self.sample(now);
-            deadline = deadline.plus(self.config.period_ns).max(now);
+            deadline = deadline.plus(self.period_ns(now)).max(now);
         }
         let now = clock::monotonic();
         self.sample_rare(now);
@@ -253,6 +263,11 @@ impl SamplerState {
             transactions.finish();
         }
         self.write();
+    }
+
+    fn period_ns(&self, now: Time) -> u64 {
+        let calm = self.quota_files[usize::from(true)].is_empty() && now.since(self.moved) >= MOVED_NS;
+        self.config.period_ns.saturating_mul(if calm { CALM } else { 1 })
     }
 
     fn mailbox(&self) -> Option<MutexGuard<'_, Mailbox>> {
@@ -273,7 +288,9 @@ impl SamplerState {
         self.sample_rss(now);
         self.sample_quota(now, true);
         // They are read from memory that disappears with the program: the last values seen are stored.
-        self.transactions.iter_mut().for_each(|transactions| transactions.look(now));
+        if self.transactions.as_mut().is_some_and(|transactions| transactions.look(now)) {
+            self.moved = now;
+        }
         if now >= self.next_slow {
             self.next_slow = now.plus(SLOW_PERIOD_NS);
             if now >= self.next_rare
@@ -297,12 +314,15 @@ impl SamplerState {
         self.sample_group_memory(now, false);
         self.sample_pressure(now);
         self.sample_stolen(now);
+        if let Some(transactions) = &mut self.transactions {
+            transactions.follow(self.processes.keys().copied());
+        }
     }
 
     fn sample_slow(&mut self, now: Time) {
         self.sample_group_memory(now, true);
         if let Some(transactions) = &mut self.transactions {
-            transactions.follow(now, self.processes.keys().copied());
+            transactions.settle(now);
             transactions.note();
         }
         if self.stealing {
@@ -356,6 +376,9 @@ impl SamplerState {
             pages += resident.unwrap_or(0);
         }
         let bytes = pages.saturating_mul(self.page_bytes);
+        if bytes.abs_diff(self.last_rss) > self.last_rss / RSS_MOVED_SHARE {
+            self.moved = now;
+        }
         let due = now.since(self.rss_written) >= SLOW_PERIOD_NS;
         if bytes == 0 || (bytes == self.last_rss && !due) {
             return;

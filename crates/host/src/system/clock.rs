@@ -1,10 +1,7 @@
-//! The host's clocks: `CLOCK_MONOTONIC` (the trace clock), its distance to
-//! `CLOCK_REALTIME`, and sleeping to an absolute moment. Refuses relative
-//! sleeps, which drift.
+//! The host's clocks: `CLOCK_MONOTONIC` (the trace clock) and its distance to `CLOCK_REALTIME`.
 
 use rtscope_model::Time;
-use rustix::thread::clock_nanosleep_absolute;
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::time::Duration;
 
@@ -104,14 +101,6 @@ pub fn realtime_offset() -> RealtimeOffset {
     best
 }
 
-/// Sleeps until `deadline`; returns by how many nanoseconds it woke late.
-pub fn sleep_until(deadline: Time) -> u64 {
-    let request =
-        Timespec { tv_sec: (deadline.0 / NS_PER_S as u64) as i64, tv_nsec: (deadline.0 % NS_PER_S as u64) as i64 };
-    while clock_nanosleep_absolute(ClockId::Monotonic, &request) == Err(rustix::io::Errno::INTR) {}
-    monotonic().since(deadline)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,14 +112,5 @@ mod tests {
         let system = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i64;
         let paired = monotonic().0 as i64 + pair.offset_ns;
         assert!((system - paired).abs() < 50_000_000, "{system} {paired}");
-    }
-
-    #[test]
-    fn sleeping_is_to_a_moment_not_for_a_time() {
-        let deadline = monotonic().plus(3_000_000);
-        sleep_until(deadline);
-        assert!(monotonic() >= deadline);
-        let past = Time(1);
-        assert!(sleep_until(past) > 0);
     }
 }

@@ -81,7 +81,7 @@ impl Watcher {
     }
 
     /// Sets the processes to sample from now on; also finds programs that have begun since the last call.
-    pub fn follow(&mut self, now: Time, pids: impl Iterator<Item = u32>) {
+    pub fn follow(&mut self, pids: impl Iterator<Item = u32>) {
         let pids: Vec<u32> = pids.take(PROCESSES_MAX).collect();
         let gone: Vec<u32> = self.processes.keys().copied().filter(|pid| !pids.contains(pid)).collect();
         for pid in gone {
@@ -89,10 +89,7 @@ impl Watcher {
                 self.end(pid, process);
             }
         }
-        for pid in pids {
-            self.begin(pid);
-            self.settle(now, pid);
-        }
+        pids.into_iter().for_each(|pid| self.begin(pid));
     }
 
     /// Begins to search the counters of `pid`, if it runs a program that was not tried.
@@ -121,43 +118,42 @@ impl Watcher {
         }
     }
 
-    /// Takes over the result of the search in `pid`.
-    fn settle(&mut self, now: Time, pid: u32) {
-        let Some(process) = self.processes.get_mut(&pid) else { return };
-        if !matches!(&process.state, CountState::Finding(finding) if finding.is_finished()) {
-            return;
-        }
-        let CountState::Finding(finding) = std::mem::replace(&mut process.state, CountState::Refused) else { return };
-        match finding.join() {
-            Ok(Ok(at)) => {
-                process.state = CountState::Counting(Box::new(Counting {
-                    at,
-                    last: None,
-                    gone: None,
-                    written: Changes::default(),
-                }));
+    /// Takes over the results of searches that have ended.
+    pub fn settle(&mut self, now: Time) {
+        for (pid, process) in &mut self.processes {
+            if !matches!(&process.state, CountState::Finding(finding) if finding.is_finished()) {
+                continue;
             }
-            Ok(Err(refused @ (Refusal::NoCounts(..) | Refusal::NotPermitted(_)))) if process.tries == TRIES_MAX => {
-                let seen = StmSeen::Source { whole: process.whole, outcomes: false, why: Some(refused.to_string()) };
-                write_line(&mut self.lines, &StmLine { time: now, pid, seen });
+            let finding = std::mem::replace(&mut process.state, CountState::Refused);
+            let CountState::Finding(finding) = finding else { continue };
+            match finding.join() {
+                Ok(Ok(at)) => process.state = CountState::Counting(Box::new(Counting::new(at))),
+                Ok(Err(refused @ (Refusal::NoCounts(..) | Refusal::NotPermitted(_)))) if process.tries == TRIES_MAX => {
+                    let seen =
+                        StmSeen::Source { whole: process.whole, outcomes: false, why: Some(refused.to_string()) };
+                    write_line(&mut self.lines, &StmLine { time: now, pid: *pid, seen });
+                }
+                Ok(Err(_)) | Err(_) => {}
             }
-            Ok(Err(_)) | Err(_) => {}
         }
     }
 
-    /// Takes one sample of each process, kept until the next.
-    pub fn look(&mut self, now: Time) {
+    /// Takes one sample of each process, kept until the next. Returns whether one differs from the last.
+    pub fn look(&mut self, now: Time) -> bool {
+        let mut moved = false;
         for process in self.processes.values_mut() {
             let CountState::Counting(counting) = &mut process.state else { continue };
             match counting.at.look() {
                 Ok(mut look) => {
                     let attempts = counting.last.as_ref().and_then(|last| last.1.attempts);
                     look.attempts = look.attempts.or(attempts);
+                    moved |= counting.last.as_ref().is_none_or(|last| last.1 != look);
                     (counting.last, counting.gone) = (Some((now, look)), None);
                 }
                 Err(_) => _ = counting.gone.get_or_insert(now),
             }
         }
+        moved
     }
 
     /// Notes changes since the last note.
@@ -207,6 +203,10 @@ impl Watcher {
 }
 
 impl Counting {
+    fn new(at: StmCounters<LiveProcess>) -> Counting {
+        Counting { at, last: None, gone: None, written: Changes::default() }
+    }
+
     fn note(&mut self, pid: u32, whole: bool, redact: bool, out: &mut Vec<u8>) {
         let Some((time, look)) = &self.last else { return };
         let why = self.at.no_outcomes_because(look);
@@ -234,7 +234,8 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let own = child.id();
         for _ in 0..200 {
-            watcher.follow(Time(1), [own].into_iter());
+            watcher.follow([own].into_iter());
+            watcher.settle(Time(1));
             let tried = watcher.processes.get(&own);
             if tried.is_some_and(|own| matches!(own.state, CountState::Refused) && own.tries == TRIES_MAX) {
                 break;
