@@ -24,6 +24,8 @@ pub struct Purpose {
     pub words: &'static str,
     /// Its category.
     pub part: PurposeClass,
+    /// Whether it is an operation that the program calls, and that cannot stop for a collection before it returns.
+    pub primitive: bool,
     /// More specific purposes, if the enclosing collection is known to be of the youngest generation, or of
     /// an older one.
     pub by_age: Option<[&'static str; 2]>,
@@ -32,7 +34,7 @@ pub struct Purpose {
 }
 
 const fn purpose(part: PurposeClass, id: &'static str, words: &'static str) -> Purpose {
-    Purpose { id, words, part, by_age: None, by_way: None }
+    Purpose { id, words, part, primitive: false, by_age: None, by_way: None }
 }
 
 const fn collecting(id: &'static str, words: &'static str) -> Purpose {
@@ -41,6 +43,10 @@ const fn collecting(id: &'static str, words: &'static str) -> Purpose {
 
 const fn serving(id: &'static str, words: &'static str) -> Purpose {
     purpose(PurposeClass::Serving, id, words)
+}
+
+const fn primitive(id: &'static str, words: &'static str) -> Purpose {
+    Purpose { primitive: true, ..serving(id, words) }
 }
 
 /// All purposes.
@@ -86,10 +92,10 @@ pub static PURPOSES: &[Purpose] = &[
     serving("allocation", "allocation"),
     serving("allocation-sampling", "sampling of allocations"),
     serving("applying", "applying functions"),
-    serving("arithmetic", "arithmetic and conversion of numbers"),
-    serving("arrays", "arrays"),
+    primitive("arithmetic", "arithmetic and conversion of numbers"),
+    primitive("arrays", "arrays"),
     serving("black-holes", "values under evaluation"),
-    serving("comparison", "comparison"),
+    primitive("comparison", "comparison"),
     serving("continuations", "continuations and effects"),
     serving("coverage", "counting coverage"),
     serving("domain-lifecycle", "starting and ending domains"),
@@ -99,21 +105,21 @@ pub static PURPOSES: &[Purpose] = &[
     serving("exceptions", "exceptions"),
     serving("foreign-calls", "foreign calls"),
     serving("frame-tables", "tables of stack frames"),
-    serving("hashing", "hashing"),
+    primitive("hashing", "hashing"),
     serving("idle-domains", "serving idle domains"),
     serving("input-output", "input, output and the system"),
-    serving("inspecting", "inspecting the heap"),
+    primitive("inspecting", "inspecting the heap"),
     serving("interpreting", "interpreting bytecode"),
     serving("linking", "linking code at run time"),
     serving("locks", "the runtime's locks"),
     serving("log-reading", "reading the runtime's log"),
     serving("log-writing", "writing the runtime's log"),
-    serving("marshalling", "marshalling"),
+    primitive("marshalling", "marshalling"),
     serving("mutable-variables", "mutable variables"),
     serving("object-layout", "reading the layout of objects"),
-    serving("parsing", "lexers and parsers"),
+    primitive("parsing", "lexers and parsers"),
     serving("polling", "answering signals and requests"),
-    serving("primitives", "primitive operations"),
+    primitive("primitives", "primitive operations"),
     serving("profiling", "profiling"),
     serving("runtime-memory", "the runtime's own memory"),
     serving("runtime-tables", "the runtime's own tables"),
@@ -121,9 +127,9 @@ pub static PURPOSES: &[Purpose] = &[
     serving("signals", "signals"),
     serving("sparks", "sparks"),
     serving("stack-growth", "growing stacks"),
-    serving("stack-traces", "stack traces"),
+    primitive("stack-traces", "stack traces"),
     serving("start-and-end", "starting and ending the program"),
-    serving("strings", "strings"),
+    primitive("strings", "strings"),
     serving("thread-locks", "locks between the program's threads"),
     serving("timers", "timers"),
     serving("transactions", "transactions"),

@@ -1,5 +1,5 @@
-//! `unsafe-foreign-call`: a call into another language held its lane while the world waited for it. Most runtimes let
-//! a call release its lane first; one that does not cannot be stopped.
+//! `unsafe-foreign-call`: a call into another language, or of a primitive of the runtime, held its lane while the world
+//! waited for it. Most runtimes let a call release its lane first; one that does not cannot be stopped.
 //!
 //! Cost: time that the world waited for a lane whose thread was in such a call: on a CPU (by samples, as in
 //! `late-safepoint`) or asleep in the kernel, where the runtime itself only ever sleeps on its locks. Each moment is
@@ -51,7 +51,8 @@ fn seen(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Evidence> {
     let on_cpu = stops.sampled_ns(CodeKind::Foreign) > 0;
     let mut seen = Vec::new();
     if on_cpu {
-        seen.push(stopped_late(facts, stops, CodeKind::Foreign, "foreign code"));
+        let what = if is_primitive(facts, code) { "code that cannot be stopped" } else { "foreign code" };
+        seen.push(stopped_late(facts, stops, CodeKind::Foreign, what));
     }
     if asleep.lengths.ns > 0 {
         let text = format!(
@@ -68,8 +69,15 @@ fn seen(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Evidence> {
     seen
 }
 
+/// Whether most of it is a primitive of the runtime: how that is called cannot be changed.
+fn is_primitive(facts: &Facts<'_>, code: &CodeSamples) -> bool {
+    let top = code.stops.top(CodeKind::Foreign);
+    !mostly_asleep(code) && top.first().is_some_and(|(id, _)| facts.symbols.get(*id).kind == CodeKind::Runtime)
+}
+
 fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
-    let Some(call) = facts.runtime.knobs.foreign_call else {
+    let call = facts.runtime.knobs.foreign_call.filter(|_| !is_primitive(facts, code));
+    let Some(call) = call else {
         return vec![Remedy::new("Give each call less work, so that it returns within a millisecond.").falls(STOP)];
     };
     // For a call that sleeps, only the place in the kernel is visible.

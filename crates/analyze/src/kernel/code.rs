@@ -168,7 +168,7 @@ impl CodeSamples {
     pub fn majority(&self, tid: Tid, from: Time, to: Time, symbols: &Symbols) -> Option<Majority> {
         let mut waits = SampledWaits::default();
         for (sample, ns) in self.running(tid, from, to) {
-            let (kind, symbol) = code_owner(sample, symbols);
+            let (kind, symbol) = keeps(sample, symbols);
             waits.add(kind, symbol, ns);
         }
         let kinds = waits.places.keys().map(|key| key.0);
@@ -190,8 +190,8 @@ impl CodeSamples {
     /// the program, the leader's to the runtime.
     pub fn pause(&mut self, blamed: &BlamedPause, symbols: &Symbols) {
         let pause = &blamed.pause;
-        let keeps = |piece: &&CausePiece| piece.cause.on_a_cpu() && stopping(pause, piece);
-        let late_wait = blamed.causes.iter().filter(keeps).map(CausePiece::ns).sum::<u64>() >= LATE_MIN_NS;
+        let stops_late = |piece: &&CausePiece| piece.cause.on_a_cpu() && stopping(pause, piece);
+        let late_wait = blamed.causes.iter().filter(stops_late).map(CausePiece::ns).sum::<u64>() >= LATE_MIN_NS;
         for piece in blamed.causes.iter().filter(|piece| piece.cause.on_a_cpu()) {
             let Some(tid) = piece.tid else { continue };
             let late = late_wait && stopping(pause, piece);
@@ -210,7 +210,7 @@ impl CodeSamples {
                 let sum = self.sum(sample.leaf);
                 sum.waited_ns = sum.waited_ns.saturating_add(ns);
                 if late {
-                    let (kind, symbol) = code_owner(&sample, symbols);
+                    let (kind, symbol) = keeps(&sample, symbols);
                     self.stops.add(kind, symbol, ns);
                 }
             }
@@ -284,6 +284,15 @@ fn waits_for_others(sample: &CodeSample, symbols: &Symbols) -> bool {
     let user = sample.user.map(|user| symbols.get(user).name.as_str());
     let entry = symbols.get(sample.leaf).source.as_deref();
     user.is_some_and(|name| name.contains("yield")) || matches!(entry, Some("sched_yield" | "futex"))
+}
+
+/// [`code_owner`] of a lane that has to stop: a primitive of the runtime is like a call into another language, which
+/// cannot be stopped before it returns.
+fn keeps(sample: &CodeSample, symbols: &Symbols) -> (CodeKind, SymbolId) {
+    match (code_owner(sample, symbols), sample.purpose) {
+        ((CodeKind::Runtime, symbol), Some(purpose)) if purpose.get().primitive => (CodeKind::Foreign, symbol),
+        (owner, _) => owner,
+    }
 }
 
 /// [`code_owner`] inside a collection: the kernel's work for the runtime's own bookkeeping (GHC 9.6 asks for CPU time

@@ -32,6 +32,18 @@ fn the_majority_is_of_kinds_first_and_of_places_then() {
 }
 
 #[test]
+fn a_primitive_of_the_runtime_keeps_its_lane_like_a_call_into_another_language() {
+    let at = Places::new();
+    let mut code = CodeSamples::default();
+    for (tid, purpose) in [(12, Some("hashing")), (13, Some("scheduling")), (14, None)] {
+        let purpose = purpose.and_then(PurposeId::of);
+        code.push(Time(1), &CodeSample { purpose, ..running(tid, at.runtime) });
+    }
+    let kind = |tid| code.majority(Tid(tid), Time(0), Time(10), &at.symbols).map(|found| found.kind);
+    assert_eq!([12, 13, 14].map(kind), [CodeKind::Foreign, CodeKind::Runtime, CodeKind::Runtime].map(Some));
+}
+
+#[test]
 fn a_wait_is_found_by_the_switch_that_began_it() {
     let at = Places::new();
     let mut code = CodeSamples::default();
