@@ -14,8 +14,10 @@ static WORK: [OverheadWork; 10] = [
     },
     OverheadWork {
         ids: &["purpose:comparison"],
-        cause: "`compare`, `=`, `<`, `min` and `max` where the type is not known at that place",
-        change: "Compare with the function of the type (`Int.compare`, `String.equal`), or annotate the arguments with it.",
+        cause: "`compare`, `=`, `<`, `min`, `max`, `List.mem` and `List.assoc` where the type is not known at that place, and \
+                from a `Hashtbl` of which many keys have one hash",
+        change: "Compare with the function of the type (`Int.compare`, `String.equal`), or annotate the arguments with it; \
+                 `Hashtbl.hash` sees the first ten fields of a key, `Hashtbl.Make` takes a hash that sees all.",
     },
     OverheadWork {
         ids: &["purpose:hashing"],
