@@ -45,7 +45,7 @@ function changed(change) {
 export function show(place, state) {
   const { findings } = state.session;
   if (findings.length === 0) {
-    place.replaceChildren(el("p", { class: "quiet" }, "Nothing was found that costs the program time or memory."));
+    place.replaceChildren(el("p", { class: "quiet" }, state.session.missing.length > 0 ? "Nothing found in what was seen." : "Nothing was found that costs the program time or memory."));
     return;
   }
   const one = (/** @type {Finding} */ finding) => el("li", { class: `finding ${finding.severity}` },
@@ -69,9 +69,9 @@ export function showMissing(place, state) {
   const gap = (/** @type {import("./types").Gap} */ one) => el("li", {},
     el("button", { type: "button", class: "go", onclick: () => state.show(around(one.from_ns, one.to_ns, state.span)) },
       `Gap at ${momentIn(one.from_ns, state.span)}`),
-    ` ${one.track === null ? "" : `${clean(state.trackName(one.track))}: `}${clean(one.note)}`);
+    ` ${one.track === null ? "" : `${clean(state.trackName(one.track))}: `}`, ...marked(one.note));
   place.replaceChildren(
-    missing.length > 0 ? el("ul", { class: "plain" }, ...missing.map((text) => el("li", {}, clean(text)))) : el("p", { class: "quiet" }, "Nothing that could be recorded is missing."),
+    missing.length > 0 ? el("ul", { class: "plain" }, ...missing.map((text) => el("li", {}, ...marked(text)))) : el("p", { class: "quiet" }, "Nothing that could be recorded is missing."),
     gaps.length > 0 ? el("h3", {}, "Gaps") : "",
     el("ul", { class: "plain" }, ...gaps.slice(0, 200).map(gap)),
     gaps.length > 200 ? el("p", { class: "quiet" }, `and ${gaps.length - 200} more`) : "",

@@ -88,7 +88,7 @@ function facts(session, pause) {
   const rows = [
     ["to stop", pause.requested_ns === null ? "not known: the runtime posts no request" : duration(pause.stopped_ns - pause.requested_ns)],
     ["collecting", duration(pause.collected_ns - pause.stopped_ns)],
-    ["release", `${pause.release_basis === "lower-bound" ? "at least " : ""}${duration(pause.released_ns - pause.collected_ns)}`],
+    ["restarting", `${pause.release_basis === "lower-bound" ? "at least " : ""}${duration(pause.released_ns - pause.collected_ns)}`],
   ];
   const held = describe.heldUp(session, pause);
   if (held) rows.push(["held up by", `${held.lane} for ${duration(held.ns)}: ${held.why}`]);

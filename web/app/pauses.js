@@ -122,7 +122,7 @@ export class Pauses {
     }
     const heading = found.length < LISTED ? `Pauses of ${where}, longest first` : `The ${LISTED} longest pauses of ${where}`;
     const rows = this.#alike(found).flatMap((group) => this.#group(group));
-    const head = ["at", "pause", "to stop", "why"].map((text) => el("th", { scope: "col" }, text));
+    const head = ["at", "pause", "to stop", "held up by"].map((text) => el("th", { scope: "col" }, text));
     this.place.replaceChildren(el("table", { class: "pauses" }, el("caption", {}, heading), el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)));
   }
 

@@ -51,7 +51,7 @@ export function hits(state, text, { occurrences, pause }) {
     for (const track of group.tracks) {
       const first = track === group.tracks[0];
       if (!(first ? has(group.name) || has(track.name) || has(group.sub ?? "") : has(track.name))) continue;
-      found.push({ what: first ? "lane" : "track", text: state.trackName(track.id), go: () => {
+      found.push({ what: first ? "row" : "track", text: state.trackName(track.id), go: () => {
         if (!first && state.closed.has(index)) state.close([index], false);
         state.pointAt(track.id);
       } });

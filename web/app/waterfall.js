@@ -100,7 +100,7 @@ function phases(drawing, pause, bar, x) {
   const parts = [
     ["waiting-to-stop", "stop", describe.begin(pause), pause.stopped_ns],
     ["collecting", "collect", pause.stopped_ns, pause.collected_ns],
-    ["release", "release", pause.collected_ns, pause.released_ns],
+    ["release", "restart", pause.collected_ns, pause.released_ns],
   ];
   for (const [role, name, from, to] of parts) {
     if (to <= from) continue;

@@ -29,7 +29,7 @@ test("a search finds times, pauses, lanes, findings, kinds and names", () => {
   const what = (text) => hits(state, text, acts).map((one) => one.what);
   assert.deepEqual(what("3 ms"), ["time"]);
   assert.deepEqual(what("pause 12"), ["pause"]);
-  assert.deepEqual(what("CAPABILITY"), ["lane"]);
+  assert.deepEqual(what("CAPABILITY"), ["row"]);
   assert.deepEqual(what("throttled"), ["finding"]);
   assert.deepEqual(what("wants"), ["spans"]);
   assert.deepEqual(what("rust"), ["name"]);

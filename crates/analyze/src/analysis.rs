@@ -24,7 +24,7 @@ use crate::memory::heap_profile::HeapProfiles;
 use crate::memory::ledger::Ledger;
 use crate::memory::lines::Lines;
 use crate::pauses::Recognised;
-use crate::pauses::still::Still;
+use crate::pauses::still::StoppedIntervals;
 use crate::pauses::summary::Summary;
 use crate::program::forks::Forks;
 use crate::program::green::GreenThreads;
@@ -33,7 +33,7 @@ use crate::recording::requests::Join;
 use crate::recording::{Context, Tail, loss_of_log};
 use crate::results::{BlamedPause, KernelView, Lane, Productivity, Results, SCHEMA, SlowestPauses};
 use crate::runtimes;
-use crate::window::{HeldSums, Standing};
+use crate::window::{HeldSums, Totals};
 use rtscope_model::code::{FIRST_TOUCH, PAGE_FAULT};
 use rtscope_model::runtime::LaneThreads as Serving;
 use rtscope_model::{
@@ -279,7 +279,7 @@ impl Analysis {
         };
         let judge = self.evidence.judge(&self.context, kernel);
         let causes = judge.blame(&mut recognised, votes);
-        let still = Still::of(&recognised, self.timeline.recogniser().lanes_on());
+        let still = StoppedIntervals::of(&recognised, self.timeline.recogniser().lanes_on());
         let mut kept_ns = None;
         if kernel {
             // While the last lane resumes, the others already work: what counts as inside ends with the work. A pause
@@ -383,7 +383,7 @@ impl Analysis {
     }
 
     /// Sums from the start to `at`, a moment up to which events were taken in. The difference of two makes a window.
-    pub fn standing(&mut self, at: Time) -> Standing {
+    pub fn standing(&mut self, at: Time) -> Totals {
         self.settle(self.evidence.ready(&self.context, self.at.now));
         self.divide(self.pending.iter().map(|next| next.pause.begin()).min());
         let parts = self.account.as_ref().map(Sweep::parts).unwrap_or_default();
@@ -404,7 +404,7 @@ impl Analysis {
             by_name,
         });
         let quotas = self.evidence.counters.quotas_set().collect();
-        Standing { at, spent, collect_ns: self.summary.sums.collect_sum_ns, lanes, parts, held, quotas, stm: None }
+        Totals { at, spent, collect_ns: self.summary.sums.collect_sum_ns, lanes, parts, held, quotas, stm: None }
     }
 
     /// The lanes at `end`; `used`: the kernel's events are used.

@@ -2,7 +2,7 @@
 //! memory, throttling.
 //!
 //! Owns merging seconds, each of which is closed when it is over; their contents come from the analysis (pauses with
-//! their causes, [`Standing`]) and from samples. Refuses to recognise or blame anything. Bounded: [`SECONDS_MAX`]
+//! their causes, [`Totals`]) and from samples. Refuses to recognise or blame anything. Bounded: [`SECONDS_MAX`]
 //! seconds, each with a bounded number of causes.
 
 pub use crate::results::Throttled;
@@ -24,7 +24,7 @@ const THREADS_MAX: usize = 8_192;
 
 /// Sums from the start of an analysis to a moment.
 #[derive(Clone, Debug, Default)]
-pub struct Standing {
+pub struct Totals {
     /// The moment up to which the sums go.
     pub at: Time,
     /// What threads did; `None` without usable kernel events.
@@ -78,9 +78,9 @@ impl Second {
 pub struct Window {
     seconds_max: usize,
     /// Seconds that are over, each with the sums at its end.
-    seconds: VecDeque<(Second, Standing, u64)>,
+    seconds: VecDeque<(Second, Totals, u64)>,
     now: Second,
-    start: Standing,
+    start: Totals,
     threads: HashMap<Tid, [u64; 2]>,
     memory: Levels,
 }
@@ -183,7 +183,7 @@ pub struct WindowFigures {
 
 impl Window {
     /// A window of at most `seconds`, from `start` on.
-    pub fn new(seconds: usize, start: Standing) -> Window {
+    pub fn new(seconds: usize, start: Totals) -> Window {
         Window {
             seconds_max: seconds.clamp(1, SECONDS_MAX),
             seconds: VecDeque::new(),
@@ -228,7 +228,7 @@ impl Window {
     }
 
     /// Closes a second; `standing` are the sums at its end.
-    pub fn close(&mut self, standing: Standing) {
+    pub fn close(&mut self, standing: Totals) {
         let before = self.seconds.back().map_or(self.start.at, |(_, standing, _)| standing.at);
         let ns = standing.at.since(before);
         if ns == 0 {
@@ -245,7 +245,7 @@ impl Window {
 
     /// The figures of the seconds that are over.
     pub fn figures(&self, names: &Names) -> WindowFigures {
-        let none = Standing::default();
+        let none = Totals::default();
         let mut sum = Second::new();
         self.seconds.iter().for_each(|(second, _, _)| sum.merge(second));
         let end = self.seconds.back().map_or(&none, |(_, standing, _)| standing);
@@ -299,7 +299,7 @@ impl Window {
 }
 
 /// What lane time counted as since `start`.
-fn account(end: &Standing, start: &Standing, names: &Names) -> Vec<Node> {
+fn account(end: &Totals, start: &Totals, names: &Names) -> Vec<Node> {
     let grown = |(part, ns): (&AccountPart, &u64)| {
         let before = start.parts.get(part).copied().unwrap_or(0);
         Some((*part, ns.saturating_sub(before))).filter(|(_, ns)| *ns > 0)
@@ -308,7 +308,7 @@ fn account(end: &Standing, start: &Standing, names: &Names) -> Vec<Node> {
 }
 
 /// The group that was throttled longest; if none was, the first.
-fn throttled(end: &Standing, start: &Standing) -> Option<Throttled> {
+fn throttled(end: &Totals, start: &Totals) -> Option<Throttled> {
     let grown = |now: &Throttled| {
         let before = start.quotas.iter().find(|before| before.group == now.group);
         let since = |of: fn(&Throttled) -> u64| of(now).saturating_sub(before.map_or(0, of));

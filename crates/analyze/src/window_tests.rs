@@ -44,7 +44,7 @@ fn held(waits_ms: impl Iterator<Item = u64>) -> Script {
 fn both(script: Script, seconds: usize, end: u64) -> (Results, WindowFigures) {
     let names = names();
     let (mut analysis, mut live) = (Analysis::new(context(end)), Analysis::new(context(end)));
-    let mut window = Window::new(seconds, Standing { at: Time(0), ..Standing::default() });
+    let mut window = Window::new(seconds, Totals { at: Time(0), ..Totals::default() });
     let mut next = SECOND;
     for event in script.events() {
         analysis.push(&event, &names, &mut |_| {});
@@ -123,7 +123,7 @@ fn what_was_before_the_window_is_not_in_it() {
 #[test]
 fn a_silent_stream_has_no_figure_that_it_cannot_have() {
     let mut analysis = Analysis::new(Context { runtime: Default::default(), threaded: None, ..context(0) });
-    let mut window = Window::new(5, Standing::default());
+    let mut window = Window::new(5, Totals::default());
     assert_eq!(window.figures(&Names::default()).span_ns, 0);
     window.close(analysis.standing(Time(3 * SECOND)));
     let figures = window.figures(&Names::default());
@@ -148,7 +148,7 @@ fn counters_count_from_their_second_sample_on() {
         Event { time: Time(0), lane: LaneId::NONE, body: Body::Sample(what) }
     };
     let mut analysis = Analysis::new(context(SECOND));
-    let mut window = Window::new(5, Standing::default());
+    let mut window = Window::new(5, Totals::default());
     for event in
         [thread(0, 1, 900 * SECOND, 7), thread(1, 1, 901 * SECOND, 7 + SECOND / 2), thread(1, 2, 50 * SECOND, 0)]
     {
@@ -169,7 +169,7 @@ fn counters_count_from_their_second_sample_on() {
     let still = window.figures(&Names::default()).throttled.unwrap();
     assert_eq!((still.group, still.throttled), (0, 0));
     // Without a quota there are no periods.
-    let (mut analysis, mut window) = (Analysis::new(context(SECOND)), Window::new(5, Standing::default()));
+    let (mut analysis, mut window) = (Analysis::new(context(SECOND)), Window::new(5, Totals::default()));
     (0..3).for_each(|_| analysis.push(&quota(0, 0, 0), &names(), &mut |_| {}));
     window.close(analysis.standing(Time(SECOND)));
     assert_eq!(window.figures(&Names::default()).throttled, None);
@@ -198,7 +198,7 @@ fn the_holders_of_cpus_are_not_reported_where_only_the_own_threads_are_seen() {
 fn a_loss_that_arrives_while_it_runs_takes_its_pauses_out_of_quantiles() {
     let names = names();
     let mut analysis = Analysis::new(context(SECOND));
-    let mut window = Window::new(5, Standing::default());
+    let mut window = Window::new(5, Totals::default());
     let loss = |at: u64| Loss {
         source: "eventlog".into(),
         kind: LossKind::Unwritten,
@@ -219,9 +219,9 @@ fn a_loss_that_arrives_while_it_runs_takes_its_pauses_out_of_quantiles() {
 
 #[test]
 fn it_is_bounded_however_long_it_runs() {
-    let mut window = Window::new(usize::MAX, Standing::default());
+    let mut window = Window::new(usize::MAX, Totals::default());
     for second in 1..=2_000 {
-        window.close(Standing { at: Time(second * SECOND), ..Standing::default() });
+        window.close(Totals { at: Time(second * SECOND), ..Totals::default() });
     }
     assert_eq!(window.seconds.len(), SECONDS_MAX);
     assert_eq!(window.figures(&Names::default()).span_ns, SECONDS_MAX as u64 * SECOND);
@@ -231,7 +231,7 @@ fn it_is_bounded_however_long_it_runs() {
     assert!(window.threads.len() <= THREADS_MAX);
     // Two closes at once: what arrived in between waits for the next one.
     let before = window.seconds.len();
-    window.close(Standing { at: Time(2_000 * SECOND), ..Standing::default() });
+    window.close(Totals { at: Time(2_000 * SECOND), ..Totals::default() });
     assert_eq!(window.seconds.len(), before);
 }
 
@@ -241,7 +241,7 @@ fn transactions_are_those_of_the_window() {
         let outcomes = Some((attempts / 2, attempts / 4));
         Some(StmTotals { from: Time(SECOND / 2), attempts, outcomes })
     };
-    let standing = |second: u64, stm| Standing { at: Time(second * SECOND), stm, ..Standing::default() };
+    let standing = |second: u64, stm| Totals { at: Time(second * SECOND), stm, ..Totals::default() };
     let mut window = Window::new(2, standing(0, total(1_000)));
     window.close(standing(1, total(9_000)));
     let first = window.figures(&Names::default()).transactions.unwrap();

@@ -13,6 +13,8 @@ pub struct SymbolId(pub u32);
 /// How a thread came into the kernel, as in [`Symbol::source`], if by a page fault; the known origin of the fault
 /// follows after a comma.
 pub const PAGE_FAULT: &str = "page fault";
+/// How a thread came into the kernel if it did not ask for it.
+pub const INTERRUPT: &str = "interrupt";
 /// A page fault on the program's own memory that had not been touched since it was obtained.
 pub const FIRST_TOUCH: &str = "page fault, first touch";
 /// A page fault on memory that the program had had before, and had given back.

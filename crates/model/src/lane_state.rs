@@ -41,10 +41,10 @@ const TABLE: [StateRow; 12] = [
     (LaneState::WaitingToLead, 4, "waiting to lead", "waiting to lead", "waiting-to-lead"),
     (LaneState::CollectingMinor, 5, "collecting, minor", "collecting", "collecting"),
     (LaneState::CollectingMajor, 6, "collecting, major", "collecting", "collecting-major"),
-    (LaneState::Collecting, 20, "collecting (its kind is not known, or the heap is laid out anew)", "collecting", "collecting"),
+    (LaneState::Collecting, 20, "collecting (kind unknown, or heap resize)", "collecting", "collecting"),
     (LaneState::WaitingForOthers, 7, "waiting for others", "waiting for others", "waiting-for-others"),
     (LaneState::Slice, 8, "slice of the old heap", "major slice", "slice"),
-    (LaneState::Release, 9, "getting back to work", "release", "release"),
+    (LaneState::Release, 9, "restarting", "restarting", "release"),
     (LaneState::Asked, 10, "asked to stop", "asked to stop", "request"),
     (LaneState::Gap, 19, "events were lost", "events were lost", "gap"),
 ];

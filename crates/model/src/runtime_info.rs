@@ -17,6 +17,8 @@ pub struct RuntimeInfo {
     pub language: &'static str,
     /// Its lanes, singular and plural: "capability", "capabilities".
     pub lane: (&'static str, &'static str),
+    /// What its manuals call its generations, youngest first; empty: by their numbers.
+    pub generations: &'static [&'static str],
     /// Its locks that threads wait for, singular and plural: "MVar", "MVars".
     pub lock: (&'static str, &'static str),
     /// Parts of the names of library functions in which a thread waits until it can write.
@@ -26,6 +28,8 @@ pub struct RuntimeInfo {
     /// Prefixes of the names of library functions in which threads queue for a shared resource, with advice
     /// on reducing that.
     pub locking: &'static [(&'static str, &'static str)],
+    /// Advice where one thread evaluates what others left unevaluated; empty: values are computed where they are made.
+    pub unevaluated: &'static str,
     /// Its word for the destination of its events: "eventlog".
     pub log: &'static str,
     /// Why a program of this runtime writes no log, and how to make it write one.
@@ -155,10 +159,12 @@ pub static UNKNOWN: RuntimeInfo = RuntimeInfo {
     name: "unknown runtime",
     language: "the program's language",
     lane: ("lane", "lanes"),
+    generations: &[],
     lock: ("lock", "locks"),
     writing: &[],
     buffering: "",
     locking: &[],
+    unevaluated: "",
     log: "log",
     log_is_off: "it writes no log",
     followed: "",
@@ -174,6 +180,13 @@ impl RuntimeInfo {
     /// Whether the runtime is known.
     pub fn is_known(&self) -> bool {
         !self.id.is_empty()
+    }
+
+    /// The name of a generation: "generation 1", "major".
+    pub fn generation(&self, number: u16) -> String {
+        self.generations
+            .get(usize::from(number))
+            .map_or_else(|| format!("generation {number}"), |name| (*name).to_owned())
     }
 
     /// Advice for threads that queue in the library function at `place`; `None`: there is none.

@@ -330,9 +330,8 @@ pub fn limits(comparison: &Comparison) -> Vec<String> {
         return Vec::new();
     }
     let mut limits = vec![format!(
-        "with one run of each, only large and steady differences count: quarters of B lie a tenth or more beyond quarters \
-         of A, which chance would do in one of 20 comparisons of {judged} figures. What changes from one start to the next \
-         can still look like a difference; record each again to be sure"
+        "with one run of each, only large and steady differences are trusted (1 false alarm in 20 comparisons of {judged} \
+         figures). What changes from one start to the next can still look like a difference: record each again"
     )];
     // If a run varies by more than its length, no change of the sum can show at all.
     let smallest = |path: &str| comparison.figure(path).and_then(|figure| figure.smallest);

@@ -1,11 +1,10 @@
 //! The verdict on a recording without a finding: what "nothing found" is based on. Whatever takes much of the time
 //! and no rule explains is a finding itself.
 
-use super::words::has_runtime;
+use super::words::{has_runtime, no_log};
 use indexmap::IndexMap;
 use rtscope_analyze::results::{Results, RuleOutcome};
 use rtscope_model::units::{self, percent_of};
-use rtscope_terminal::style::{clean, sentence};
 use std::fmt::Write as _;
 
 /// The verdict on a recording without a finding: whether every rule looked and nothing was lost, the verdict in a few
@@ -17,21 +16,16 @@ pub fn without_findings(results: &Results) -> (bool, &'static str, String) {
 
 /// Like [`without_findings`], but without the rules that were checked.
 pub fn without_findings_in_short(results: &Results) -> (bool, &'static str, String) {
-    if !has_runtime(results) {
-        let notes = results.program.iter().flat_map(|program| &program.notes);
-        let why = notes.map(|note| format!(" {}", sentence(&clean(note)))).collect::<String>();
-        return (false, "Pauses unknown.", format!("No log of a runtime was recorded.{why}"));
+    if let Some(why) = no_log(results) {
+        return (false, "Pauses unknown.", why);
     }
+    let of = |is: fn(RuleOutcome) -> bool| results.checked.iter().filter(|rule| is(rule.outcome)).count() as u64;
+    let passed = units::counted(of(|outcome| outcome == RuleOutcome::Clear), "check", "checks");
+    let not = Some(of(RuleOutcome::blind)).filter(|not| *not > 0);
+    let not = not.map_or_else(String::new, |not| format!(", {} could not be made", units::count(not)));
     let pauses = units::counted(results.pauses.count, "pause", "pauses");
-    let memory = results.memory.rss_bytes.is_some() || results.memory.heap_bytes.is_some();
-    let seen = [
-        (results.pauses.time_to_stop_ns.count > 0, ", what held them up"),
-        (results.kernel.used, ", what the kernel did to those threads"),
-        (memory, ", memory"),
-    ];
-    let seen: String = seen.into_iter().filter(|(was, _)| *was).map(|(_, what)| what).collect();
     let share = percent_of(results.pauses.total_ns, results.span_ns);
-    let text = format!("Looked at {pauses} ({share} of the run){seen}.");
+    let text = format!("{passed} passed{not}; {pauses} took {share} of the run.");
     let blind = results.checked.iter().any(|rule| rule.outcome == RuleOutcome::CouldNotLook);
     let clear = super::seen::exit_code(results) == 0 && !blind;
     (clear, if clear { "Nothing found." } else { "Nothing found in what was seen." }, text)

@@ -99,9 +99,9 @@ pub fn lanes(results: &Results, lanes: &[&Lane], shown: usize, name: impl Fn(&st
     };
     let leads = lanes.iter().take(shown).any(|lane| lane.leadership_wait_ns.is_some());
     let [wait, waited, life, idle] =
-        if leads { ["GC start wait", "waited to start a collection", "blocked", NOT] } else { [NOT, NOT, NOT, "idle"] };
-    let text = ["", "program", "collect", "stop wait", "release", wait, life, idle, "held up"];
-    let [stop, go_on, last] = ["waited to stop", "waited to go on", "held up"];
+        if leads { ["GC wait", "waited to start a collection", "blocked", NOT] } else { [NOT, NOT, NOT, "idle"] };
+    let text = ["", "program", "collect", "stop wait", "restart", wait, life, idle, "held up"];
+    let [stop, go_on, last] = ["waited to stop", "restarting", "held up"];
     let page = [results.runtime.info().lane.0, "program", "collecting", stop, go_on, waited, life, "idle", last];
     Table::new([text, page], lanes.iter().map(row))
 }

@@ -8,6 +8,7 @@ use rtscope_analyze::results::{
 };
 use rtscope_model::pause::PauseKind;
 use rtscope_model::{Cause, Loss, LossKind, Time, units};
+use rtscope_terminal::style::{clean, sentence};
 use std::fmt::Write as _;
 
 /// A cause of waiting as a phrase; `thread` took the CPU.
@@ -243,9 +244,18 @@ pub fn losses(results: &Results) -> Vec<String> {
     sentences
 }
 
+/// Why there are no pauses; `None` where the log of a runtime was read.
+pub fn no_log(results: &Results) -> Option<String> {
+    let notes = results.program.iter().flat_map(|program| &program.notes);
+    let why = notes.map(|note| format!(" {}", sentence(&clean(note)))).collect::<String>();
+    (!has_runtime(results)).then(|| format!("No log of a runtime was recorded.{why}"))
+}
+
 /// What this way of recording cannot show, one sentence each.
 pub fn limits(results: &Results) -> Vec<String> {
     let mut limits = results.kernel.notes.clone();
+    // Without a finding, the verdict says it.
+    limits.extend(no_log(results).filter(|_| !results.findings.is_empty()));
     if results.source.kind == "eventlog" && !results.kernel.used && limits.is_empty() && has_runtime(results) {
         limits.push("what the machine did to the program: a log on its own does not hold it".into());
     }

@@ -160,7 +160,7 @@ pub fn write(
     format: ExportFormat,
     to: To<'_>,
 ) -> Result<io::Result<Exit>, UserError> {
-    let (mut hand, taken) = writer::pair(format);
+    let (mut hand, taken) = writer::event_channel(format);
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("export".into());
         let writer = match thread.spawn_scoped(scope, move || writer::write(format, to, &taken)) {

@@ -9,6 +9,7 @@ use rtscope_read::{input, pipeline};
 use rtscope_report as report;
 use rtscope_report::compared::{self, Compared};
 use rtscope_report::pauses_json;
+use rtscope_terminal::line::Line;
 use rtscope_terminal::style::{self, Json, Style};
 use rtscope_terminal::user_error::{UserError, WRONG, printed, say, write_to};
 use rtscope_view as view;
@@ -80,7 +81,11 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, UserError> {
         }
     };
     let analyse = if args.html.is_some() { pipeline::analyse_for_page } else { pipeline::analyse };
+    // Lines of pauses appear while the recording is read.
+    let mut line = Line::new(args.pauses);
+    line.put(&format!("rtscope: reading {}", file.display()));
     let (results, names) = analyse(&input, &options, &mut on_pause)?;
+    drop(line);
     let printed = broken.and_then(|()| match lines {
         Some(mut lines) => lines.flush(),
         None => {

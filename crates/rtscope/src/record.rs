@@ -89,7 +89,7 @@ pub struct RecordArgs {
     /// Record a process that runs already.
     #[arg(short, long, value_name = "PID", conflicts_with = "command")]
     pub pid: Option<u32>,
-    /// Say nothing but errors.
+    /// Print only errors.
     #[arg(short, long)]
     pub quiet: bool,
     /// The program and its arguments; options of `record` go before it.

@@ -136,7 +136,7 @@ impl<'s> Screen<'s> {
     }
 
     /// A table with its label and column heads in the first line. The first cell of each row is left-aligned, the
-    /// others are right-aligned; columns are as wide as needed.
+    /// others are right-aligned; columns are as wide as needed. Those without room are left out from the right.
     pub fn table(&mut self, label: &str, heads: &[impl AsRef<str>], rows: &[Vec<String>]) {
         let heads: Vec<&str> = heads.iter().map(AsRef::as_ref).collect();
         let mut widths = heads.iter().map(|head| head.chars().count()).collect::<Vec<_>>();
@@ -147,9 +147,12 @@ impl<'s> Screen<'s> {
                 *width = (*width).max(cell.chars().count());
             }
         }
+        while widths.len() > 1 && first + widths.len() + widths.iter().sum::<usize>() > self.style.width {
+            widths.pop();
+        }
         // Spread over the line, but not so far that the eye loses the row.
         let room = self.style.width.saturating_sub(first + widths.iter().sum::<usize>());
-        let gap = (room / heads.len().max(1)).clamp(1, 3);
+        let gap = (room / widths.len().max(1)).clamp(1, 3);
         let mut line = self.padded(label, first, Tone::Strong);
         for (head, width) in heads.iter().zip(&widths) {
             line += &format!("{:1$}", "", gap + width - head.chars().count());

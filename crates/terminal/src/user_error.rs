@@ -10,7 +10,7 @@ use std::path::Path;
 /// The exit status of wrong usage.
 pub const WRONG: u8 = 2;
 
-/// A failure in words.
+/// An error with its cause and what to do next.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct UserError {
     happened: String,

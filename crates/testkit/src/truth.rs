@@ -25,10 +25,10 @@ const NOISE_MAX: f64 = 0.05;
 /// Number of dirty misses that are ignored.
 const DIRTY_MAX: usize = 3;
 
-/// Workloads in which nothing else is found without their rule: if no lane runs the sparks, one lane at
+/// Workloads in which nothing else is found without their rule: if no lane runs the sparks, or one evaluates all, one lane at
 /// a time has work, as in a deliberately sequential program; and if no lane has work for long, only the
 /// lock's holder distinguishes this from an idle program.
-const UNNAMED: [&str; 3] = ["sparks-lazy", "sparks-fizzle", "lock-asleep"];
+const UNNAMED: [&str; 4] = ["sparks-lazy", "sparks-fizzle", "lock-asleep", "unevaluated"];
 
 /// Other load and the host's come in spells: wait this long before a dirty run is repeated.
 const SPELL: Duration = Duration::from_secs(5);

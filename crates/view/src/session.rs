@@ -169,8 +169,9 @@ impl Session {
     pub fn of_results(results: &Results, clock: ClockMap) -> Session {
         let (start, end) = (results.started.0, results.started.0.saturating_add(results.span_ns));
         let mut missing = words::limits(results);
-        if !words::has_runtime(results) {
-            missing.insert(0, "no runtime's log is here: there are no pauses to show".into());
+        if let Some(why) = words::no_log(results) {
+            missing.retain(|text| *text != why);
+            missing.insert(0, why);
         } else if missing.is_empty() && !results.kernel.used {
             missing.push(
                 "what the machine did to the program: no kernel events are here (`rtscope record -- PROGRAM`, as root, has \

@@ -82,6 +82,9 @@ pub fn tops_of(parts: &BTreeMap<AccountPart, u64>, names: &Names) -> Vec<Node> {
     Node::sum("", "", all).parts
 }
 
+/// What shows who had a CPU.
+const WHO_HAD_IT: &str = "that takes scheduling events of all processes: CAP_PERFMON, or root";
+
 /// Divides standing still by its purpose, and by what the awaited lane did.
 fn standing(parts: &[(AccountPart, u64)]) -> Vec<Node> {
     let kinds = [
@@ -94,7 +97,8 @@ fn standing(parts: &[(AccountPart, u64)]) -> Vec<Node> {
         let causes = parts.iter().filter_map(|(part, ns)| match part {
             AccountPart::Still(own, cause) if own == still => {
                 let (id, name) = cause.map_or(("at-work", "the other one is at work"), doing);
-                Some(Node::leaf(id, name, *ns))
+                let why = (*cause == Some(Cause::NotScheduled)).then(|| WHO_HAD_IT.to_owned());
+                Some(Node { why, ..Node::leaf(id, name, *ns) })
             }
             _ => None,
         });
@@ -140,11 +144,7 @@ fn named(part: AccountPart, ns: u64, names: &Names) -> Node {
         AccountPart::NoCpu(Keeper::Other(name)) => other(name, ns, names),
         AccountPart::NoCpu(Keeper::Sibling) => plain("siblings", "own threads had the CPU"),
         AccountPart::NoCpu(Keeper::IdleCpu) => plain("idle-cpu", "a CPU was idle"),
-        AccountPart::NoCpu(Keeper::Unknown) => missing(
-            "taker-unknown",
-            "who had the CPU was not seen",
-            "that takes scheduling events of all processes: CAP_PERFMON, or root",
-        ),
+        AccountPart::NoCpu(Keeper::Unknown) => missing("taker-unknown", "who had the CPU was not seen", WHO_HAD_IT),
         AccountPart::Blocked => {
             plain("blocked", "blocked in the kernel: a page fault, or input and output that cannot be interrupted")
         }
@@ -168,7 +168,7 @@ fn unknown(why: Why, ns: u64) -> Node {
         Why::EventsLost => ("events-lost", "events of the runtime were lost", "see the losses"),
         Why::KernelLost => ("kernel-lost", "events of the kernel were lost", "see the losses"),
         Why::NoKernel => ("no-kernel", "no events of the kernel", "record with `rtscope record`"),
-        Why::Thread => ("thread", "which thread served the lane", "several threads of the program could have"),
+        Why::Thread => ("thread", "which OS thread did the work", "several threads of the program could have"),
         Why::State => ("state", "what the thread did", "no event had shown its state yet"),
     };
     Node { why: Some(reason.to_owned()), ..Node::leaf(id, name, ns) }

@@ -158,11 +158,11 @@ impl Evidence {
         }
         if tracks.unreported > 0 {
             notes.push(format!(
-                "{} missing from the kernel's records, as later ones show; where that hides when a thread came back, which one ran is not known.",
+                "Later records of the kernel show that {} unreported; a wait that one hides has an unknown cause.",
                 if tracks.unreported == 1 {
-                    "1 switch is".to_owned()
+                    "1 context switch went".to_owned()
                 } else {
-                    format!("{} switches are", tracks.unreported)
+                    format!("{} context switches went", tracks.unreported)
                 }
             ));
         }

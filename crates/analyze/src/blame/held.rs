@@ -9,7 +9,7 @@ use crate::basis::sum::Sum;
 use crate::basis::union::Union;
 use crate::blame::{CpuHolder, Judge};
 use crate::kernel::sched::{Runner, SchedState, Stretch, Wait};
-use crate::pauses::still::Still;
+use crate::pauses::still::StoppedIntervals;
 use rtscope_model::{NameId, Names, Pid, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -121,7 +121,7 @@ impl Held {
         &mut self,
         judge: &Judge<'_>,
         (from, to): (Time, Time),
-        still: &Still,
+        still: &StoppedIntervals,
         mut each: impl FnMut(Tid, u64, u64),
     ) -> u64 {
         let until = to.max(still.end());

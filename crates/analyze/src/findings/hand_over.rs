@@ -108,7 +108,15 @@ fn remedies(facts: &Facts<'_>, most: &Wait) -> Vec<Remedy> {
             .to_owned(),
         format!("Where one side always waits for the other's answer, let one thread do both, or both on one {lane}."),
     ];
-    let words = first.map(str::to_owned).into_iter().chain(words).map(|text| Remedy::new(text).verify(verify));
+    let herd = Some(most).filter(|wait| wait.kind == WaitKind::Condition && wait.is_herd()).map(|wait| {
+        let threads = wait.threads_mean / wait.looks_share;
+        format!(
+            "If each change wakes all {threads:.0} threads that wait for it (`broadcast`), wake one (`signal`): the others wake \
+             up only to wait again."
+        )
+    });
+    let words =
+        herd.into_iter().chain(first.map(str::to_owned)).chain(words).map(|text| Remedy::new(text).verify(verify));
     words.chain(one_lane(facts).map(|one| one.verify(verify))).collect()
 }
 

@@ -115,7 +115,10 @@ impl Unexplained {
         let alone = format!("Record with `rtscope record`: the {log} alone does not show why.");
         let unseen = match facts.context.kernel {
             None => Some(alone),
-            Some(_) => largest.why.as_ref().map(|why| format!("See who: {why}.")),
+            Some(_) => {
+                let why = inner.and_then(|inner| inner.why.as_ref()).or(largest.why.as_ref());
+                why.map(|why| format!("See who: {why}."))
+            }
         };
         let unseen = unseen.map(|text| Remedy::new(text).verify("The next report names the cause."));
         let verdict = verdict.then(format!(", most of it: {most}.")).seen([seen].into_iter().chain(more));

@@ -10,12 +10,10 @@ use super::{Cost, Facts, Rule, Verdict, needs, sure};
 use crate::results::waits::Wait;
 use rtscope_model::units::{percent, rate};
 use rtscope_model::{Node, Remedy, WaitKind};
+use std::collections::BTreeMap;
 
 /// With fewer samples than the first number a share says nothing; from the second on it is good to a few per cent.
 const SAMPLES: (u64, u64) = (10, 100);
-
-/// From this many threads on that wait for one change, the change wakes a herd.
-const HERD_MIN: f64 = 10.0;
 
 /// The rule for a runtime without a list; a base for others.
 pub const BASE: Rule = Rule {
@@ -40,7 +38,7 @@ pub const BASE: Rule = Rule {
 
 /// Work that is done for a program.
 pub struct OverheadWork {
-    /// Ids of its parts in the account.
+    /// Ids of its parts in the account. Without samples of the first the others do not count: they have other causes, too.
     pub ids: &'static [&'static str],
     /// What causes it, to follow "most often".
     pub cause: &'static str,
@@ -48,8 +46,17 @@ pub struct OverheadWork {
     pub change: &'static str,
 }
 
+/// The first of several parts has at least so many samples.
+const SIGN_SAMPLES: u64 = 3;
+
 /// What the kernel does for programs of any runtime.
-static KERNEL: [OverheadWork; 5] = [
+static KERNEL: [OverheadWork; 6] = [
+    OverheadWork {
+        ids: &["kernel:lseek", "kernel:read", "kernel:newfstatat", "kernel:fstat"],
+        cause: "seeking in a file that is read through a buffer: each seek drops the buffer, and the next read fills it again, however \
+                little of it is used",
+        change: "Read in the order in which the data lies, or read single records with calls of their size, without a buffer.",
+    },
     OverheadWork {
         ids: &["kernel:futex"],
         cause: "threads that wake each other for each piece of work, and locks that several have to wait for",
@@ -77,6 +84,45 @@ static KERNEL: [OverheadWork; 5] = [
     },
 ];
 
+/// Calls that ask the kernel for something: about a file, a clock, memory, signals.
+const AVOIDABLE: [&str; 30] = [
+    "access",
+    "brk",
+    "clock_gettime",
+    "close",
+    "epoll_ctl",
+    "faccessat",
+    "faccessat2",
+    "fcntl",
+    "fstat",
+    "getcpu",
+    "getdents64",
+    "getpid",
+    "getrandom",
+    "getrusage",
+    "gettimeofday",
+    "ioctl",
+    "kill",
+    "lseek",
+    "mmap",
+    "mprotect",
+    "mremap",
+    "munmap",
+    "newfstatat",
+    "open",
+    "openat",
+    "rt_sigaction",
+    "rt_sigprocmask",
+    "stat",
+    "statx",
+    "times",
+];
+static CALLS: OverheadWork = OverheadWork {
+    ids: &[],
+    cause: "calls for each small piece of work that could be made once, or for more at a time (`strace -c -f` counts them)",
+    change: "Keep the answer, or ask less often.",
+};
+
 /// Reports the work that takes most: of `runtimes`, or of the kernel.
 pub fn check(facts: &Facts<'_>, runtimes: &'static [OverheadWork]) -> Option<Verdict> {
     let account = facts.account?;
@@ -88,7 +134,12 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [OverheadWork]) -> Option<Ver
         let names: Vec<&str> = nodes.iter().map(|nodes| &*nodes[0].name).collect();
         (work, names.join(" and "), sum(|node| node.ns), sum(|node| node.samples.unwrap_or(0)))
     };
-    let all = runtimes.iter().chain(&KERNEL).map(found);
+    let is_signed = |work: &&OverheadWork| {
+        let sign = work.ids.first().filter(|_| work.ids.len() > 1);
+        sign.is_none_or(|id| in_program(facts, id).iter().filter_map(|node| node.samples).sum::<u64>() >= SIGN_SAMPLES)
+    };
+    let all = runtimes.iter().chain(&KERNEL).filter(is_signed).map(found);
+    let all = all.chain(calls(program));
     let (work, names, ns, samples) = all.filter(|found| found.3 >= SAMPLES.0).max_by_key(|found| found.2)?;
     let seen = format!(
         "{samples} samples of the program's time found it there, {} of all. Most often it comes from {}.",
@@ -113,6 +164,19 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [OverheadWork]) -> Option<Ver
     Some(verdict.seen([facts.overall(seen)].into_iter().chain(made).chain(waited)).remedies([remedy]))
 }
 
+/// What the kernel does in the system calls of which the most is known that a program can avoid: those that move no data,
+/// start no program and wait for nothing.
+fn calls(program: &Node) -> impl Iterator<Item = (&'static OverheadWork, String, u64, u64)> {
+    let mut sums: BTreeMap<&str, (&str, u64, u64)> = BTreeMap::new();
+    for node in program.parts.iter().flat_map(|part| std::iter::once(part).chain(&part.parts)) {
+        if node.id.strip_prefix("kernel:").is_some_and(|call| AVOIDABLE.contains(&call)) {
+            let sum = sums.entry(&node.id).or_insert((&node.name, 0, 0));
+            *sum = (sum.0, sum.1 + node.ns, sum.2 + node.samples.unwrap_or(0));
+        }
+    }
+    sums.into_values().map(|(name, ns, samples)| (&CALLS, name.to_owned(), ns, samples))
+}
+
 /// Id of scheduler work.
 const SCHEDULING: &str = "purpose:scheduling";
 /// Creating a thread costs about a microsecond: fewer per second explain nothing.
@@ -126,6 +190,6 @@ const HERD: &str = "Give each thread that waits a variable of its own, or a few 
 /// The place at which most threads wait for changes of what their transactions have read.
 fn herd<'a>(facts: &Facts<'a>) -> Option<&'a Wait> {
     let waits = facts.context.waits.as_ref()?.by.iter().filter(|wait| wait.kind == WaitKind::Transaction);
-    let herds = waits.filter(|wait| wait.threads_mean >= HERD_MIN * wait.looks_share);
+    let herds = waits.filter(|wait| wait.is_herd());
     herds.max_by(|one, other| one.threads_mean.total_cmp(&other.threads_mean))
 }

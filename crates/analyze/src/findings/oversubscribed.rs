@@ -5,7 +5,7 @@
 //!
 //! - time that pauses waited for a lane on its way to a CPU, and for one that samples found in the runtime's code (it
 //!   spins for a lane without a CPU);
-//! - time that they waited, when the work was done, for a lane that still slept, changed threads or had no known
+//! - time that they waited, when the work was done, for a lane that still slept, moved to another OS thread or had no known
 //!   thread: the thread that wakes it had to wait for a CPU, and so has it. A lane that does so before all have
 //!   stopped may be in a call or in a loop: other rules report that;
 //! - time in which collectors wait for each other: at least one of them has no CPU.

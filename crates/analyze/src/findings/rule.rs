@@ -23,8 +23,7 @@ pub const PAUSED: Figure =
 pub const COLLECT: Figure = Figure { path: "pauses.collect_ns.sum", shows: "collections take less time" };
 
 /// Lane time in which there was nothing to run.
-pub const IDLE: Figure =
-    Figure { path: "account.parts.idle.ns", shows: "lanes have something to run for more of the run" };
+pub const IDLE: Figure = Figure { path: "account.parts.idle.ns", shows: "having nothing to run takes less of the run" };
 
 /// One diagnosis.
 pub struct Rule {

@@ -4,13 +4,14 @@
 //! upper bound of what an even division of their work would save. Each thread that waits for time, for input or for a
 //! call explains one lane without work, and a program in which only one lane at a time ever worked may be sequential
 //! on purpose: neither is a finding. A thread that waits for the working one to end proves the opposite: the work was
-//! divided, but unevenly.
+//! divided, but unevenly. So do as many ended threads as there are lanes, with none left that waits for another: what
+//! they were made for is done by the one that is left.
 
 use super::looks::at_least;
 use super::with_work::{TWO_MIN, WithWork, seen};
 use super::{Cost, Facts, IDLE, LOOKS_MIN, Rule, Verdict, needs};
 use crate::results::waits::{WaitShare, Waits};
-use rtscope_model::units::percent;
+use rtscope_model::units::{counted, percent};
 use rtscope_model::{Confidence, Doing, Remedy, WaitKind};
 
 /// Share of the wall clock outside pauses: if no lane had work for longer, the program waits for some.
@@ -25,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
     needs: Some(&needs::LOOKS),
     yields_to: &["sparks", "overhead", "lock-convoy", "blackhole-or-lock", "domain-lock", "stm-contention"],
     share_min: 0.20,
-    also: ", any lane with work for 95 % of the run; two for 5 %, or a thread that waits for the end of the one at work at half of looks",
+    also: ", any lane with work for 95 % of the run; two for 5 %, or a thread that waits for the end of the one at work at half of looks, or as many ended threads as lanes, and none that waits for another",
     why: "it is what even division would save, at most, and no work divides evenly",
     check,
     ..Rule::BLANK
@@ -36,7 +37,9 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let with_work = WithWork::of(facts)?;
     let one_at_work = with_work.two < TWO_MIN;
     let waited = waited_for_work(waits);
-    if with_work.none > NONE_MAX || one_at_work && at_least(waited, waits.looks) < WAITED_MIN {
+    let is_divided = at_least(waited, waits.looks) >= WAITED_MIN;
+    let left = threads_left_one(facts, waits);
+    if with_work.none > NONE_MAX || one_at_work && !is_divided && left.is_none() {
         return None;
     }
     let ns = with_work.lost_to_waits_ns(waits);
@@ -45,11 +48,23 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let could = format!("{:.1}", with_work.could).trim_end_matches(".0").to_owned();
     let rest = format!(": {:.1} had work on average, and CPUs were there for {could}.", with_work.mean);
     let verdict = Verdict::new(Cost::Time(ns), Confidence::Medium, what).then(rest);
-    let waits = one_at_work.then(|| {
-        let looks = percent(waited);
-        facts.overall(format!("At {looks} of looks a thread waited for the end of one that had work."))
+    let lane = facts.runtime.lane.0;
+    let waits = one_at_work.then(|| match left {
+        Some(ended) if !is_divided => {
+            format!("One {lane} at a time had work, after {} had ended.", counted(ended, "thread", "threads"))
+        }
+        _ => format!("At {} of looks a thread waited for the end of one that had work.", percent(waited)),
     });
-    Some(verdict.seen(seen(facts).into_iter().chain(waits)).remedies(remedies(facts)))
+    let lazy = Some(facts.runtime.unevaluated).filter(|text| one_at_work && !is_divided && !text.is_empty());
+    let lazy = lazy.map(|text| Remedy::new(text).falls(IDLE));
+    let seen = seen(facts).into_iter().chain(waits.map(|text| facts.overall(text)));
+    Some(verdict.seen(seen).remedies(lazy.into_iter().chain(remedies(facts))))
+}
+
+/// The number of threads that have ended, if there were as many as lanes, and no thread is left that waits for another.
+fn threads_left_one(facts: &Facts<'_>, waits: &Waits) -> Option<u64> {
+    let waits_for_another = waits.kinds.iter().any(|kind| kind.kind.is_for_each_other() && kind.looks_share > 0.0);
+    waits.ended.filter(|ended| *ended >= facts.lanes as u64 && !waits_for_another)
 }
 
 /// Looks at which a thread waited for a running or runnable one to end, as a share of all. A thread that waits for a

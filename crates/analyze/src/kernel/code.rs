@@ -9,6 +9,7 @@ use super::purposes::{Purposes, spent};
 use crate::basis::lately;
 use crate::basis::sum::Sum;
 use crate::results::{BlamedPause, Code, CodePlace};
+use rtscope_model::code::INTERRUPT;
 use rtscope_model::{Cause, CausePiece, CodeKind, CodeSample, Found, Pause, Symbol, SymbolId, Symbols, Tid, Time};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -194,17 +195,19 @@ impl CodeSamples {
         let late_wait = blamed.causes.iter().filter(stops_late).map(CausePiece::ns).sum::<u64>() >= LATE_MIN_NS;
         for piece in blamed.causes.iter().filter(|piece| piece.cause.on_a_cpu()) {
             let Some(tid) = piece.tid else { continue };
-            let late = late_wait && stopping(pause, piece);
+            let stops = stopping(pause, piece);
+            let late = late_wait && stops;
             let found: Vec<(CodeSample, u64)> =
                 self.running(tid, piece.from, piece.to).map(|(sample, ns)| (*sample, ns)).collect();
-            match (late, piece.cause, piece.code) {
-                // On a CPU the place is in foreign code; asleep it is in the kernel.
-                (true, Cause::ForeignCall, Some(code)) if symbols.get(code).kind == CodeKind::Kernel => {
+            match (piece.cause, piece.code) {
+                // On a CPU the place is in foreign code; asleep it is in the kernel, and no sleep is too short to count:
+                // whatever slept had not given its lane up.
+                (Cause::ForeignCall, Some(code)) if stops && symbols.get(code).kind == CodeKind::Kernel => {
                     self.asleep.piece(piece);
                     self.asleep.add(CodeKind::Foreign, code, piece.ns());
                 }
-                (true, ..) => self.stops.piece(piece),
-                (false, ..) => {}
+                _ if late => self.stops.piece(piece),
+                _ => {}
             }
             for (sample, ns) in found {
                 let sum = self.sum(sample.leaf);
@@ -310,12 +313,14 @@ fn stopping(pause: &Pause, piece: &CausePiece) -> bool {
 }
 
 /// Whose code a sample counts for, and its name. The kernel works for its caller: below another language's code it is
-/// that code's time. The C library is an exception, because the runtime itself calls the kernel through it.
+/// that code's time. The C library is an exception, because the runtime itself calls the kernel through it. An
+/// interrupt comes at any moment: its time is that of the code that it interrupts, which did not ask for it.
 pub fn code_owner(sample: &CodeSample, symbols: &Symbols) -> (CodeKind, SymbolId) {
     let leaf = symbols.get(sample.leaf);
     let caller = sample.user.map(|user| (user, symbols.get(user)));
     match caller {
         Some((user, symbol)) if leaf.kind == CodeKind::Kernel && is_foreign(symbol) => (CodeKind::Foreign, user),
+        Some((user, symbol)) if leaf.source.as_deref() == Some(INTERRUPT) => (symbol.kind, user),
         _ => (leaf.kind, sample.leaf),
     }
 }

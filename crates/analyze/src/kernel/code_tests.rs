@@ -44,6 +44,19 @@ fn a_primitive_of_the_runtime_keeps_its_lane_like_a_call_into_another_language()
 }
 
 #[test]
+fn an_interrupt_is_the_time_of_the_code_that_it_interrupts() {
+    let at = Places::new();
+    let mut symbols = at.symbols.clone();
+    let source = Some(INTERRUPT.to_owned());
+    let handler = Symbol { name: "finish_task_switch".into(), kind: CodeKind::Kernel, source, ..Symbol::default() };
+    let handler = symbols.add(handler);
+    let interrupted = |user| CodeSample { user, ..running(12, handler) };
+    assert_eq!(code_owner(&interrupted(Some(at.spin)), &symbols), (CodeKind::Program, at.spin));
+    assert_eq!(code_owner(&interrupted(Some(at.runtime)), &symbols), (CodeKind::Runtime, at.runtime));
+    assert_eq!(code_owner(&interrupted(None), &symbols), (CodeKind::Kernel, handler), "nothing shows whose it is");
+}
+
+#[test]
 fn a_wait_is_found_by_the_switch_that_began_it() {
     let at = Places::new();
     let mut code = CodeSamples::default();

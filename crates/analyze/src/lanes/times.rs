@@ -6,7 +6,7 @@
 use crate::folds::Outside;
 use crate::kernel::lane_thread::LaneThreads;
 use crate::kernel::sched::Tracks;
-use crate::pauses::still::Still;
+use crate::pauses::still::StoppedIntervals;
 use crate::results::{Lane, Productivity};
 use rtscope_model::{LaneId, Pause, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,7 +109,7 @@ impl LaneTimes {
         }
     }
 
-    pub fn pause(&mut self, pause: &Pause, still: &Still) {
+    pub fn pause(&mut self, pause: &Pause, still: &StoppedIntervals) {
         self.stopped_ns = self.stopped_ns.saturating_add(still.lanes_ns);
         for part in &pause.lanes {
             if let Some(tid) = part.tid {

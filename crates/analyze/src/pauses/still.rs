@@ -11,7 +11,7 @@ use rtscope_model::{LanePause, Pause, PauseMode, Tid, Time};
 use std::collections::BTreeMap;
 
 /// When each thread stands still in one pause.
-pub struct Still {
+pub struct StoppedIntervals {
     threads: BTreeMap<Tid, (Time, Time)>,
     others: (Time, Time),
     /// Whether some lane's thread is not known.
@@ -20,13 +20,13 @@ pub struct Still {
     pub lanes_ns: u64,
 }
 
-impl Still {
+impl StoppedIntervals {
     /// For a pause whose lanes have their threads; if it lists no lanes, `lanes_on` lanes stood still.
-    pub fn of(recognised: &Recognised, lanes_on: usize) -> Still {
+    pub fn of(recognised: &Recognised, lanes_on: usize) -> StoppedIntervals {
         let pause = &recognised.pause;
         let (begin, collected) = (pause.begin(), pause.collected);
         let mut still =
-            Still { threads: BTreeMap::new(), others: (pause.stopped, collected), open: false, lanes_ns: 0 };
+            StoppedIntervals { threads: BTreeMap::new(), others: (pause.stopped, collected), open: false, lanes_ns: 0 };
         for part in &pause.lanes {
             let green = recognised.marks.iter().find(|marks| marks.lane == part.lane);
             let Some(from) = stopped_from(pause, part, green.and_then(|marks| marks.stopped_green)) else { continue };
@@ -106,7 +106,7 @@ mod tests {
         let mut recognised = one(Script::default().parallel(100, 150, 160, 300));
         serve(&mut recognised, 0, 11);
         serve(&mut recognised, 1, 12);
-        let still = Still::of(&recognised, 2);
+        let still = StoppedIntervals::of(&recognised, 2);
         assert_eq!(still.window(Tid(11)), (Time(100), Time(300)));
         assert_eq!(still.window(Tid(12)), (Time(150), Time(302)));
         assert_eq!((still.window(Tid(13)), still.lanes_ns), ((Time(160), Time(300)), 200 + 150));
@@ -115,9 +115,9 @@ mod tests {
     #[test]
     fn an_unknown_thread_is_taken_to_serve_the_lane_that_stopped_first() {
         let mut recognised = one(Script::default().parallel(100, 150, 160, 300));
-        assert_eq!(Still::of(&recognised, 2).window(Tid(12)), (Time(100), Time(300)));
+        assert_eq!(StoppedIntervals::of(&recognised, 2).window(Tid(12)), (Time(100), Time(300)));
         serve(&mut recognised, 0, 11);
-        assert_eq!(Still::of(&recognised, 2).window(Tid(12)), (Time(150), Time(300)));
+        assert_eq!(StoppedIntervals::of(&recognised, 2).window(Tid(12)), (Time(150), Time(300)));
     }
 
     #[test]
@@ -126,9 +126,9 @@ mod tests {
         let sequential = lanes().request(100, 0, false).begin(160, 0).end(300, 0).figures(301, 0, 0, 5);
         let mut recognised = one(sequential);
         serve(&mut recognised, 0, 11);
-        let still = Still::of(&recognised, 3);
+        let still = StoppedIntervals::of(&recognised, 3);
         assert_eq!((still.window(Tid(12)), still.lanes_ns), ((Time(160), Time(300)), 200 + 140 + 140));
-        let still = Still::of(&one(lanes().parallel(100, 150, 160, 300)), 3);
+        let still = StoppedIntervals::of(&one(lanes().parallel(100, 150, 160, 300)), 3);
         assert_eq!(still.lanes_ns, 200 + 150, "lane 2 is idle");
     }
 }

@@ -61,6 +61,8 @@ pub struct WaitLooks {
     old: Option<(Old, BTreeMap<TextId, u64>)>,
     /// Threads created: the first count and the last.
     made: Option<[(Time, u64); 2]>,
+    /// Threads at the last look.
+    threads_last: u32,
 }
 
 impl WaitLooks {
@@ -90,6 +92,7 @@ impl WaitLooks {
         self.span = Some(self.span.map_or((time, time), |(from, to)| (from.min(time), to.max(time))));
         self.threads += u64::from(look.threads);
         self.threads_max = self.threads_max.max(look.threads);
+        self.threads_last = look.threads;
         self.awake += u64::from(look.awake);
         self.left_out += u64::from(look.left_out);
         let of_work = |group: &&WaitGroup| group.kind != WaitKind::NoWork;
@@ -198,6 +201,7 @@ impl WaitLooks {
                 let seconds = to.since(from) as f64 / 1e9;
                 (seconds > 0.0).then(|| last.saturating_sub(first) as f64 / seconds)
             }),
+            ended: self.made.map(|[_, (_, made)]| made.saturating_sub(self.threads_last.into())),
             old: self.old_values(),
         }
     }

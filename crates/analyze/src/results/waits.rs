@@ -36,6 +36,9 @@ pub struct Waits {
     /// Threads created per second, from the first look to the last; null: not counted, or counted at one look only.
     #[serde(default)]
     pub made_per_second: Option<f64>,
+    /// Threads that had ended by the last look; null: not counted.
+    #[serde(default)]
+    pub ended: Option<u64>,
     /// A sample of old objects; null: there was none.
     #[serde(default)]
     pub old: Option<Old>,
@@ -129,7 +132,15 @@ pub struct Wait {
     pub share: f64,
 }
 
+/// From this many threads on that wait for one change, the change wakes a herd.
+const HERD_MIN: f64 = 10.0;
+
 impl Wait {
+    /// Whether a herd of threads waits at the looks that saw this wait.
+    pub fn is_herd(&self) -> bool {
+        self.threads_mean >= HERD_MIN * self.looks_share
+    }
+
     /// Where they waited, to continue a sentence: " in `take`"; empty if the place has no name.
     pub fn at(&self) -> String {
         self.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"))

@@ -1,7 +1,7 @@
 //! What the names of kernel functions mean: which of them only put a thread to sleep, and through which entry point
 //! it came into the kernel. Owns these lists; refuses to know an address.
 
-use rtscope_model::code::{FIRST_TOUCH, PAGE_FAULT};
+use rtscope_model::code::{FIRST_TOUCH, INTERRUPT, PAGE_FAULT};
 
 /// Functions that every wait passes through, or every wait for a lock: their caller names the wait. `io_schedule` is
 /// not among them, since it names a wait.
@@ -81,7 +81,7 @@ pub fn entry_of(name: &str) -> Option<&str> {
         return Some(PAGE_FAULT);
     }
     if name.starts_with("asm_sysvec_") || name.starts_with("asm_common_interrupt") || name.ends_with("_irq_handler") {
-        return Some("interrupt");
+        return Some(INTERRUPT);
     }
     // On the way out of the kernel: a handler is set up, or the process ends.
     if name.starts_with("arch_do_signal") || name == "get_signal" {

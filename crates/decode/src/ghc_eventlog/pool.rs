@@ -5,7 +5,7 @@
 //! Progress: the block that the reader waits for may always take a step while its queue is empty, whatever the budget.
 
 use super::index::Block;
-use super::scan::{BlockScan, Leaves, Plan, ScannedEvent, Scratch, Step};
+use super::scan::{BlockScan, CarryOver, Plan, ScannedEvent, Scratch, Step};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -50,7 +50,7 @@ struct BlockId {
 enum ScanState {
     Running,
     Parked(Box<BlockScan>),
-    Done(Leaves),
+    Done(CarryOver),
 }
 
 struct QueuedBlock {
@@ -112,7 +112,7 @@ enum Job {
 pub(super) struct Chunk {
     pub(super) items: Vec<ScannedEvent>,
     /// Present where the block ended with these items.
-    pub(super) end: Option<Leaves>,
+    pub(super) end: Option<CarryOver>,
 }
 
 impl Pool {
@@ -204,7 +204,7 @@ impl Pool {
         }
         let mut back = None;
         if step == Step::Done {
-            slot.work = ScanState::Done(scan.into_leaves());
+            slot.work = ScanState::Done(scan.into_carry_over());
         } else if park || stopping {
             let rank = slot.rank;
             slot.work = ScanState::Parked(scan);

@@ -123,7 +123,7 @@ impl Scratch {
 
 /// What a block leaves to the next one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Leaves {
+pub(super) struct CarryOver {
     /// Whether the next run is wanted; `None`: the block had no collection and no run.
     pub(super) armed: Option<bool>,
     /// The stop that is pending now; the outer `None`: the block had no stop, and none became an event.
@@ -159,7 +159,7 @@ pub(super) struct BlockScan {
     strange: u64,
     strange_at: u64,
     want: usize,
-    leaves: Leaves,
+    leaves: CarryOver,
 }
 
 impl BlockScan {
@@ -181,7 +181,7 @@ impl BlockScan {
             strange: 0,
             strange_at: 0,
             want: WINDOW,
-            leaves: Leaves::default(),
+            leaves: CarryOver::default(),
         };
         if let Some(count) = counts.get_mut(usize::from(super::tags::BLOCK_MARKER)) {
             *count += 1;
@@ -195,7 +195,7 @@ impl BlockScan {
     }
 
     /// What the block leaves, after [`Step::Done`].
-    pub(super) fn into_leaves(self) -> Leaves {
+    pub(super) fn into_carry_over(self) -> CarryOver {
         self.leaves
     }
 

@@ -4,7 +4,7 @@
 use super::header::Header;
 use super::index::GLOBAL;
 use super::pool::{Chunk, LaneBlocks, Pool};
-use super::scan::{Leaves, Pending, REORDER, Rule, ScannedEvent, Scratch, held_from, insert};
+use super::scan::{CarryOver, Pending, REORDER, Rule, ScannedEvent, Scratch, held_from, insert};
 use super::tally::{Losses, Tally};
 use crate::raw_loss::RawLoss;
 use rtscope_model::{Body, ClockMap, Event, LaneId, LogTime, LossKind, Names};
@@ -101,7 +101,7 @@ impl LaneReader {
         }
     }
 
-    fn inherit(&mut self, leaves: Leaves) -> Vec<RawLoss> {
+    fn inherit(&mut self, leaves: CarryOver) -> Vec<RawLoss> {
         self.armed = leaves.armed.unwrap_or(self.armed);
         self.pending = leaves.pending.unwrap_or(self.pending);
         self.last = self.last.max(leaves.last);

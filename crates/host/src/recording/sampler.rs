@@ -36,7 +36,7 @@ const STARTING_NS: u64 = 300_000_000;
 const THREAD_SCAN_SHARE: u64 = 2_000;
 /// While nothing moved for this long, and no group has a quota, one wake-up in `CALM` is enough.
 const MOVED_NS: u64 = 1_000_000_000;
-const CALM: u64 = 5;
+const CALM: u64 = 10;
 /// Resident memory has moved if it changed by one part in this many.
 const RSS_MOVED_SHARE: u64 = 64;
 /// A gap this long is a loss, not jitter.

@@ -80,7 +80,7 @@ pub trait HostRuntime: RuntimeFiles {
     /// Environment variables that go into the manifest.
     fn environment(&self) -> &'static [&'static str];
 
-    /// Makes a command log into a capture; if it cannot, `launch` says why.
+    /// Adds to a command what makes it log into the capture; if it cannot log, `launch` says why.
     /// Errors: what could not be made in the capture.
     fn prepare(&self, command: &Command<'_>, launch: &mut Launch) -> Prepared;
 

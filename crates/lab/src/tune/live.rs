@@ -171,7 +171,9 @@ impl<'a> Live<'a> {
         match own {
             // Only this configuration starves the load: others may be measurable.
             true => Tried::Failed { why: format!("{why}, in each of {tries}"), figures },
-            false => Tried::Stopped(format!("the machine is never quiet: {why}, after {tries}")),
+            false => Tried::Stopped(format!(
+                "the machine is never quiet: {why}, after {tries}; --noisy counts them all the same"
+            )),
         }
     }
 

@@ -10,6 +10,7 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
     name: "OCaml",
     language: "OCaml",
     lane: ("domain", "domains"),
+    generations: &["minor", "major"],
     lock: ("mutex", "mutexes"),
     writing: &[
         "Stdlib.output",
@@ -27,6 +28,7 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
         "Stdlib.output",
         "Take the channel's lock less often: write more with each call, or give each domain a buffer of its own.",
     )],
+    unevaluated: "",
     log: "ring",
     log_is_off: "its runtime events are off and cannot be switched on from outside; \
                  start it with OCAML_RUNTIME_EVENTS_START=1",

@@ -35,7 +35,8 @@ pub(super) fn changes(compared: &Compared) -> Option<String> {
         let [name, figures @ ..] = compare::part_cells(part).map(|cell| escape(&cell).into_owned());
         [vec![named(&name, part.depth)], figures.to_vec()].concat()
     });
-    let about = faint("Shares of the time of all lanes. One run of each: no interval.");
+    let lanes = compared.a.results.runtime.info().lane.1;
+    let about = faint(&format!("Shares of the time of all {lanes}. One run of each: no interval."));
     optional(&["part", "A", "B", "change"], rows).map(|table| table + &about)
 }
 

@@ -2,7 +2,7 @@
 //! figures. Refuses to know what they show.
 
 use super::SIZE_MAX;
-use rtscope_draw::escape::{escape, json_in_script};
+use rtscope_draw::escape::{escape, json_in_script, marked};
 use rtscope_model::units;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -136,9 +136,9 @@ pub fn facts(facts: &[String]) -> String {
     facts.iter().map(|fact| escape(fact)).collect::<Vec<_>>().join(" &middot; ")
 }
 
-/// A list of escaped items.
+/// A list; what stands between backticks is code.
 pub fn list(items: &[String]) -> String {
-    format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect::<String>())
+    format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", marked(item))).collect::<String>())
 }
 
 /// A list, or `nothing` if it is empty.
@@ -153,17 +153,17 @@ pub fn more(more: usize) -> String {
 
 /// A sentence with its topic in front.
 pub fn headed(head: &str, sentence: &str) -> String {
-    format!("<p><strong>{head}:</strong> {}.</p>", escape(sentence))
+    format!("<p><strong>{head}:</strong> {}.</p>", marked(sentence))
 }
 
 /// A paragraph in faint type.
 pub fn faint(text: &str) -> String {
-    format!("<p class=\"faint\">{}</p>", escape(text))
+    format!("<p class=\"faint\">{}</p>", marked(text))
 }
 
 /// Sentences, each a paragraph.
 pub fn paragraphs(texts: impl IntoIterator<Item = String>) -> String {
-    texts.into_iter().map(|text| format!("<p>{}</p>", escape(&text))).collect()
+    texts.into_iter().map(|text| format!("<p>{}</p>", marked(&text))).collect()
 }
 
 /// A drawing without a caption, if there is one.

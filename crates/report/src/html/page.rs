@@ -206,7 +206,7 @@ fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
     });
     let parts = [
         Some(format!("{rank}. {length} at {}", units::duration(pause.begin().since(results.started)))),
-        pause.generation.map(|generation| format!("generation {generation}")),
+        pause.generation.map(|generation| results.runtime.info().generation(generation)),
         held,
         (pause.quality == PauseQuality::Partial).then(|| "not seen whole".to_owned()),
     ];
@@ -241,7 +241,7 @@ fn caption(results: &Results, worst: &WorstPause, names: &Names) -> String {
     let items: Vec<String> = longest.chain((more > 0).then(|| format!("{more} more"))).collect();
     let hidden = worst.blamed.pause.lanes.len().saturating_sub(svg_waterfall::LANES_MAX);
     let lanes = if hidden > 0 { format!(" {hidden} more {nouns} are not drawn.") } else { String::new() };
-    if items.is_empty() { lanes } else { format!("Waited for: {}.{lanes}", items.join("; ")) }
+    if items.is_empty() { lanes } else { format!("Waited {} for: {}.{lanes}", units::duration(all), items.join("; ")) }
 }
 
 fn losses(results: &Results, absent: &[&str]) -> String {

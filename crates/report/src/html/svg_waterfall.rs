@@ -218,7 +218,7 @@ fn phases(svg: &mut Svg, scale: &Scale, pause: &Pause, bottom: f64) {
     let parts = [
         (["fill-waiting-to-stop", "on-waiting-to-stop"], "stop", pause.begin(), pause.stopped),
         (["fill-collecting", "on-collecting"], "collect", pause.stopped, pause.collected),
-        (["fill-release", "on-release"], "release", pause.collected, pause.released),
+        (["fill-release", "on-release"], "restart", pause.collected, pause.released),
     ];
     for ([fill, on], name, from, to) in parts.into_iter().filter(|(.., from, to)| to > from) {
         let text = format!("{name} {}", units::duration(to.since(from)));

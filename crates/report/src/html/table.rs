@@ -116,7 +116,14 @@ pub fn generations(results: &Results) -> Option<String> {
     let row = |g: &Generation| {
         let d = &g.collect_ns;
         let [p50, max, sum] = [d.p50, d.max, d.sum].map(units::duration_or_dash);
-        [format!("generation {}", g.generation), units::count(g.count), p50, max, sum, units::bytes(g.copied_bytes)]
+        [
+            results.runtime.info().generation(g.generation),
+            units::count(g.count),
+            p50,
+            max,
+            sum,
+            units::bytes(g.copied_bytes),
+        ]
     };
     let heads = ["collections", "how many", "median", "longest", "in all", "copied"];
     optional(&heads, results.pauses.by_generation.iter().map(row))

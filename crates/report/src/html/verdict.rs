@@ -17,7 +17,7 @@ pub(super) fn verdict(results: &Results) -> String {
     let mut out = String::new();
     if results.findings.is_empty() {
         let (clear, verdict, text) = no_findings::without_findings(results);
-        let (class, text) = (if clear { "good" } else { "warning" }, escape(&text));
+        let (class, text) = (if clear { "good" } else { "warning" }, marked(&text));
         let _ = write!(out, "<article class=\"finding {class}\"><h3>{verdict}</h3><p>{text}</p></article>");
     }
     out.extend(results.findings.iter().take(FINDINGS_MAX).map(|finding| article(results, finding)));
@@ -59,7 +59,7 @@ fn item(remedy: &Remedy) -> String {
         out += &paste(flag, LINES_MAX);
     }
     if !remedy.verify.is_empty() {
-        let _ = write!(out, " <span class=\"faint\">Verify: {}</span>", escape(&remedy.verify));
+        let _ = write!(out, " <span class=\"faint\">Verify: {}</span>", marked(&remedy.verify));
     }
     out
 }

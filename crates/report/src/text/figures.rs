@@ -90,7 +90,9 @@ fn pauses(screen: &mut Screen, results: &Results) {
 fn generations(screen: &mut Screen, results: &Results) {
     let by_generation = &results.pauses.by_generation;
     let generation = |g: &Generation| {
-        format!("gen {}: {} in {}", g.generation, units::count(g.count), units::duration_or_dash(g.collect_ns.sum))
+        // One line holds the usual two.
+        let name = results.runtime.info().generation(g.generation).replace("generation", "gen");
+        format!("{name}: {} in {}", units::count(g.count), units::duration_or_dash(g.collect_ns.sum))
     };
     let copied = by_generation.iter().fold(0u64, |sum, g| sum.saturating_add(g.copied_bytes));
     let all = [

@@ -35,7 +35,8 @@ pub fn first_screen(results: &Results, style: &Style) -> String {
     waited_most(&mut screen, results);
     requests(&mut screen, results);
     screen.blank();
-    let losses = words::losses(results);
+    let mut losses = words::losses(results);
+    losses.extend(words::no_log(results).filter(|_| !results.findings.is_empty()));
     if !losses.is_empty() {
         let losses = words::cut(losses, LOSSES_FIRST, |more| format!("and {more} more, see -v"));
         screen.entries("Not seen", &losses);

@@ -45,7 +45,7 @@ enum Message {
 }
 
 /// Hands what it observes to the thread that writes.
-pub struct Hand {
+pub struct EventSender {
     /// `None`: the writer has stopped.
     full: Option<SyncSender<Message>>,
     empty: Receiver<Batch>,
@@ -60,27 +60,27 @@ pub struct Hand {
     pub pauses: u64,
 }
 
-pub struct Taken {
+pub struct EventReceiver {
     messages: Receiver<Message>,
     back: Sender<Batch>,
 }
 
-pub fn pair(format: ExportFormat) -> (Hand, Taken) {
+pub fn event_channel(format: ExportFormat) -> (EventSender, EventReceiver) {
     let (full, messages) = sync_channel(BATCHES);
     let (back, empty) = channel();
     let batch = Batch::default();
     // Number 0 is always the empty name.
     let draws = format != ExportFormat::Fxt;
     let (full, left) = (Some(full), None);
-    let hand = Hand { full, empty, batch, kernel_known: 1, user_known: 1, draws, left, events: 0, pauses: 0 };
-    (hand, Taken { messages, back })
+    let hand = EventSender { full, empty, batch, kernel_known: 1, user_known: 1, draws, left, events: 0, pauses: 0 };
+    (hand, EventReceiver { messages, back })
 }
 
 /// Writes what is handed over until it ends. If the analysis fails, its side hangs up, and the export is not finished.
 ///
 /// # Errors
 /// The first error of writing.
-pub fn write(format: ExportFormat, to: To<'_>, from: &Taken) -> io::Result<()> {
+pub fn write(format: ExportFormat, to: To<'_>, from: &EventReceiver) -> io::Result<()> {
     let Ok(Message::Start(start)) = from.messages.recv() else { return Ok(()) };
     let (facts, symbols) = *start;
     let mut export = format.begin(to, &facts, &symbols)?;
@@ -110,12 +110,12 @@ pub fn write(format: ExportFormat, to: To<'_>, from: &Taken) -> io::Result<()> {
     Ok(())
 }
 
-impl Hand {
+impl EventSender {
     /// Builds items in place in the batch.
     #[inline(always)]
     fn put(&mut self, item: Batched, tables: Tables<'_>) {
-        news(tables.kernel, &mut self.kernel_known, &mut self.batch.kernel);
-        news(tables.user, &mut self.user_known, &mut self.batch.user);
+        send_new_names(tables.kernel, &mut self.kernel_known, &mut self.batch.kernel);
+        send_new_names(tables.user, &mut self.user_known, &mut self.batch.user);
         self.batch.items.push(item);
         if self.batch.items.len() >= BATCH {
             self.hand_over();
@@ -139,7 +139,7 @@ impl Hand {
 
 /// Names of `names` from number `known` on. None of them is empty.
 #[inline]
-fn news(names: &Names, known: &mut u32, out: &mut Vec<String>) {
+fn send_new_names(names: &Names, known: &mut u32, out: &mut Vec<String>) {
     loop {
         let name = names.get(NameId(*known));
         if name.is_empty() {
@@ -150,7 +150,7 @@ fn news(names: &Names, known: &mut u32, out: &mut Vec<String>) {
     }
 }
 
-impl Observer for Hand {
+impl Observer for EventSender {
     fn classes(&self) -> Classes {
         Classes::NONE.with(Class::Details).with(Class::User)
     }
@@ -226,7 +226,7 @@ mod tests {
         let (mut known, mut added) = (1, Vec::new());
         for text in ["a", "b", "", "c"] {
             let id = names.intern(text);
-            news(&names, &mut known, &mut added);
+            send_new_names(&names, &mut known, &mut added);
             added.drain(..).for_each(|name| _ = copy.intern(&name));
             assert_eq!(copy.get(id), text);
         }

@@ -7,7 +7,7 @@ use super::view::{self, Shown, View};
 use rtscope_analyze::Context;
 use rtscope_analyze::lanes::timeline::LaneDetail;
 use rtscope_analyze::recording::stm::StmTotals;
-use rtscope_analyze::window::{Standing, Window, WindowFigures};
+use rtscope_analyze::window::{Totals, Window, WindowFigures};
 use rtscope_host::procfs::Host;
 use rtscope_host::signals::Signals;
 use rtscope_host::terminal::{self, Keyboard};
@@ -47,14 +47,14 @@ impl LiveState {
         from: (Time, Option<StmTotals>),
     ) -> LiveState {
         let view = View::of(&context, of, log);
-        let window = Window::new(seconds, Standing { at: from.0, stm: from.1, ..Standing::default() });
+        let window = Window::new(seconds, Totals { at: from.0, stm: from.1, ..Totals::default() });
         LiveState { run: Run::new(context, LaneDetail::Pauses), window, view }
     }
 
     /// Ends a second at `at`, with the transactions so far.
     pub(super) fn close(&mut self, at: Time, stm: Option<StmTotals>) {
         let standing = self.run.analysis.standing(at);
-        self.window.close(Standing { stm, ..standing });
+        self.window.close(Totals { stm, ..standing });
     }
 
     /// Like [`LiveState::close`], but at the end of all streams.

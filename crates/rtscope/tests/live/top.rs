@@ -8,7 +8,7 @@ use testkit::rings;
 
 use ground::{logging_pid, reported, scratch, wait_for};
 use rings::Ground;
-use rtscope_analyze::window::Standing;
+use rtscope_analyze::window::Totals;
 use rtscope_analyze::{Analysis, Context};
 use rtscope_encode::Tables;
 use rtscope_model::manifest::Manifest;
@@ -184,7 +184,7 @@ fn cpus(document: &Value) -> (f64, f64) {
 struct Between {
     moments: [Time; 2],
     analysis: Option<Analysis>,
-    standings: Vec<Standing>,
+    standings: Vec<Totals>,
     live: Vec<(u64, u64)>,
     resident: Vec<(u64, u64)>,
 }

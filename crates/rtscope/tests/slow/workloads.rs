@@ -17,10 +17,11 @@ truths! {
         live_9_0_throttled_neighbour "throttled-neighbour", live_9_0_traced "traced",
         live_9_0_small_writes_buffered "small-writes-buffered", live_9_0_thunk_leak "thunk-leak",
         live_9_0_thunk_leak_strict "thunk-leak-strict",
-        live_9_0_uneven "uneven", live_9_0_weak_pointers "weak-pointers";
+        live_9_0_uneven "uneven", live_9_0_unevaluated "unevaluated",
+        live_9_0_unevaluated_forced "unevaluated-forced", live_9_0_weak_pointers "weak-pointers";
     "ghc-9.6":
         live_9_6_foreign_call "foreign-call", live_9_6_foreign_call_safe "foreign-call-safe",
-        live_9_6_hand_over "hand-over", live_5_3_byte_reads "byte-reads", live_5_3_custom_memory "custom-memory",
+        live_9_6_hand_over "hand-over", live_5_3_byte_reads "byte-reads", live_5_3_digest_whole "digest-whole", live_5_3_custom_memory "custom-memory",
         live_5_3_slow_reader_none "slow-reader-none", live_5_3_shallow_stack "shallow-stack",
         live_5_3_old_writes_flat "old-writes-flat", live_5_3_fork_writes_none "fork-writes-none",
         live_9_6_lock_convoy_striped "lock-convoy-striped", live_9_6_uneven_even "uneven-even",
@@ -36,7 +37,7 @@ truths! {
         live_9_10_foreign_sleep "foreign-sleep",
         live_9_10_hand_over "hand-over", live_9_10_memory_limit "memory-limit",
         live_5_4_custom_memory_pooled "custom-memory-pooled",
-        live_5_4_byte_reads "byte-reads", live_5_4_byte_reads_buffered "byte-reads-buffered",
+        live_5_4_digest_parts "digest-parts", live_5_4_byte_reads "byte-reads", live_5_4_byte_reads_buffered "byte-reads-buffered",
         live_9_10_small_writes "small-writes", live_9_10_thunk_leak "thunk-leak",
         live_5_4_comparing_typed "comparing-typed", live_5_4_compares_then_scans "compares-then-scans", live_9_10_hand_over_batches "hand-over-batches",
         live_5_4_hand_over_domains_batches "hand-over-domains-batches",

@@ -138,7 +138,7 @@ fn check_lanes(name: &str, document: &Value, table: &Table) -> usize {
                 "program" => said(&lane["mutator_ns"], ns),
                 "collecting" => said(&lane["collect_ns"], ns),
                 "waited to stop" => said(&lane["stop_wait_ns"], ns),
-                "waited to go on" => said(&lane["release_wait_ns"], ns),
+                "restarting" => said(&lane["release_wait_ns"], ns),
                 "idle" => said(&lane["idle_ns"], ns),
                 "waited to start a collection" => {
                     assert_eq!(cell.trim_start_matches('~'), said(&lane["leadership_wait_ns"], ns), "{name}: {head}");
@@ -174,7 +174,11 @@ fn check_generations(name: &str, document: &Value, table: &Table) -> usize {
     let all = document["pauses"]["by_generation"].as_array().expect("generations");
     assert_eq!(table.rows.len(), all.len(), "{name}");
     for (row, one) in table.rows.iter().zip(all) {
-        let mut wanted = vec![format!("generation {}", one["generation"]), said(&one["count"], count)];
+        let of_ocaml = document["runtime"]["family"] == "ocaml";
+        let named = |number: u64| {
+            if of_ocaml { ["minor", "major"][number as usize].to_owned() } else { format!("generation {number}") }
+        };
+        let mut wanted = vec![named(one["generation"].as_u64().unwrap_or(0)), said(&one["count"], count)];
         wanted.extend(["p50", "max", "sum"].map(|key| said(&one["collect_ns"][key], ns)));
         wanted.push(said(&one["copied_bytes"], bytes));
         assert_eq!(*row, wanted, "{name}");
@@ -312,7 +316,7 @@ fn the_parts_of_a_drawn_pause_are_those_of_its_line() {
         let parts = [
             format!("stop {}", units::duration(at(&pause["stopped_ns"]) - from)),
             format!("collect {}", units::duration(at(&pause["collected_ns"]) - at(&pause["stopped_ns"]))),
-            format!("release {}", units::duration(at(&pause["released_ns"]) - at(&pause["collected_ns"]))),
+            format!("restart {}", units::duration(at(&pause["released_ns"]) - at(&pause["collected_ns"]))),
         ];
         let titles = titles(article);
         for part in parts.iter().filter(|part| !part.ends_with(" 0")) {

@@ -83,6 +83,7 @@ fn waits(evil: &str) -> Waits {
         kinds: vec![WaitShare { kind: wait.kind, holder: Some(Doing::Runs), threads_mean: 18.0, looks_share: 1.0 }],
         by: vec![wait],
         made_per_second: Some(9_000.0),
+        ended: Some(u64::MAX),
         old: Some(Old { looks: 12, bytes: 1_000, thunk_bytes: 700, thunks }),
         ..Waits::default()
     }

@@ -117,14 +117,13 @@ fn lane_of<W>(tracks: &Tracks<W>, results: &Results, key: Key) -> Option<(Tid, L
 
 fn missing<W: Write + Send + 'static>(tracks: &Tracks<W>) -> Vec<String> {
     let mut missing = Vec::new();
+    let RuntimeInfo { name, lane: (lane, lanes), posts, .. } = tracks.runtime;
     if tracks.runtime.posts.runs && tracks.lanes && !tracks.runs {
-        missing.push(
-            "the log has no runs of threads: that a lane has nothing to do cannot be distinguished from the program's work (record with \
-             --detail full)"
-                .into(),
-        );
+        missing.push(format!(
+            "the log has no runs of threads: that a {lane} has nothing to do cannot be distinguished from the program's work (record with \
+             `--detail full`)"
+        ));
     }
-    let RuntimeInfo { name, lane: (lane, _), posts, .. } = tracks.runtime;
     if tracks.runtime.is_known() && !posts.idle {
         missing.push(format!("{name} does not say when a {lane} waits in the system: that looks like the program"));
     }
@@ -132,7 +131,7 @@ fn missing<W: Write + Send + 'static>(tracks: &Tracks<W>) -> Vec<String> {
         missing.push("the log's clock could not be joined to the kernel's: threads and samples are not shown".into());
     }
     if tracks.sheet.too_many || tracks.threads.as_ref().is_some_and(|threads| threads.too_many()) {
-        missing.push("there are more threads or lanes than are shown".into());
+        missing.push(format!("there are more threads or {lanes} than are shown"));
     }
     missing
 }

@@ -1,9 +1,9 @@
 //! The runtime of OCaml 5: how its stop-the-world sections are recognised, which threads serve a domain, waits to
 //! lead, slices of the major heap and what causes them, and what single domains cost the others.
 
-pub mod answers;
 pub mod domains;
 pub mod drive;
+pub mod lane_costs;
 pub mod leadership;
 pub mod lives;
 pub mod pauses;

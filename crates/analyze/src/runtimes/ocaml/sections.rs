@@ -1,7 +1,7 @@
 //! What stop-the-world sections, and what comes with them, cost single domains: waits to lead, slices of the major
-//! heap, answers, lives of domains. Owns that these four see each event in this order; each is its own module.
+//! heap, costs of lanes, lives of domains. Owns that these four see each event in this order; each is its own module.
 
-use super::answers::Answers;
+use super::lane_costs::LaneCosts;
 use super::leadership::Leadership;
 use super::lives::Lives;
 use super::slices::Slices;
@@ -16,7 +16,7 @@ pub struct Sections {
     /// Work on the major heap that stops one domain.
     pub slices: Slices,
     /// What single domains cost collections.
-    pub answers: Answers,
+    pub lane_costs: LaneCosts,
     /// How long domains live.
     pub lives: Lives,
 }
@@ -38,7 +38,7 @@ impl Fold for Sections {
             self.leadership.ran(wait.lane, now.tracks.ran_ns(own, wait.from, wait.to));
         }
         self.slices.push(event);
-        self.answers.push(event);
+        self.lane_costs.push(event);
         self.lives.push(event);
         wait
     }
@@ -46,7 +46,7 @@ impl Fold for Sections {
     fn pause(&mut self, blamed: &BlamedPause, past: &Past<'_>) {
         let own = |lane| past.now.threads.own_thread(lane);
         let ran = |tid, at| past.now.tracks.was_on_cpu(tid, at, at);
-        self.answers.add(blamed, past.marks, own, ran, &self.leadership);
+        self.lane_costs.add(blamed, past.marks, own, ran, &self.leadership);
     }
 
     fn outside(&self, lane: LaneId) -> Option<Outside> {

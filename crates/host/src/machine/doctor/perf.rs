@@ -11,12 +11,17 @@ pub(super) const CAP_SYS_PTRACE: u32 = 19;
 const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 
+const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
+
+fn paranoid_level(root: &Path) -> Option<i32> {
+    fs::read_to_string(root.join(PARANOID)).ok()?.trim().parse().ok()
+}
+
 pub fn paranoid(root: &Path) -> Check {
-    const PATH: &str = "proc/sys/kernel/perf_event_paranoid";
     let name = "perf-event-paranoid";
-    let Some(level) = fs::read_to_string(root.join(PATH)).ok().and_then(|text| text.trim().parse::<i32>().ok()) else {
+    let Some(level) = paranoid_level(root) else {
         let means = "The kernel was built without perf events: only totals from /proc can be recorded.";
-        return Check::new(name, State::Missing, format!("/{PATH} cannot be read"), means);
+        return Check::new(name, State::Missing, format!("/{PARANOID} cannot be read"), means);
     };
     let privileged =
         effective_capabilities(root).is_some_and(|held| held & (1 << CAP_PERFMON | 1 << CAP_SYS_ADMIN) != 0);
@@ -33,7 +38,7 @@ pub fn paranoid(root: &Path) -> Check {
         1..=2 => for_a_group(root),
         _ => "sudo sysctl kernel.perf_event_paranoid=2",
     };
-    Check::new(name, state, format!("/{PATH} is {level}"), means).fixed_by(fix)
+    Check::new(name, state, format!("/{PARANOID} is {level}"), means).fixed_by(fix)
 }
 
 /// The command that lets some users see other processes. The capability came with Linux 5.8.
@@ -46,10 +51,13 @@ fn for_a_group(root: &Path) -> &'static str {
     }
 }
 
-/// The command that lets users see events of their own programs, which were refused with `error`.
-fn for_own(error: &std::io::Error) -> &'static str {
+/// What lets users see events of their own programs, which were refused with `error`.
+fn for_own(root: &Path, error: &std::io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM) => words::remedy(Tier::OwnSwitches, error),
+        _ if paranoid_level(root).is_some_and(|level| level <= 2) => {
+            "allow perf_event_open in the container's seccomp profile: the kernel's settings allow it"
+        }
         _ => "sudo sysctl kernel.perf_event_paranoid=2",
     }
 }
@@ -89,9 +97,9 @@ pub fn tracefs(root: &Path) -> Check {
         }
         Err(error) => {
             let found = format!("/sys/kernel/tracing: {}", words::errno(&error));
-            let means = "As root rtscope mounts it for a moment; else wake-ups and migrations are not recorded.";
+            let means = "As root rtscope mounts it for a moment; else wake-ups and migrations are not recorded. The command lets your group read what the kernel traces.";
             Check::new(name, State::Degraded, found, means).fixed_by(
-                "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755,gid=$(id -g) /sys/kernel/tracing",
+                "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing",
             )
         }
     }
@@ -116,7 +124,7 @@ pub fn code(root: &Path) -> Check {
         Err(error) => {
             let means = "Reports cannot name the code that kept a collection waiting.";
             let found = format!("refused: {}", words::errno(&error));
-            let fix = for_own(&error);
+            let fix = for_own(root, &error);
             Check::new(name, State::Degraded, found, means).fixed_by(fix)
         }
     }
@@ -140,7 +148,7 @@ fn tier_check(root: &Path, tier: Tier, name: &'static str, gives: &str) -> Check
             let found = format!("refused: {}", words::errno(&error));
             let means = format!("{}.", words::lacking(tier));
             let fix = match tier {
-                Tier::OwnSwitches => for_own(&error),
+                Tier::OwnSwitches => for_own(root, &error),
                 Tier::CpuWideSwitches => for_a_group(root),
                 _ => "sudo rtscope record …",
             };
@@ -164,6 +172,15 @@ mod tests {
             assert_eq!((check.state, check.fix.is_some()), (state, state != State::Ok && text != "?"), "{text}");
         }
         assert_eq!(paranoid(tree(&[]).path()).state, State::Missing);
+    }
+
+    #[test]
+    fn a_refusal_that_no_setting_explains_comes_from_a_filter() {
+        let refused = std::io::Error::from_raw_os_error(libc::EPERM);
+        for (level, fix) in [("2\n", "seccomp"), ("4\n", "sysctl")] {
+            let root = tree(&[(PARANOID, level)]);
+            assert!(for_own(root.path(), &refused).contains(fix), "{level}");
+        }
     }
 
     #[test]

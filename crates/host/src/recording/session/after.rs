@@ -51,7 +51,7 @@ impl Session<'_> {
             if child.is_none() {
                 self.look_at_family(false);
             }
-            let others = guards && self.family.iter().any(|pid| self.host.runs(*pid));
+            let others = guards && self.process_tree.iter().any(|pid| self.host.runs(*pid));
             if child.is_none() && !others {
                 break;
             }

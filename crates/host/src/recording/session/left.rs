@@ -28,7 +28,7 @@ impl Session<'_> {
     /// Starts following forks. Without perf only scans of `/proc` remain.
     pub(super) fn follow_family(&mut self) {
         self.look_at_family(false);
-        self.streams().into_iter().for_each(|streams| streams.follow(&self.family));
+        self.streams().into_iter().for_each(|streams| streams.follow(&self.process_tree));
         if self.is_blind() && !self.attached() {
             self.manifest.notes.push(
                 "forks are not recorded: a process that the program starts and leaves at once may be missed".to_owned(),
@@ -46,7 +46,7 @@ impl Session<'_> {
 
     /// `now`: including processes forked up to this moment.
     pub(super) fn look_at_family(&mut self, now: bool) {
-        self.family = family::look(&self.host, self.pid, &self.family, &self.streams(), now);
+        self.process_tree = family::look(&self.host, self.pid, &self.process_tree, &self.streams(), now);
     }
 
     /// Whether to continue because descendants of a started program still run. They are recorded too: a daemon may be
@@ -60,7 +60,7 @@ impl Session<'_> {
         }
         let before = clock::monotonic();
         self.look_at_family(self.left.is_none());
-        let run: Vec<u32> = self.family.iter().copied().filter(|pid| self.host.runs(*pid)).collect();
+        let run: Vec<u32> = self.process_tree.iter().copied().filter(|pid| self.host.runs(*pid)).collect();
         let cost_ns = clock::monotonic().since(before);
         if run.is_empty() {
             return false;

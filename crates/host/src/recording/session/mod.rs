@@ -79,7 +79,7 @@ pub(super) struct Session<'a> {
     sampler: Option<Sampler>,
     snapshots: Option<Snapshots>,
     waits: Option<WaitSampler>,
-    family: Vec<u32>,
+    process_tree: Vec<u32>,
     /// Running processes that write logs.
     writing: BTreeSet<u32>,
     /// A log was opened whose writer is not known yet; `next_identify` is when the search is due.
@@ -154,7 +154,7 @@ impl<'a> Session<'a> {
             sampler: None,
             snapshots: None,
             waits: None,
-            family: vec![pid],
+            process_tree: vec![pid],
             writing: BTreeSet::new(),
             identify: false,
             next_identify: Time(0),
@@ -237,7 +237,7 @@ impl<'a> Session<'a> {
             host: &self.host,
             capture: self.store.folder(),
             pid: self.pid,
-            family: &self.family,
+            family: &self.process_tree,
             room: self.room.left(),
         }
     }
@@ -449,7 +449,7 @@ impl<'a> Session<'a> {
             if now >= next_family {
                 self.look_at_family(false);
                 if self.code.is_some() {
-                    self.look_at_files_of(self.family.iter());
+                    self.look_at_files_of(self.process_tree.iter());
                 }
                 next_family = next_family.plus(self.family_period_ns()).max(now);
             }
@@ -674,7 +674,7 @@ impl<'a> Session<'a> {
         self.journal.remove(&self.store);
         let exit = self.stay(exit, child, signals);
         self.store.remove_empty_folders();
-        if exit.is_some() && self.family.iter().all(|pid| !self.host.runs(*pid)) {
+        if exit.is_some() && self.process_tree.iter().all(|pid| !self.host.runs(*pid)) {
             self.end_sources_of_logs();
         }
         RecordOutcome { capture: self.store.path().to_owned(), exit, bytes: room::size(self.store.folder()) }
@@ -713,7 +713,7 @@ impl<'a> Session<'a> {
     }
 
     fn end_logs(&mut self, ended: Time) {
-        let mut still: Vec<u32> = self.family.iter().copied().filter(|pid| *pid != self.pid).collect();
+        let mut still: Vec<u32> = self.process_tree.iter().copied().filter(|pid| *pid != self.pid).collect();
         still.extend(self.writing.iter().filter(|pid| **pid != self.pid));
         still.sort_unstable();
         still.dedup();

@@ -12,8 +12,10 @@ use std::fs::File;
 
 /// Places that have a name or wait for one.
 const PLACES_MAX: usize = 1 << 15;
-/// The next naming waits this many times the CPU time of the last one.
+/// The next naming waits this many times the CPU time of the last one, and twice as long each time: what a program
+/// does often is named soon, and new places that keep coming cost less and less.
 const REST: u64 = 200;
+const REST_MAX_NS: u64 = 20_000_000_000;
 /// Files kept open.
 const FILES_MAX: usize = 64;
 /// Longest name in letters.
@@ -70,6 +72,7 @@ pub(super) struct PlaceNames {
     /// By the path that mappings show.
     files: BTreeMap<String, File>,
     next: Time,
+    rest: u64,
     /// Files in which names were searched, and whether at least one place has one.
     named: BTreeMap<String, bool>,
 }
@@ -138,6 +141,7 @@ impl PlaceNames {
             self.known.extend(places.iter().map(|place| place.1).zip(named));
         }
         wanted.into_iter().for_each(|address| _ = self.known.entry(address).or_default());
-        self.next = clock::monotonic().plus(cost_ns.saturating_mul(REST));
+        self.rest = self.rest.saturating_mul(2).max(REST);
+        self.next = clock::monotonic().plus(cost_ns.saturating_mul(self.rest).min(REST_MAX_NS));
     }
 }

@@ -19,6 +19,8 @@ const TRIES_MAX: u32 = 40;
 /// Limits of threads in samples that wait for names, and of samples of old objects.
 const HELD_MAX: usize = 1 << 16;
 const OLD_MAX: usize = 1 << 12;
+/// One sample in this many asks whether the process still runs the same program: that takes another process's help.
+const ASK_EVERY: u32 = 4;
 /// Thunks get names if at least one part in this many of the old bytes are thunks.
 const OLD_SHARE: u64 = 3;
 
@@ -28,6 +30,7 @@ pub(super) struct WatchedProcess {
     redact: bool,
     program: Option<PathBuf>,
     tries: u32,
+    looks: u32,
     state: LookState,
     texts: Texts,
     out: Vec<(Option<Time>, WaitSeen)>,
@@ -66,6 +69,7 @@ impl WatchedProcess {
             redact,
             program: None,
             tries: 0,
+            looks: 0,
             state: LookState::Unknown,
             texts,
             out,
@@ -76,7 +80,9 @@ impl WatchedProcess {
     /// Takes one sample; returns the CPU time of children.
     pub fn look(&mut self, host: &Host, now: Time) -> u64 {
         let before_ns = sandbox::spent_ns();
+        self.looks = self.looks.wrapping_add(1);
         if let LookState::Looking(looking) = &self.state
+            && self.looks.is_multiple_of(ASK_EVERY)
             && looking.process.link("exe").ok() != self.program
         {
             self.finish();

@@ -44,7 +44,7 @@ pub(super) struct Eventlogs {
 }
 
 impl Eventlogs {
-    /// Makes a command log into a capture; `None`: it cannot. Errors: the folder for it.
+    /// Adds to a command what makes it log into the capture; `None`: it cannot log. Errors: the folder for it.
     pub(super) fn prepare(command: &Command<'_>, launch: &mut Launch) -> io::Result<Option<Eventlogs>> {
         let mut handover = Handover::prepare(command.capture, command.route)?;
         let plan = options::plan(&Request {

@@ -23,7 +23,7 @@ impl HandoverState {
     }
 }
 
-/// See the module. `news` is set from the opening of a log until it is taken.
+/// The thread that opens logs. `news` is set from the opening of a log until it is taken.
 pub(super) type HandoverThread = Worker<HandoverState>;
 
 impl HandoverThread {

@@ -16,7 +16,7 @@ const ROWS: usize = 12;
 const SETTINGS: usize = 8;
 const FINDINGS: usize = 6;
 /// Width that a table's figures need in addition to a configuration's words.
-const FIGURES: usize = 56;
+const FIGURES: usize = 60;
 
 /// Width that those of candidates need.
 const PAIRS: usize = 36;
@@ -75,6 +75,11 @@ fn recommendation(found: &Document) -> Vec<String> {
             out.extend(over(&found.over_default, &default).map(|gain| format!("The best, {best}: {gain}.")));
             out
         }
+        (Word::Stopped, _) => {
+            let best = over(&found.over_default, &default).map(|gain| format!(" Best so far, {best}: {gain}."));
+            let stopped = format!("Stopped early: {}.{}", why(found), best.unwrap_or_default());
+            vec![stopped, "To go on, give the same command again.".to_owned()]
+        }
         _ => vec![format!("No recommendation: {}.", why(found))],
     };
     match (&found.over_plan, &found.plan, &found.recommended) {
@@ -91,7 +96,6 @@ fn why(found: &Document) -> String {
     let why = found.why.as_deref().unwrap_or("the trials do not say");
     match found.verdict {
         Word::DefaultFails => format!("the default fails ({why})"),
-        Word::Stopped => format!("it ended early ({why})"),
         _ => why.to_owned(),
     }
 }
@@ -252,9 +256,9 @@ fn marks(found: &Document, point: &ParetoPoint) -> Vec<&'static str> {
         (is(&found.recommended), "use"),
         (default, "default"),
         (is(&found.plan), "plan"),
-        (point.front, "front"),
-        (point.front && !point.confirmed && !default, "explored"),
-        (point.confirmed && !default && !point.front, "fresh"),
+        (point.front, "trade-off"),
+        (point.front && !point.confirmed && !default, "not confirmed"),
+        (point.confirmed && !default && !point.front, "confirmed"),
     ]
     .into_iter()
     .filter(|(is, _)| *is)
@@ -281,7 +285,7 @@ fn effects(found: &Document, style: &Style) -> Vec<String> {
     }
     let more = sorted.len().saturating_sub(SETTINGS);
     out.extend(
-        (more > 0).then(|| format!("and {} that gain less", units::counted(more as u64, "setting", "settings"))),
+        (more > 0).then(|| format!("and {} with a smaller gain", units::counted(more as u64, "setting", "settings"))),
     );
     out
 }
@@ -371,7 +375,7 @@ pub(super) mod tests {
         assert!(!text.contains('\x1b') && text.contains("40 %: lanes wait for each other"), "{text}");
         assert!(text.contains("gone\n") && text.contains("-A64m: it ends with 2"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let row = text.lines().find(|line| line.contains("use, front")).unwrap();
+        let row = text.lines().find(|line| line.contains("use, trade-off")).unwrap();
         assert!(row.contains("-A16m -qg") && row.contains("0.67") && row.contains("3.00"), "{row}");
         assert!(text.contains("-A4m                          1.20 (1.18"), "{text}");
         assert!(text.contains("33 trials of 60, 1 failed, seed 5"), "{text}");
@@ -393,7 +397,9 @@ pub(super) mod tests {
         let text = draw(&shown, &Style::plain(80));
         assert!(text.starts_with("No recommendation: the default fails (it ends with 1).\n\n"), "{text}");
         shown.document.verdict = Word::Stopped;
-        assert!(draw(&shown, &Style::plain(80)).starts_with("No recommendation: it ended early (it ends with 1)."));
+        let text = draw(&shown, &Style::plain(80));
+        assert!(text.starts_with("Stopped early: it ends with 1. Best so far, "), "{text}");
+        assert!(text.contains("\nTo go on, give the same command again."), "{text}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
     name: "GHC",
     language: "Haskell",
     lane: ("capability", "capabilities"),
+    generations: &[],
     lock: ("MVar", "MVars"),
     writing: &["writeRawBufferPtr", "threadWaitWrite", "hPutBuf"],
     buffering: "`hSetBuffering handle (BlockBuffering Nothing)`, and `hFlush` only where what it holds is waited for; or read and write \
@@ -24,6 +25,8 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
         ("GHC.Event.PSQ.", TIMERS),
         ("GHC.Event.TimerManager.", TIMERS),
     ],
+    unevaluated: "Evaluate results in the threads that compute them (`evaluate`, `force`, `$!` before a `putMVar` or an insert): what they \
+                  leave unevaluated is computed by the thread that first needs it.",
     log: "eventlog",
     log_is_off: "it writes no eventlog, which cannot be switched on from outside; start it with `+RTS -l`",
     followed: "a GHC program that writes an eventlog (+RTS -l) and was not stripped",

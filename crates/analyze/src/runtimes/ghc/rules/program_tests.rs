@@ -6,8 +6,8 @@ use crate::results::waits::{Wait, WaitShare, Waits};
 use crate::results::{Results, RuleOutcome};
 use crate::testing::{Places, Script, switch};
 use rtscope_model::{
-    CodeSample, Confidence, Counter, Cpu, Doing, Found, OffState, Pid, PurposeId, Runtime, Sample, SymbolId, Tid,
-    WaitKind,
+    CodeKind, CodeSample, Confidence, Counter, Cpu, Doing, Found, OffState, Pid, PurposeId, Runtime, Sample, Symbol,
+    SymbolId, Tid, WaitKind,
 };
 
 const MS: u64 = 1_000_000;
@@ -135,6 +135,38 @@ fn calls_that_move_a_few_bytes_are_distinguished_from_large_ones_and_from_conver
     assert!(ids(&found((9, 90), (100_000, 700_000), 90_000)).is_empty(), "it waits for each answer");
 }
 
+/// A run whose samples find the kernel at these calls, so many of a hundred each.
+fn at_calls(calls: &[(&str, u64)]) -> Results {
+    let mut symbols = Places::new().symbols;
+    let places = calls.iter().flat_map(|(call, count)| {
+        let source = Some((*call).to_owned());
+        let place = symbols.add(Symbol { name: (*call).into(), kind: CodeKind::Kernel, source, ..Symbol::default() });
+        std::iter::repeat_n(place, *count as usize)
+    });
+    let places: Vec<SymbolId> = places.collect();
+    let spin = Places::new().spin;
+    let sample = |script: Script, n: u64| {
+        let leaf = places.get(n as usize).copied().unwrap_or(spin);
+        let what = Found::Running { ns: 9 * MS };
+        let sample = CodeSample { tid: Tid(11), cpu: Cpu(0), leaf, user: Some(spin), purpose: None, what };
+        script.code_sample(100 * MS + n * 9 * MS, sample)
+    };
+    analyse(Context { symbols, ..context() }, (0..100).fold(one_at_work(), sample)).0
+}
+
+#[test]
+fn calls_that_a_program_can_avoid_are_named_and_those_that_move_data_are_not() {
+    let finding = |calls: &[(&str, u64)]| {
+        at_calls(calls).findings.into_iter().find(|finding| finding.id == "overhead").map(|one| one.claim.to_string())
+    };
+    let asks = finding(&[("newfstatat", 30)]).unwrap();
+    assert!(asks.contains("(30 %)") && asks.ends_with("in the kernel: newfstatat."), "{asks}");
+    assert_eq!(finding(&[("read", 60)]), None, "a program that reads");
+    let seeks = finding(&[("lseek", 3), ("read", 60)]).unwrap();
+    assert!(seeks.ends_with("in the kernel: lseek and the kernel: read."), "{seeks}");
+    assert_eq!(finding(&[("lseek", 2), ("read", 60)]), None, "it seeks seldom");
+}
+
 #[test]
 fn threads_that_are_made_for_each_piece_of_work_are_counted() {
     let seen = |made: f64| {
@@ -178,4 +210,19 @@ fn a_program_is_not_sequential_on_purpose_where_a_thread_waits_for_the_end_of_th
     assert_eq!(found(WaitKind::Child, Some(Doing::Waits(WaitKind::Time)), 0.9), None);
     assert_eq!(found(WaitKind::Child, Some(Doing::Runs), 0.5), None, "by chance");
     assert_eq!(found(WaitKind::Lock, Some(Doing::Runs), 0.9), None, "its only worker may do everything");
+}
+
+#[test]
+fn what_ended_threads_left_unevaluated_is_evaluated_by_one() {
+    let found = |ended, kinds| {
+        let waits = Waits { looks: 20, ended: Some(ended), kinds, ..Waits::default() };
+        let results = analyse(Context { waits: Some(waits), ..context() }, one_at_work_from(40 * MS)).0;
+        results.findings.into_iter().find(|finding| finding.id == "too-little-parallelism")
+    };
+    let kind = |kind| vec![WaitShare { kind, holder: None, threads_mean: 1.0, looks_share: 0.5 }];
+    let left = found(2, kind(WaitKind::NoWork)).unwrap();
+    assert!(left.evidence.iter().any(|seen| seen.text.ends_with("after 2 threads had ended.")), "{:?}", left.evidence);
+    assert!(left.remedies[0].text.words.contains("evaluate"), "{:?}", left.remedies);
+    assert_eq!(found(1, kind(WaitKind::NoWork)), None, "a helper has ended");
+    assert_eq!(found(2, kind(WaitKind::Lock)), None, "one that waits may have work later");
 }

@@ -259,7 +259,7 @@ fn remedies(facts: &Facts<'_>, nursery: u64, larger: u64) -> Vec<Remedy> {
 fn remedy(facts: &Facts<'_>, nursery: u64, size: u64, first: bool) -> Remedy {
     let text = format!(
         "{} each capability a larger allocation area: {} each, {} for all; at this rate of allocation {} collections a \
-         second are left. A larger area fits no cache, which slows some programs down: measure.",
+         second would remain. A larger area fits no cache, which slows some programs down: measure.",
         if first { "Give" } else { "give" },
         bytes(size),
         bytes(size.saturating_mul(facts.lanes.max(1) as u64)),

@@ -13,7 +13,7 @@ use rtscope_model::{Confidence, Remedy};
 pub static RULE: Rule = Rule { check, ..EXPLICIT_GC };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let requested = &sections(facts).answers.requested;
+    let requested = &sections(facts).lane_costs.requested;
     if requested.count < EXPLICIT_MIN {
         return None;
     }
@@ -28,6 +28,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     );
     let leave_out = "Leave these calls out: the runtime collects by what is allocated. Where memory has to be given \
                      back, do it once, when the program is idle.";
-    let verdict = Verdict::new(Cost::Time(sections(facts).answers.requested_wall.ns()), Confidence::High, what);
+    let verdict = Verdict::new(Cost::Time(sections(facts).lane_costs.requested_wall.ns()), Confidence::High, what);
     Some(verdict.seen([evidence(text, requested.longest)]).remedies([Remedy::new(leave_out).falls(PAUSED)]))
 }

@@ -10,7 +10,7 @@ use super::seen::sections;
 use super::small_minor_heap;
 use crate::findings::oversubscribed::more_lanes_than_cpus;
 use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict, evidence};
-use crate::runtimes::ocaml::answers::One;
+use crate::runtimes::ocaml::lane_costs::One;
 use rtscope_model::units::{counted, duration};
 use rtscope_model::{Evidence, LaneId, Remedy};
 
@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let waited_ns: u64 = idle.iter().map(|(_, one)| one.idle_ns).sum();
     let crowding = crowding(facts);
     let sibling_ns = facts.held.filter(|_| crowding).map_or(0, |held| held.sibling.in_pauses_ns);
-    let late_ns = if crowding { sections(facts).answers.late.ns } else { 0 };
+    let late_ns = if crowding { sections(facts).lane_costs.late.ns } else { 0 };
     let queued_ns = sibling_ns.saturating_add(late_ns);
     let cost = Cost::Time(waited_ns.max(queued_ns).min(facts.span_ns));
     let mut seen: Vec<_> = idle.iter().map(took_part).collect();
@@ -79,7 +79,7 @@ pub(super) fn crowding(facts: &Facts<'_>) -> bool {
 /// Domains that are idle in nearly all collections, the most costly first.
 fn idle<'a>(facts: &Facts<'a>) -> Vec<(LaneId, &'a One)> {
     let mostly = |one: &One| one.pauses >= PAUSES_MIN && one.idle as f64 >= one.pauses as f64 * IDLE_SHARE_MIN;
-    let mut idle: Vec<_> = sections(facts).answers.lanes().filter(|(_, one)| mostly(one)).collect();
+    let mut idle: Vec<_> = sections(facts).lane_costs.lanes().filter(|(_, one)| mostly(one)).collect();
     idle.sort_by_key(|(_, one)| std::cmp::Reverse(one.idle_ns));
     idle
 }

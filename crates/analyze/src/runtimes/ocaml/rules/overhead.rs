@@ -5,7 +5,7 @@ use crate::findings::overhead::{self, OverheadWork};
 
 pub static RULE: Rule = Rule { check: |facts| overhead::check(facts, &WORK), ..overhead::BASE };
 
-static WORK: [OverheadWork; 10] = [
+static WORK: [OverheadWork; 11] = [
     OverheadWork {
         ids: &["purpose:thread-locks"],
         cause: "a loop of `Domain.cpu_relax` that waits for another domain, and by mutexes that several domains take all the time",
@@ -54,6 +54,11 @@ static WORK: [OverheadWork; 10] = [
         ids: &["purpose:stack-traces"],
         cause: "exceptions while backtraces are recorded (`OCAMLRUNPARAM=b`, `Printexc.record_backtrace true`)",
         change: "Raise with `raise_notrace` where an exception is an ordinary result, or do not record backtraces.",
+    },
+    OverheadWork {
+        ids: &["purpose:allocation-sampling", "purpose:stack-traces", "purpose:polling"],
+        cause: "`Gc.Memprof`: each sample takes a stack and calls the tracker, and the runtime looks for samples at allocations",
+        change: "Lower the sampling rate of `Gc.Memprof.start` (1e-5 shows where memory is allocated), or stop it.",
     },
     OverheadWork {
         ids: &["purpose:continuations"],

@@ -26,13 +26,13 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 fn late(facts: &Facts<'_>) -> Option<Evidence> {
-    let late = Some(&sections(facts).answers.late).filter(|late| late.count > 0)?;
-    let causes = sections(facts).answers.late_causes();
+    let late = Some(&sections(facts).lane_costs.late).filter(|late| late.count > 0)?;
+    let causes = sections(facts).lane_costs.late_causes();
     let causes = causes.iter().take(3).map(|(cause, process, ns)| {
         let what = off_cpu(*cause, process.map(|process| facts.names.get(process)));
         format!("{} {what}", duration(*ns))
     });
-    let lanes = sections(facts).answers.late_lanes();
+    let lanes = sections(facts).lane_costs.late_lanes();
     let lanes = lanes.iter().take(LANES_NAMED).map(|(lane, ns)| format!("domain {lane} {}", duration(*ns)));
     let waited: u64 = sections(facts).leadership.lanes().map(|(_, waited)| waited.ran_ns).sum();
     let text = format!(

@@ -2,6 +2,7 @@
 //! program runs on. Owns when the data read is consistent, and how a message leads to the thread that computes
 //! a value; refuses to say which thread has a variable (see `holders`) and to name places.
 
+use super::chunks::Chunks;
 use super::layout::{self, TsoLayout, Why};
 use crate::target::memory::Memory;
 use rtscope_heap::closure::{Info, Type};
@@ -89,6 +90,7 @@ struct GcState(Vec<(u32, u64)>);
 
 impl GcState {
     fn read(memory: &impl Memory, statics: &Statics) -> io::Result<GcState> {
+        let memory = &Chunks::pages(memory);
         // Rejects a number that is not the place of the oldest.
         let counted = Runtime::read(memory, statics)?.generations;
         let (Some(generations), Some(oldest)) = (statics.generations, statics.oldest) else {
@@ -143,14 +145,14 @@ impl<'m, M: Memory> Reading<'m, M> {
     /// Reads the other threads and which of them capabilities run. `None`: a collection is in progress.
     pub fn rest(&self, memory: &impl Memory) -> io::Result<Option<Rest>> {
         let state = GcState::read(self.direct, &self.place.statics)?;
-        let capabilities = capabilities(self.direct, self.place)?;
+        let capabilities = capabilities(&Chunks::pages(self.direct), self.place)?;
         let mut new = Vec::new();
         for (_, head) in &state.0 {
             if !self.walk(memory, *head, &mut new)? {
                 return Ok(None);
             }
         }
-        let running = running(self.direct, self.place, &capabilities);
+        let running = running(&Chunks::pages(self.direct), self.place, &capabilities);
         // During a collection lists are empty until threads are found live; a running thread is on one of them.
         let found = self.old.iter().chain(&new).filter(|thread| running.contains(&thread.address)).count();
         let is_whole = found == running.iter().filter(|address| **address != 0).count();

@@ -30,7 +30,7 @@ use list::{Reading, RtsPlace, Tso};
 use rtscope_heap::Statics;
 use rtscope_model::{Doing, OldObjects, Version, WaitKind};
 use stack::{Tables, Walk};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 /// Immediate retries of a sample that a collection of the oldest generation interrupted.
@@ -139,8 +139,10 @@ impl GhcThreads {
 
 /// Takes one sample of `memory`.
 fn look(memory: &impl Memory, place: &RtsPlace, tables: &mut Tables) -> io::Result<ThreadsLook> {
-    let capabilities = list::capabilities(memory, place)?;
-    if !capabilities.is_empty() && !capabilities.iter().any(|capability| list::is_idle(memory, place, *capability)) {
+    let variables = Chunks::pages(memory);
+    let capabilities = list::capabilities(&variables, place)?;
+    if !capabilities.is_empty() && !capabilities.iter().any(|capability| list::is_idle(&variables, place, *capability))
+    {
         return Ok(ThreadsLook::Busy);
     }
     let old = Chunks::of(memory);
@@ -193,17 +195,26 @@ fn describe(
     let mut holders = Holders::of(threads.iter().filter(|thread| thread.why == Why::MVar));
     threads.iter().zip(&walks).for_each(|(thread, walk)| holders.add(memory, thread, walk));
     let ids: HashMap<u64, u64> = threads.iter().map(|thread| (thread.address, thread.id)).collect();
-    let found = threads.into_iter().zip(owners).zip(walks).map(|((thread, owner), walk)| {
-        let held = thread.object.filter(|_| thread.why == Why::MVar).and_then(|object| holders.holder(object));
-        let holder = owner.or(held).and_then(|address| ids.get(&address).copied());
+    let awaited: Vec<Option<u64>> = threads
+        .iter()
+        .zip(owners)
+        .map(|(thread, owner)| {
+            let held = thread.object.filter(|_| thread.why == Why::MVar).and_then(|object| holders.holder(object));
+            owner.or(held).and_then(|address| ids.get(&address).copied())
+        })
+        .collect();
+    let holding: HashSet<u64> = awaited.iter().copied().flatten().collect();
+    let found = threads.into_iter().zip(awaited).zip(walks).map(|((thread, holder), walk)| {
         let runs = running.contains(&thread.address);
+        // A thread that is ready waits in no place, and where it is changes from look to look: names cost most of a look.
+        let nowhere = runs || thread.why == Why::Not && !holding.contains(&thread.id);
         Thread {
             id: thread.id,
             doing: doing(&thread, runs),
             name: thread.label,
             object: thread.object,
             holder,
-            frames: if runs { Vec::new() } else { walk.frames },
+            frames: if nowhere { Vec::new() } else { walk.frames },
             lane_holder: None,
         }
     });

@@ -31,7 +31,7 @@ pub struct One {
 }
 
 #[derive(Default)]
-pub struct Answers {
+pub struct LaneCosts {
     lanes: BTreeMap<LaneId, One>,
     /// Releases that prevented others from leading.
     pub late: Sum,
@@ -44,7 +44,7 @@ pub struct Answers {
     pub requested_wall: Union,
 }
 
-impl Answers {
+impl LaneCosts {
     pub fn push(&mut self, event: &Event) {
         let Body::Runtime(body) = event.body else { return };
         match body {
