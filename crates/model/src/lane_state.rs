@@ -44,7 +44,7 @@ const TABLE: [StateRow; 12] = [
     (LaneState::Collecting, 20, "collecting (kind unknown, or heap resize)", "collecting", "collecting"),
     (LaneState::WaitingForOthers, 7, "waiting for others", "waiting for others", "waiting-for-others"),
     (LaneState::Slice, 8, "slice of the old heap", "major slice", "slice"),
-    (LaneState::Release, 9, "restarting", "restarting", "release"),
+    (LaneState::Release, 9, "restarting", "release", "release"),
     (LaneState::Asked, 10, "asked to stop", "asked to stop", "request"),
     (LaneState::Gap, 19, "events were lost", "events were lost", "gap"),
 ];

@@ -120,7 +120,7 @@ fn live_an_array_script_runs_its_blocks() {
     let mut merge = Command::new(testkit::rtscope());
     let done = merge.args(["tune", "--quiet", "--merge"]).arg(place.path(name)).output().unwrap();
     let text = String::from_utf8(done.stdout).unwrap();
-    assert!(done.status.code() == Some(3) && text.starts_with("No recommendation: "), "{text}");
+    assert!(done.status.code() == Some(3) && text.starts_with("Stopped early: "), "{text}");
     assert_eq!(rows(&place.path(name).join("merged.sqlite")).iter().filter(|row| !row.dirty).count(), 8);
     // All of them, with the program: what is recommended can be pasted.
     if !["0", "2", "3", "4"].into_iter().all(task) {

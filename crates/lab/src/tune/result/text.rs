@@ -78,7 +78,7 @@ fn recommendation(found: &Document) -> Vec<String> {
         (Word::Stopped, _) => {
             let best = over(&found.over_default, &default).map(|gain| format!(" Best so far, {best}: {gain}."));
             let stopped = format!("Stopped early: {}.{}", why(found), best.unwrap_or_default());
-            vec![stopped, "To go on, give the same command again.".to_owned()]
+            vec![stopped, "The same command goes on from the trials that there are by then.".to_owned()]
         }
         _ => vec![format!("No recommendation: {}.", why(found))],
     };
@@ -399,7 +399,7 @@ pub(super) mod tests {
         shown.document.verdict = Word::Stopped;
         let text = draw(&shown, &Style::plain(80));
         assert!(text.starts_with("Stopped early: it ends with 1. Best so far, "), "{text}");
-        assert!(text.contains("\nTo go on, give the same command again."), "{text}");
+        assert!(text.contains("\nThe same command goes on from the trials"), "{text}");
     }
 
     #[test]
