@@ -126,8 +126,13 @@ impl Runtime {
 
     /// Whether, since `before`, the oldest generation was not collected and no megablock was taken or given back.
     pub fn is_as_whole_as(&self, before: &Runtime) -> bool {
-        let oldest = |runtime: &Runtime| runtime.generations.last().map(|oldest| oldest.collections);
-        oldest(self) == oldest(before) && self.megablocks == before.megablocks
+        self.collections_of_oldest() == before.collections_of_oldest() && self.megablocks == before.megablocks
+    }
+
+    /// Collections of the oldest generation so far, with one that is running: the runtime counts that when it ends.
+    pub fn collections_of_oldest(&self) -> Option<u64> {
+        let oldest = self.generations.last()?;
+        Some(u64::from(oldest.collections) + u64::from(oldest.old_blocks > 0))
     }
 
     /// Number of collections so far; `None`: not counted.

@@ -6,10 +6,12 @@ use std::fmt;
 use std::io;
 
 /// One thread.
-#[derive(Clone, Eq, PartialEq, Debug, Default)]
+#[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Thread {
     /// Its number: the runtime's for a green thread, else the system's.
     pub id: u64,
+    /// How many threads it stands for, itself among them, if a part of many was sampled; 0: it is here as a holder only.
+    pub stands_for: u32,
     /// Its name, if it has one; not cleaned.
     pub name: Option<String>,
     /// What it does, as far as is known without names of places.
@@ -22,6 +24,22 @@ pub struct Thread {
     pub lane_holder: Option<u64>,
     /// Code from the top of its stack down; then, in a foreign call, the code on the C stack from its top down.
     pub frames: Vec<Code>,
+}
+
+impl Thread {
+    /// A thread that stands for itself.
+    pub fn new(id: u64, doing: Doing) -> Thread {
+        Thread {
+            id,
+            stands_for: 1,
+            doing,
+            name: None,
+            object: None,
+            holder: None,
+            lane_holder: None,
+            frames: Vec::new(),
+        }
+    }
 }
 
 /// A place in code on a stack.

@@ -71,12 +71,13 @@ pub(super) fn group(
     let named: Vec<Named<'_>> = threads.iter().map(|thread| named(thread, places, runtime)).collect();
     let by_id: HashMap<u64, usize> = threads.iter().enumerate().map(|(index, thread)| (thread.id, index)).collect();
     let mut waiters: HashMap<u64, u32> = HashMap::new();
-    threads.iter().filter_map(|thread| thread.object).for_each(|object| *waiters.entry(object).or_default() += 1);
+    let objects = threads.iter().filter_map(|thread| Some((thread.object?, thread.stands_for)));
+    objects.for_each(|(object, count)| *waiters.entry(object).or_default() += count);
     let mut groups: HashMap<WaitGroup, u32> = HashMap::new();
     let mut awake = 0;
     for (thread, own) in threads.iter().zip(&named) {
         let Doing::Waits(kind) = own.doing else {
-            awake += 1;
+            awake += thread.stands_for;
             continue;
         };
         let each_other = kind.is_for_each_other();
@@ -93,13 +94,15 @@ pub(super) fn group(
         let object = thread.object.filter(|_| each_other).filter(shared);
         let place = own.place.and_then(|place| texts.number(place));
         let callee = own.callee.and_then(|callee| texts.number(callee));
-        *groups.entry(WaitGroup { kind, object, holder, place, callee, count: 0 }).or_default() += 1;
+        *groups.entry(WaitGroup { kind, object, holder, place, callee, count: 0 }).or_default() += thread.stands_for;
     }
+    groups.retain(|_, count| *count > 0);
     let mut groups: Vec<WaitGroup> = groups.into_iter().map(|(group, count)| WaitGroup { count, ..group }).collect();
     groups.sort_by_key(|group| (std::cmp::Reverse(group.count), group.kind, group.object, group.place));
     let left_out = groups.iter().skip(GROUPS_MAX).map(|group| group.count).sum();
     groups.truncate(GROUPS_MAX);
-    WaitLook { groups, threads: u32::try_from(threads.len()).unwrap_or(u32::MAX), awake, left_out }
+    let threads = threads.iter().fold(0_u32, |sum, thread| sum.saturating_add(thread.stands_for));
+    WaitLook { groups, threads, awake, left_out }
 }
 
 /// Old objects with names of places, except those of the runtime's own code, which any place may have requested.

@@ -25,7 +25,7 @@ const WAITS: &str = "waits.jsonl";
 /// its moments.
 const PERIOD_NS: u64 = 250_000_000;
 /// Samples use one part in this many of a CPU.
-const SHARE: u64 = 200;
+const SHARE: u64 = 400;
 /// Extra CPU time for finding the threads, once.
 const START_NS: u64 = 30_000_000;
 /// Longest time between two samples.

@@ -74,7 +74,7 @@ fn threads(
 }
 
 fn thread(memory: &impl Memory, stacks: &mut Stacks, tid: u32, asleep: Asleep, pid: u32) -> Thread {
-    let thread = Thread { id: u64::from(tid), doing: Doing::Runs, ..Thread::default() };
+    let thread = Thread::new(u64::from(tid), Doing::Runs);
     let (call, arguments, stack, counter) = match asleep {
         Asleep::Not => return thread,
         Asleep::Elsewhere => return Thread { doing: Doing::Waits(WaitKind::Unknown), ..thread },

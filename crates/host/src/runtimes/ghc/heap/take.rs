@@ -208,9 +208,9 @@ impl Looked {
             looked.scanned = started.elapsed();
             looked.still.1 = hold.is_still();
             target.is_there()?;
-            let oldest = |runtime: &Runtime| runtime.generations.last().map(|oldest| u64::from(oldest.collections));
-            let after = oldest(&Runtime::read(&target.memory, &target.statics)?);
-            let moved = oldest(&looked.survey.before).zip(after).map(|(before, after)| after.saturating_sub(before));
+            let after = Runtime::read(&target.memory, &target.statics)?.collections_of_oldest();
+            let before = looked.survey.before.collections_of_oldest();
+            let moved = before.zip(after).map(|(before, after)| after.saturating_sub(before));
             looked.scan = Some((scan, moved));
             if looked.still.1 || moved.is_none_or(|moved| moved == 0) || tries == TRIES_MAX {
                 return Ok(looked);

@@ -67,7 +67,7 @@ impl TsoLayout {
 }
 
 /// Why a thread is blocked (`rts/Constants.h`).
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
 pub enum Why {
     Not,
     /// On taking from or putting into a variable; the object is the variable.

@@ -13,6 +13,7 @@ mod stack;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod thinned;
 
 pub use names::interpret;
 
@@ -28,6 +29,7 @@ use holders::Holders;
 use layout::{TsoLayout, Why};
 use list::{Reading, RtsPlace, Tso};
 use rtscope_heap::Statics;
+use rtscope_model::chance::Chance;
 use rtscope_model::{Doing, OldObjects, Version, WaitKind};
 use stack::{Tables, Walk};
 use std::collections::{HashMap, HashSet};
@@ -37,8 +39,6 @@ use std::io;
 const LOOKS: u32 = 2;
 /// Immediate rereads of what a younger generation's collection made stale.
 const TRIES: u32 = 4;
-/// Stacks walked in one sample.
-const STACKS_MAX: usize = 1 << 14;
 
 #[derive(Debug)]
 struct GhcThreads {
@@ -48,6 +48,8 @@ struct GhcThreads {
     /// Stacks of system threads, for green threads in foreign calls.
     stacks: Stacks,
     old: Sampled,
+    /// Which stacks of many are walked.
+    chance: Chance,
 }
 
 /// Finds the threads of a process.
@@ -58,7 +60,8 @@ pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
         .map_err(|why| NoHeap { why, then: Then::Never("") })?;
     let memory = || LiveProcess::from(process.clone());
     let old = Sampled::of(&target, memory());
-    Ok(Box::new(GhcThreads { memory: memory(), place, tables: Tables::default(), stacks: Stacks::default(), old }))
+    let (tables, stacks, chance) = (Tables::default(), Stacks::default(), Chance::new(u64::from(process.pid())));
+    Ok(Box::new(GhcThreads { memory: memory(), place, tables, stacks, old, chance }))
 }
 
 /// One sample of `memory` as a program with these variables, including the system threads of its green threads; for
@@ -71,7 +74,7 @@ pub fn by_bytes(
 ) -> io::Result<ThreadsLook> {
     let place = place(statics, Some(version), non_threaded).map_err(io::Error::other)?;
     calls::callers(memory, &place, non_threaded.then_some(1));
-    look(memory, &place, &mut Tables::default())
+    look(memory, &place, &mut Tables::default(), &mut Chance::new(1))
 }
 
 fn place(statics: Statics, version: Option<Version>, non_threaded: bool) -> Result<RtsPlace, String> {
@@ -89,7 +92,7 @@ fn place(statics: Statics, version: Option<Version>, non_threaded: bool) -> Resu
 impl Looks for GhcThreads {
     fn look(&mut self) -> io::Result<ThreadsLook> {
         for _ in 0..LOOKS {
-            match look(&self.memory, &self.place, &mut self.tables)? {
+            match look(&self.memory, &self.place, &mut self.tables, &mut self.chance)? {
                 ThreadsLook::Missed => {}
                 ThreadsLook::Threads(mut threads) => {
                     self.call(&mut threads);
@@ -120,7 +123,7 @@ impl GhcThreads {
             return;
         }
         let only_tid = Some(process.pid()).filter(|_| self.place.non_threaded);
-        let callers = calls::callers(&self.memory, &self.place, only_tid);
+        let callers = calls::callers(&Chunks::pages(&self.memory), &self.place, only_tid);
         let lines = process.calls().unwrap_or_default();
         let asleep: HashMap<u32, Asleep> =
             lines.iter().filter_map(|(tid, line)| Some((*tid, Asleep::parse(line)?))).collect();
@@ -138,7 +141,7 @@ impl GhcThreads {
 }
 
 /// Takes one sample of `memory`.
-fn look(memory: &impl Memory, place: &RtsPlace, tables: &mut Tables) -> io::Result<ThreadsLook> {
+fn look(memory: &impl Memory, place: &RtsPlace, tables: &mut Tables, chance: &mut Chance) -> io::Result<ThreadsLook> {
     let variables = Chunks::pages(memory);
     let capabilities = list::capabilities(&variables, place)?;
     if !capabilities.is_empty() && !capabilities.iter().any(|capability| list::is_idle(&variables, place, *capability))
@@ -147,13 +150,11 @@ fn look(memory: &impl Memory, place: &RtsPlace, tables: &mut Tables) -> io::Resu
     }
     let old = Chunks::of(memory);
     let Some(reading) = Reading::begin(memory, &old, place)? else { return Ok(ThreadsLook::Missed) };
-    let walked = reading.old.iter().take(STACKS_MAX);
-    let mut walks: Vec<Walk> = walked.map(|thread| stack::walk(&old, tables, thread.stack)).collect();
+    let mut walks = walk(&old, tables, chance, &reading.old);
     for _ in 0..TRIES {
         let chunks = Chunks::of(memory);
         let Some(rest) = reading.rest(&chunks)? else { continue };
-        let walked = rest.new.iter().take(STACKS_MAX);
-        let new: Vec<Walk> = walked.map(|thread| stack::walk(&chunks, tables, thread.stack)).collect();
+        let new = walk(&chunks, tables, chance, &rest.new);
         let all = reading.old.iter().chain(&rest.new).enumerate();
         let run = all.filter(|(_, thread)| rest.running.contains(&thread.address));
         // Running threads: their stacks as they were when they last stopped running.
@@ -162,14 +163,10 @@ fn look(memory: &impl Memory, place: &RtsPlace, tables: &mut Tables) -> io::Resu
         if !reading.holds(&rest)? {
             continue;
         }
-        let count = reading.old.len() + rest.new.len();
-        // Threads above the limit count as not read to the end.
-        walks.resize_with(reading.old.len(), Walk::default);
         walks.extend(new);
-        walks.resize_with(count, Walk::default);
-        for (index, walk) in run {
-            if let Some(known) = walks.get_mut(index) {
-                *known = walk;
+        for (index, scan) in run {
+            if let Some(walked) = walks.get_mut(index) {
+                walked.walk = scan;
             }
         }
         let threads: Vec<Tso> = reading.old.into_iter().chain(rest.new).collect();
@@ -178,42 +175,61 @@ fn look(memory: &impl Memory, place: &RtsPlace, tables: &mut Tables) -> io::Resu
     Ok(ThreadsLook::Missed)
 }
 
+/// What a sample read of a thread's stack.
+struct Walked {
+    walk: Walk,
+    /// Threads that it stands for; 0: its stack was not read.
+    stands_for: u32,
+}
+
+fn walk(memory: &impl Memory, tables: &mut Tables, chance: &mut Chance, threads: &[Tso]) -> Vec<Walked> {
+    let weights = thinned::weights(threads, chance);
+    let walked = |(thread, stands_for): (&Tso, u32)| {
+        // What is not walked counts as not read to the end.
+        let walk = if stands_for > 0 { stack::walk(memory, tables, thread.stack) } else { Walk::default() };
+        Walked { walk, stands_for }
+    };
+    threads.iter().zip(weights).map(walked).collect()
+}
+
 /// What each thread does, and which thread has what it waits for.
 fn describe(
     memory: &impl Memory,
     place: &RtsPlace,
     mut threads: Vec<Tso>,
     running: &[u64],
-    walks: Vec<Walk>,
+    walks: Vec<Walked>,
 ) -> Vec<Thread> {
     let mut owners = Vec::with_capacity(threads.len());
-    for thread in &mut threads {
-        let (object, owner) = list::follow(memory, &place.layout, thread);
+    for (thread, walked) in threads.iter_mut().zip(&walks) {
+        let read = walked.stands_for > 0;
+        let (object, owner) = if read { list::follow(memory, &place.layout, thread) } else { (None, None) };
         thread.object = object;
         owners.push(owner);
     }
     let mut holders = Holders::of(threads.iter().filter(|thread| thread.why == Why::MVar));
-    threads.iter().zip(&walks).for_each(|(thread, walk)| holders.add(memory, thread, walk));
-    let ids: HashMap<u64, u64> = threads.iter().map(|thread| (thread.address, thread.id)).collect();
-    let awaited: Vec<Option<u64>> = threads
-        .iter()
-        .zip(owners)
-        .map(|(thread, owner)| {
-            let held = thread.object.filter(|_| thread.why == Why::MVar).and_then(|object| holders.holder(object));
-            owner.or(held).and_then(|address| ids.get(&address).copied())
-        })
-        .collect();
-    let holding: HashSet<u64> = awaited.iter().copied().flatten().collect();
-    let found = threads.into_iter().zip(awaited).zip(walks).map(|((thread, holder), walk)| {
+    threads.iter().zip(&walks).for_each(|(thread, walked)| holders.add(memory, thread, &walked.walk));
+    let awaited = threads.iter().zip(owners).map(|(thread, owner)| {
+        let held = thread.object.filter(|_| thread.why == Why::MVar).and_then(|object| holders.holder(object));
+        owner.or(held)
+    });
+    let awaited: Vec<Option<u64>> = awaited.collect();
+    let of: HashSet<u64> = awaited.iter().copied().flatten().collect();
+    let known = threads.iter().filter(|thread| of.contains(&thread.address));
+    let holding: HashMap<u64, u64> = known.map(|thread| (thread.address, thread.id)).collect();
+    let all = threads.into_iter().zip(awaited).zip(walks);
+    let kept = all.filter(|((thread, _), walked)| walked.stands_for > 0 || holding.contains_key(&thread.address));
+    let found = kept.map(|((thread, holder), Walked { walk, stands_for })| {
         let runs = running.contains(&thread.address);
         // A thread that is ready waits in no place, and where it is changes from look to look: names cost most of a look.
-        let nowhere = runs || thread.why == Why::Not && !holding.contains(&thread.id);
+        let nowhere = runs || thread.why == Why::Not && !holding.contains_key(&thread.address);
         Thread {
             id: thread.id,
+            stands_for,
             doing: doing(&thread, runs),
             name: thread.label,
             object: thread.object,
-            holder,
+            holder: holder.and_then(|address| holding.get(&address).copied()),
             frames: if nowhere { Vec::new() } else { walk.frames },
             lane_holder: None,
         }

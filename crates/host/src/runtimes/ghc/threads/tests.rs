@@ -85,7 +85,7 @@ fn hang_at(image: &mut Image, (at, generation): (u64, u64), id: u64, (why, objec
 }
 
 fn threads(image: &Image, place: &RtsPlace) -> Vec<Thread> {
-    match look(image, place, &mut Tables::default()).unwrap() {
+    match look(image, place, &mut Tables::default(), &mut Chance::new(1)).unwrap() {
         ThreadsLook::Threads(threads) => threads,
         other => panic!("{other:?}"),
     }
@@ -155,7 +155,7 @@ fn a_capability_shows_its_running_thread_and_busy_ones_are_not_read() {
     hang(&mut image, 2, (5, 0), &[code(STOP)]);
     image.put(CAPABILITY + layout::RUNNING_TASK, &[9]);
     image.put(CAPABILITY + layout::CURRENT_THREAD, &[at(1)]);
-    assert_eq!(look(&image, &place, &mut Tables::default()).unwrap(), ThreadsLook::Busy);
+    assert_eq!(look(&image, &place, &mut Tables::default(), &mut Chance::new(1)).unwrap(), ThreadsLook::Busy);
     let idle = CAPABILITY + 0x800;
     image.put(idle + layout::RUNNING_TASK, &[0]);
     image.put(VARIABLES + 24, &[2]);
@@ -164,13 +164,13 @@ fn a_capability_shows_its_running_thread_and_busy_ones_are_not_read() {
     assert_eq!([found[0].doing, found[1].doing], [waiting(WaitKind::Time), Doing::Runs]);
     // A running thread that is on no list: a collection is building the lists.
     image.put(CAPABILITY + layout::CURRENT_THREAD, &[at(7)]);
-    assert_eq!(look(&image, &place, &mut Tables::default()).unwrap(), ThreadsLook::Missed);
+    assert_eq!(look(&image, &place, &mut Tables::default(), &mut Chance::new(1)).unwrap(), ThreadsLook::Missed);
 }
 
 #[test]
 fn what_does_not_fit_together_is_missed() {
     let (image, place) = empty();
-    let missed = |image: &Image| look(image, &place, &mut Tables::default()).unwrap();
+    let missed = |image: &Image| look(image, &place, &mut Tables::default(), &mut Chance::new(1)).unwrap();
     assert_eq!(missed(&image), ThreadsLook::Missed, "no thread at all");
     for next in [0, 1, at(9), u64::MAX] {
         let mut image = image.clone();
@@ -305,7 +305,7 @@ fn a_collection_that_comes_between_spoils_nothing() {
     for moment in 0..300 {
         for (after, is_major) in [(&minor, false), (&major, true)] {
             let memory = Turned(&before, after, Cell::new(moment));
-            let mut found = match look(&memory, &place, &mut Tables::default()).unwrap() {
+            let mut found = match look(&memory, &place, &mut Tables::default(), &mut Chance::new(1)).unwrap() {
                 ThreadsLook::Threads(threads) => threads,
                 other => {
                     assert!(is_major && other == ThreadsLook::Missed, "{moment}: {other:?}");
