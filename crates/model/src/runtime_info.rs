@@ -30,6 +30,8 @@ pub struct RuntimeInfo {
     pub locking: &'static [(&'static str, &'static str)],
     /// Advice where one thread evaluates what others left unevaluated; empty: values are computed where they are made.
     pub unevaluated: &'static str,
+    /// Advice where the program's first thread hands over all the time; empty: it is a thread like others.
+    pub first_thread: &'static str,
     /// Its word for the destination of its events: "eventlog".
     pub log: &'static str,
     /// Why a program of this runtime writes no log, and how to make it write one.
@@ -165,6 +167,7 @@ pub static UNKNOWN: RuntimeInfo = RuntimeInfo {
     buffering: "",
     locking: &[],
     unevaluated: "",
+    first_thread: "",
     log: "log",
     log_is_off: "it writes no log",
     followed: "",

@@ -1,6 +1,7 @@
 (* Work that is done through the runtime, or without it. The arguments: how, seconds.
    any: sorts records by the comparison of any type; typed: by one of their own type;
-   spin: one domain waits for the other in a loop. *)
+   look-up: looks up keys that differ in their last part only, with the hash of any type; look-up-whole: with a hash
+   of all parts; spin: one domain waits for the other in a loop. *)
 
 type order = { day : int; amount : int; number : int }
 
@@ -19,6 +20,21 @@ let rec until deadline work turn =
   end
 
 let sorted compare _ = ignore (Sys.opaque_identity (List.sort compare orders))
+
+(* The hash of any type does not see the last number. *)
+let versions = Array.init 1_000 (fun at -> List.init 11 Fun.id @ [ at ])
+
+module Whole = Hashtbl.Make (struct
+  type t = int list
+
+  let equal = List.equal Int.equal
+  let hash = List.fold_left (fun sum number -> (sum * 31) + number) 0
+end)
+
+let looked_up find turn =
+  for at = turn to turn + 100 do
+    ignore (Sys.opaque_identity (find versions.(at * 7919 mod Array.length versions)))
+  done
 
 let steps count =
   let value = ref 1 in
@@ -49,5 +65,13 @@ let () =
   match Sys.argv.(1) with
   | "any" -> until deadline (sorted compare) 0
   | "typed" -> until deadline (sorted by_fields) 0
+  | "look-up" ->
+    let all = Hashtbl.create 1_000 in
+    Array.iteri (fun at version -> Hashtbl.replace all version at) versions;
+    until deadline (looked_up (Hashtbl.find all)) 0
+  | "look-up-whole" ->
+    let all = Whole.create 1_000 in
+    Array.iteri (fun at version -> Whole.replace all version at) versions;
+    until deadline (looked_up (Whole.find all)) 0
   | "spin" -> in_turn deadline
   | how -> failwith how

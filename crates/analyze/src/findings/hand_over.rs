@@ -14,9 +14,12 @@ use super::with_work::{MENTIONED_MIN, seen};
 use super::{Cost, Facts, Rule, Verdict, needs};
 use crate::results::waits::{Wait, Waits};
 use rtscope_model::units::{duration, percent};
-use rtscope_model::{Account, Confidence, Evidence, Node, Remedy, WaitKind};
+use rtscope_model::{Account, Confidence, Evidence, Node, Remedy, Tid, WaitKind};
 
 const SHARE_MIN: f64 = 0.10;
+/// The first thread takes part if it has at least one in this many of all sleeps, and so many a second.
+const FIRST_PART: u64 = 4;
+const FIRST_SLEEPS_MIN: f64 = 200.0;
 /// One lane takes at least as long as all were on CPUs: it is suggested only if it gains this share.
 const GAIN_MIN: f64 = 0.2;
 
@@ -115,9 +118,21 @@ fn remedies(facts: &Facts<'_>, most: &Wait) -> Vec<Remedy> {
              up only to wait again."
         )
     });
-    let words =
-        herd.into_iter().chain(first.map(str::to_owned)).chain(words).map(|text| Remedy::new(text).verify(verify));
+    let bound = first_thread(facts).map(str::to_owned);
+    let words = herd.into_iter().chain(bound).chain(first.map(str::to_owned)).chain(words);
+    let words = words.map(|text| Remedy::new(text).verify(verify));
     words.chain(one_lane(facts).map(|one| one.verify(verify))).collect()
+}
+
+/// Advice where the program's first thread is one of those that hand over.
+fn first_thread(facts: &Facts<'_>) -> Option<&'static str> {
+    let slept = facts.counters.slept_by(Tid(facts.context.program_pid?.0));
+    let takes_part = takes_part(slept, facts.counters.slept(), facts.per_second(slept));
+    Some(facts.runtime.first_thread).filter(|advice| takes_part && !advice.is_empty())
+}
+
+fn takes_part(slept: u64, all: u64, per_second: f64) -> bool {
+    slept.saturating_mul(FIRST_PART) >= all && per_second >= FIRST_SLEEPS_MIN
 }
 
 /// One lane for all, if their work fits into it: threads of one lane hand over without waking a CPU.
@@ -138,6 +153,13 @@ fn one_lane(facts: &Facts<'_>) -> Option<Remedy> {
 mod tests {
     use super::*;
     use crate::results::waits::WaitShare;
+
+    #[test]
+    fn a_first_thread_that_rests_takes_no_part() {
+        assert!(takes_part(40_000, 120_000, 3_500.0));
+        assert!(!takes_part(900, 120_000, 300.0), "others hand over");
+        assert!(!takes_part(9, 12, 2.0), "a program at rest");
+    }
 
     #[test]
     fn one_thread_that_work_may_come_to_is_enough() {

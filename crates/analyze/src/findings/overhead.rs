@@ -9,7 +9,7 @@ use super::collected::{in_program, of_lanes_at_work};
 use super::{Cost, Facts, Rule, Verdict, needs, sure};
 use crate::results::waits::Wait;
 use rtscope_model::units::{percent, rate};
-use rtscope_model::{Node, Remedy, WaitKind};
+use rtscope_model::{CodeKind, Node, Remedy, Symbol, WaitKind};
 use std::collections::BTreeMap;
 
 /// With fewer samples than the first number a share says nothing; from the second on it is good to a few per cent.
@@ -44,6 +44,60 @@ pub struct OverheadWork {
     pub cause: &'static str,
     /// What to change.
     pub change: &'static str,
+    /// What shows that this is its cause, where there are several.
+    caller: Option<Caller>,
+}
+
+/// Functions of the program that work is done for, piece after piece.
+struct Caller {
+    /// Beginning of their names.
+    functions: &'static str,
+    /// A part of the account that each of their calls has once.
+    once: &'static str,
+    words: &'static str,
+}
+
+impl OverheadWork {
+    /// Work of these parts of the account.
+    pub const fn of(ids: &'static [&'static str], cause: &'static str, change: &'static str) -> OverheadWork {
+        OverheadWork { ids, cause, change, caller: None }
+    }
+
+    /// The part of it that functions with this beginning of their names call for many times in each of their calls,
+    /// while `once` comes once in each.
+    pub const fn called_by(self, functions: &'static str, once: &'static str, words: &'static str) -> OverheadWork {
+        OverheadWork { caller: Some(Caller { functions, once, words }), ..self }
+    }
+
+    /// Whether it is known that this is what the work is for.
+    fn is_signed(&self, facts: &Facts<'_>) -> bool {
+        let samples = |id| in_program(facts, id).iter().filter_map(|node| node.samples).sum::<u64>();
+        let sign = self.ids.first().filter(|_| self.ids.len() > 1);
+        sign.is_none_or(|id| samples(id) >= SIGN_SAMPLES)
+            && self.caller.as_ref().is_none_or(|caller| {
+                let work = self.ids.iter().map(|id| samples(id)).sum::<u64>();
+                caller.calls_often(facts, work, samples(caller.once))
+            })
+    }
+}
+
+/// A loop of calls has at least one part in this many of the time of what it calls, …
+const LOOP_PART: u64 = 100;
+/// … and where it goes round often for each call, at least one part in this many of the time of what comes once, which
+/// takes at most one part in this many of the work.
+const ONCE: (u64, u64) = (4, 8);
+
+impl Caller {
+    fn calls_often(&self, facts: &Facts<'_>, work: u64, once: u64) -> bool {
+        let is = |symbol: &Symbol| symbol.kind == CodeKind::Program && symbol.name.starts_with(self.functions);
+        let own = facts.code.map_or(0, |code| code.running_ns(facts.symbols, is) / code.period_ns.max(1));
+        goes_round(own, work, once)
+    }
+}
+
+/// Whether functions with `own` samples call for `work` often in each of their calls, which have `once` once.
+fn goes_round(own: u64, work: u64, once: u64) -> bool {
+    own >= 2 && own * LOOP_PART >= work && own * ONCE.0 >= once && work >= once * ONCE.1
 }
 
 /// The first of several parts has at least so many samples.
@@ -51,37 +105,37 @@ const SIGN_SAMPLES: u64 = 3;
 
 /// What the kernel does for programs of any runtime.
 static KERNEL: [OverheadWork; 6] = [
-    OverheadWork {
-        ids: &["kernel:lseek", "kernel:read", "kernel:newfstatat", "kernel:fstat"],
-        cause: "seeking in a file that is read through a buffer: each seek drops the buffer, and the next read fills it again, however \
+    OverheadWork::of(
+        &["kernel:lseek", "kernel:read", "kernel:newfstatat", "kernel:fstat"],
+        "seeking in a file that is read through a buffer: each seek drops the buffer, and the next read fills it again, however \
                 little of it is used",
-        change: "Read in the order in which the data lies, or read single records with calls of their size, without a buffer.",
-    },
-    OverheadWork {
-        ids: &["kernel:futex"],
-        cause: "threads that wake each other for each piece of work, and locks that several have to wait for",
-        change: "Hand over more at a time; hold locks for less, or use one for each part of the data.",
-    },
-    OverheadWork {
-        ids: &["kernel:sched_yield"],
-        cause: "a loop that waits for another thread",
-        change: "Wait for a condition in place of yielding in a loop.",
-    },
-    OverheadWork {
-        ids: &["kernel:page fault, copy on write"],
-        cause: "writes to memory that a child process has a copy of",
-        change: "Write less while a child lives, or let it end sooner.",
-    },
-    OverheadWork {
-        ids: &["kernel:page fault, memory given back"],
-        cause: "memory that is given back to the system and taken again",
-        change: "Keep what is needed again: use buffers several times.",
-    },
-    OverheadWork {
-        ids: &["kernel:madvise"],
-        cause: "memory that is given back to the system and taken again",
-        change: "Keep what is needed again: use buffers several times.",
-    },
+        "Read in the order in which the data lies, or read single records with calls of their size, without a buffer.",
+    ),
+    OverheadWork::of(
+        &["kernel:futex"],
+        "threads that wake each other for each piece of work, and locks that several have to wait for",
+        "Hand over more at a time; hold locks for less, or use one for each part of the data.",
+    ),
+    OverheadWork::of(
+        &["kernel:sched_yield"],
+        "a loop that waits for another thread",
+        "Wait for a condition in place of yielding in a loop.",
+    ),
+    OverheadWork::of(
+        &["kernel:page fault, copy on write"],
+        "writes to memory that a child process has a copy of",
+        "Write less while a child lives, or let it end sooner.",
+    ),
+    OverheadWork::of(
+        &["kernel:page fault, memory given back"],
+        "memory that is given back to the system and taken again",
+        "Keep what is needed again: use buffers several times.",
+    ),
+    OverheadWork::of(
+        &["kernel:madvise"],
+        "memory that is given back to the system and taken again",
+        "Keep what is needed again: use buffers several times.",
+    ),
 ];
 
 /// Calls that ask the kernel for something: about a file, a clock, memory, signals.
@@ -117,11 +171,11 @@ const AVOIDABLE: [&str; 30] = [
     "statx",
     "times",
 ];
-static CALLS: OverheadWork = OverheadWork {
-    ids: &[],
-    cause: "calls for each small piece of work that could be made once, or for more at a time (`strace -c -f` counts them)",
-    change: "Keep the answer, or ask less often.",
-};
+static CALLS: OverheadWork = OverheadWork::of(
+    &[],
+    "calls for each small piece of work that could be made once, or for more at a time (`strace -c -f` counts them)",
+    "Keep the answer, or ask less often.",
+);
 
 /// Reports the work that takes most: of `runtimes`, or of the kernel.
 pub fn check(facts: &Facts<'_>, runtimes: &'static [OverheadWork]) -> Option<Verdict> {
@@ -134,11 +188,7 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [OverheadWork]) -> Option<Ver
         let names: Vec<&str> = nodes.iter().map(|nodes| &*nodes[0].name).collect();
         (work, names.join(" and "), sum(|node| node.ns), sum(|node| node.samples.unwrap_or(0)))
     };
-    let is_signed = |work: &&OverheadWork| {
-        let sign = work.ids.first().filter(|_| work.ids.len() > 1);
-        sign.is_none_or(|id| in_program(facts, id).iter().filter_map(|node| node.samples).sum::<u64>() >= SIGN_SAMPLES)
-    };
-    let all = runtimes.iter().chain(&KERNEL).filter(is_signed).map(found);
+    let all = runtimes.iter().chain(&KERNEL).filter(|work| work.is_signed(facts)).map(found);
     let all = all.chain(calls(program));
     let (work, names, ns, samples) = all.filter(|found| found.3 >= SAMPLES.0).max_by_key(|found| found.2)?;
     let seen = format!(
@@ -147,7 +197,8 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [OverheadWork]) -> Option<Ver
         work.cause
     );
     let cost = Cost::Time(of_lanes_at_work(account, ns));
-    let verdict = Verdict::new(cost, sure(samples >= SAMPLES.1), "The program spent ").then(format!(" in {names}."));
+    let what = format!(" in {names}{}.", work.caller.as_ref().map_or("", |caller| caller.words));
+    let verdict = Verdict::new(cost, sure(samples >= SAMPLES.1), "The program spent ").then(what);
     let herd = herd(facts).filter(|_| work.ids.contains(&TRANSACTIONS));
     let waited = herd.map(|herd| {
         facts.overall(format!(
@@ -192,4 +243,17 @@ fn herd<'a>(facts: &Facts<'a>) -> Option<&'a Wait> {
     let waits = facts.context.waits.as_ref()?.by.iter().filter(|wait| wait.kind == WaitKind::Transaction);
     let herds = waits.filter(|wait| wait.is_herd());
     herds.max_by(|one, other| one.threads_mean.total_cmp(&other.threads_mean))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::goes_round;
+
+    #[test]
+    fn a_loop_of_calls_is_distinguished_from_one_call_and_from_calls_of_others() {
+        assert!(goes_round(2, 156, 0) && goes_round(6, 337, 13), "one bucket has many keys");
+        assert!(!goes_round(5, 30, 60), "each bucket has one key");
+        assert!(!goes_round(12, 200, 50), "larger keys");
+        assert!(!goes_round(1, 90, 0) && !goes_round(2, 500, 9), "something else compares");
+    }
 }

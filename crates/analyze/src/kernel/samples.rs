@@ -188,6 +188,11 @@ impl Counters {
         self.totals.values().fold(0, |sum, (_, _, slept)| sum.saturating_add(*slept))
     }
 
+    /// How often this thread went to sleep since it began.
+    pub fn slept_by(&self, tid: Tid) -> u64 {
+        self.totals.get(&tid).map_or(0, |(_, _, slept)| *slept)
+    }
+
     /// The longest time that one thread waited for a CPU around `[from, to]` while its involuntary
     /// switches increased.
     pub fn switched_out_ns(&self, from: Time, to: Time) -> Option<u64> {

@@ -29,6 +29,7 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
         "Take the channel's lock less often: write more with each call, or give each domain a buffer of its own.",
     )],
     unevaluated: "",
+    first_thread: "",
     log: "ring",
     log_is_off: "its runtime events are off and cannot be switched on from outside; \
                  start it with OCAML_RUNTIME_EVENTS_START=1",

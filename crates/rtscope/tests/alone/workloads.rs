@@ -55,7 +55,7 @@ truths! {
         live_9_10_sparks_lazy "sparks-lazy", live_9_10_unevaluated "unevaluated",
         live_5_4_uneven_domains "uneven-domains", live_5_4_mutex_convoy "mutex-convoy",
         live_5_4_spinning "spinning", live_5_4_short_lived_domains "short-lived-domains",
-        live_5_4_digest_whole "digest-whole";
+        live_5_4_digest_whole "digest-whole", live_5_4_long_keys "long-keys";
 }
 
 // Memory in which nothing is to be found: on a machine that is not idle, there are other findings.

@@ -21,7 +21,7 @@ truths! {
         live_9_0_unevaluated_forced "unevaluated-forced", live_9_0_weak_pointers "weak-pointers";
     "ghc-9.6":
         live_9_6_foreign_call "foreign-call", live_9_6_foreign_call_safe "foreign-call-safe",
-        live_9_6_hand_over "hand-over", live_5_3_byte_reads "byte-reads", live_5_3_digest_whole "digest-whole", live_5_3_custom_memory "custom-memory",
+        live_9_6_hand_over "hand-over", live_5_3_byte_reads "byte-reads", live_5_3_digest_whole "digest-whole", live_5_3_long_keys "long-keys", live_5_3_custom_memory "custom-memory",
         live_5_3_slow_reader_none "slow-reader-none", live_5_3_shallow_stack "shallow-stack",
         live_5_3_old_writes_flat "old-writes-flat", live_5_3_fork_writes_none "fork-writes-none",
         live_9_6_lock_convoy_striped "lock-convoy-striped", live_9_6_uneven_even "uneven-even",
@@ -37,7 +37,7 @@ truths! {
         live_9_10_foreign_sleep "foreign-sleep",
         live_9_10_hand_over "hand-over", live_9_10_memory_limit "memory-limit",
         live_5_4_custom_memory_pooled "custom-memory-pooled",
-        live_5_4_digest_parts "digest-parts", live_5_4_byte_reads "byte-reads", live_5_4_byte_reads_buffered "byte-reads-buffered",
+        live_5_4_digest_parts "digest-parts", live_5_4_long_keys_hashed "long-keys-hashed", live_5_4_byte_reads "byte-reads", live_5_4_byte_reads_buffered "byte-reads-buffered",
         live_9_10_small_writes "small-writes", live_9_10_thunk_leak "thunk-leak",
         live_5_4_comparing_typed "comparing-typed", live_5_4_compares_then_scans "compares-then-scans", live_9_10_hand_over_batches "hand-over-batches",
         live_5_4_hand_over_domains_batches "hand-over-domains-batches",

@@ -27,6 +27,8 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
     ],
     unevaluated: "Evaluate results in the threads that compute them (`evaluate`, `force`, `$!` before a `putMVar` or an insert): what they \
                   leave unevaluated is computed by the thread that first needs it.",
+    first_thread: "Keep the main thread out of it: `main = runInUnboundThread $ …`. It is bound to a thread of the operating system, so \
+                   each switch to it or from it is one of the system's, not of the runtime's.",
     log: "eventlog",
     log_is_off: "it writes no eventlog, which cannot be switched on from outside; start it with `+RTS -l`",
     followed: "a GHC program that writes an eventlog (+RTS -l) and was not stripped",
