@@ -132,7 +132,7 @@ fn remedies(facts: &Facts<'_>, parts: &KernelCost) -> Vec<Remedy> {
             .falls(stop),
     ];
     let knobs = &facts.runtime.knobs;
-    let at_once = knobs.return_at_once.filter(|flag| facts.context.runtime.args.iter().any(|arg| arg == flag));
+    let at_once = knobs.return_at_once.filter(|flag| facts.context.options().any(|option| option == *flag));
     let lazily = at_once.map(|flag| {
         let text = format!("Leave {flag} out: the kernel then takes memory back only when it needs it.");
         Remedy::new(text).falls(collect)

@@ -76,6 +76,13 @@ pub struct Context {
 }
 
 impl Context {
+    /// The runtime's options in effect: those of the link, of the environment, then of the command line; of two that
+    /// contradict each other the later holds.
+    pub fn options(&self) -> impl Iterator<Item = &str> {
+        let own = self.runtime.attributed_args().filter(|(own, _)| *own).map(|(_, arg)| arg);
+        self.start.options(self.runtime.info()).chain(own)
+    }
+
     /// CPUs that the program can actually use: the smaller of its affinity and its smallest quota; `None` where
     /// neither is known.
     pub fn cpus_available(&self) -> Option<f64> {

@@ -31,6 +31,12 @@ impl Start {
         let held = |name: &&str| self.environment.iter().find(|(of, _)| of == name).map(|(_, value)| value.as_str());
         runtime.spelling.variables.iter().find_map(held).unwrap_or_default()
     }
+
+    /// Options of `runtime` that hold before those of the command line: those of the link, then of the environment.
+    pub fn options(&self, runtime: &RuntimeInfo) -> impl Iterator<Item = &str> {
+        let linked = self.binary_of(runtime).and_then(|binary| binary.with_rtsopts.as_deref()).unwrap_or_default();
+        linked.split_ascii_whitespace().chain(self.variable(runtime).split_ascii_whitespace())
+    }
 }
 
 /// What is known about the link of a program of `runtime`, from its file and its log.

@@ -117,7 +117,7 @@ impl Early {
     }
 }
 
-/// The runtime flags of the command line that matter here.
+/// The runtime flags that matter here.
 #[derive(Default)]
 struct Flags {
     /// Value of `-AL`, bytes.
@@ -129,18 +129,9 @@ struct Flags {
 }
 
 impl Flags {
-    fn of(args: &[String]) -> Flags {
+    fn of<'o>(options: impl Iterator<Item = &'o str>) -> Flags {
         let mut flags = Flags::default();
-        let mut inside = false;
-        for arg in args.iter().skip(1) {
-            match arg.as_str() {
-                "--RTS" | "--" => break,
-                "+RTS" => inside = true,
-                "-RTS" => inside = false,
-                option if inside => flags.take(option),
-                _ => {}
-            }
-        }
+        options.for_each(|option| flags.take(option));
         flags
     }
 
@@ -211,7 +202,7 @@ pub struct Triggers {
 impl Triggers {
     pub fn new(context: &Context) -> Self {
         Triggers {
-            flags: Flags::of(&context.runtime.args),
+            flags: Flags::of(context.options()),
             threaded: context.threaded,
             nursery_bytes: context.nursery_bytes,
             started: context.started,

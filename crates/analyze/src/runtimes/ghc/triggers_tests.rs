@@ -1,10 +1,11 @@
 //! Why collections were requested, and the findings that follow.
 
 use super::*;
-use crate::results::{Results, RuleOutcome};
+use crate::recording::start::Start;
+use crate::results::{ProgramRuntime, Results, RuleOutcome};
 use crate::testing::{Script, switch};
 use crate::{Analysis, Tail};
-use rtscope_model::manifest::{Kernel, Tier};
+use rtscope_model::manifest::{Binary, Kernel, Tier};
 use rtscope_model::{ClockMap, ClockMethod, Confidence, Names, OffState, Pid};
 
 const MS: u64 = 1_000_000;
@@ -220,7 +221,15 @@ fn what_arrives_while_the_idle_program_is_collected_is_reported() {
 
 #[test]
 fn the_runtime_s_flags_are_read_as_it_reads_them() {
-    let flags = |text: &str| Flags::of(&text.split(' ').map(String::from).collect::<Vec<_>>());
+    let flags = |text: &str| {
+        let binary =
+            Binary { family: Some("ghc".into()), with_rtsopts: Some("-N2 -I0.02".into()), ..Binary::default() };
+        let start = Start { binary: Some(binary), environment: vec![("GHCRTS".into(), "-AL4m".into())] };
+        let runtime = ProgramRuntime { args: text.split(' ').map(String::from).collect(), ..context(&[]).runtime };
+        Flags::of(Context { start, runtime, ..context(&[]) }.options())
+    };
+    let read = flags("p");
+    assert_eq!((read.idle_ns, read.large_bytes), (Some(20 * MS), Some(4 * MIB)), "of the link and the environment");
     let read = flags("p -I9 +RTS -I0.5 -AL64m -A4m -Iw30 -RTS -I7 -hT");
     assert_eq!((read.idle_ns, read.large_bytes, read.census), (Some(500 * MS), Some(64 * MIB), false));
     assert!(flags("p +RTS -hT --RTS -I0").census);
