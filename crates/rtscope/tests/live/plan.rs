@@ -7,11 +7,9 @@ use ground::{scratch, stderr};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use xtask::cache::cache;
 use xtask::missing;
@@ -241,43 +239,6 @@ fn a_running_process_can_be_planned_for() {
     assert_eq!(plan["runtime"], "ghc");
     let kept: Vec<_> = plan["kept"].as_array().unwrap().iter().map(|kept| (&kept["option"], &kept["from"])).collect();
     assert_eq!(serde_json::json!(kept), serde_json::json!([["-N1", "the command line"], ["-A2m", "GHCRTS"]]));
-}
-
-/// From the start to the program's first word: GHC 9.0 ends on a 10 ms grid.
-fn time_to_first_word(mut command: Command) -> Duration {
-    let from = Instant::now();
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut byte = [0];
-    child.stdout.take().unwrap().read_exact(&mut byte).unwrap();
-    let took = from.elapsed();
-    child.wait().unwrap();
-    took
-}
-
-#[test]
-fn a_run_adds_at_most_five_milliseconds() {
-    let Some(programs) = programs() else { return };
-    let program = programs.path("thr-all");
-    let plan = plan(&program, &[]);
-    let ghcrts = plan["env"]["GHCRTS"].as_str().unwrap();
-    // With the same flags, whose own cost is not that of setting them.
-    let (mut with, mut without) = (Vec::new(), Vec::new());
-    for _ in 0..60 {
-        with.push(time_to_first_word(run(&[], &program, &[])));
-        let mut plain = clean(Command::new(&program));
-        plain.env("GHCRTS", ghcrts);
-        without.push(time_to_first_word(plain));
-    }
-    // Other load only ever adds time: a start that was left alone is among the fastest tenth.
-    let undisturbed = |times: &mut Vec<Duration>| {
-        times.sort_unstable();
-        times[times.len() / 10].as_secs_f64() * 1e3
-    };
-    let added = undisturbed(&mut with) - undisturbed(&mut without);
-    eprintln!("rtscope run adds {added:.2} ms to a start");
-    // The promise is for a release build; one without optimisation has to come close.
-    let most = if cfg!(debug_assertions) { 20.0 } else { 5.0 };
-    assert!(added < most, "{added} ms");
 }
 
 /// `plan` and `run` for GHCs and OCamls that live in trees of their own.

@@ -8,5 +8,6 @@ mod heap_snapshots;
 mod hostile;
 mod kills;
 mod purposes;
+mod starts;
 mod stm_invariants;
 mod workloads;
