@@ -12,7 +12,7 @@ use crate::rows::Rows;
 use crate::runner::{keeps_captures, target_folder};
 use crate::toolchain::{ALL, Spec, Toolchain};
 use crate::workload::{self, Language};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use known::Truth;
 use rows::WaitRow;
@@ -22,7 +22,7 @@ use std::process::{Command, Stdio};
 
 const PROGRAM: &str = "known-waits";
 /// Attempts until a run has a look.
-const ATTEMPTS: u32 = 3;
+const ATTEMPTS: u32 = 4;
 
 /// What to run how often, and where rows go.
 #[derive(Args, Clone, Debug)]
@@ -72,20 +72,19 @@ impl Subject<'_> {
     }
 
     /// Makes one run with `rtscope`; returns a row per case. `scratch` must be visible to the program. Looks have
-    /// the lowest priority: a run in which a busy machine left no time for a look is repeated.
+    /// the lowest priority and rest in proportion to their cost: a run in which a busy or slow machine left no time for
+    /// a look is repeated, and takes twice as long.
     ///
     /// # Errors
     /// The program cannot be compiled, does not report the truth, or was not looked at.
     pub fn run(&self, rtscope: &Path, seed: u64, seconds: f64, scratch: &Path) -> Result<Vec<WaitRow>> {
-        for _ in 1..ATTEMPTS {
-            let rows = self.once(rtscope, seed, seconds, scratch)?;
+        for attempt in 0..ATTEMPTS {
+            let rows = self.once(rtscope, seed, seconds * f64::from(1 << attempt), scratch)?;
             if !rows.is_empty() {
                 return Ok(rows);
             }
         }
-        let rows = self.once(rtscope, seed, seconds, scratch)?;
-        ensure!(!rows.is_empty(), "{}: no look fell into the time of which the program says what is true", self.name);
-        Ok(rows)
+        bail!("{}: no look fell into the time of which the program says what is true", self.name)
     }
 
     /// Makes one run; no rows: no look fell into the period.

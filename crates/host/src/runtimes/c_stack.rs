@@ -49,7 +49,8 @@ impl Stacks {
     }
 
     pub fn mapping(&self, address: u64) -> Option<&Mapping> {
-        self.mappings.iter().find(|mapping| mapping.range.contains(&address))
+        let at = self.mappings.partition_point(|mapping| mapping.range.end <= address);
+        self.mappings.get(at).filter(|mapping| mapping.range.contains(&address))
     }
 
     /// The words of a stack from its pointer on, as far as it is mapped.

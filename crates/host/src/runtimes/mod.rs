@@ -2,6 +2,7 @@
 
 pub mod by_bytes;
 mod c_stack;
+pub(crate) mod chunks;
 pub(crate) mod files;
 pub(crate) mod ghc;
 pub(crate) mod known;
@@ -10,6 +11,8 @@ pub mod live_log;
 pub(crate) mod ocaml;
 pub(crate) mod recorded;
 pub(crate) mod route;
+#[cfg(test)]
+mod testing;
 pub mod waiting;
 
 pub use ghc::{heap, options, stm, unflushed};

@@ -86,7 +86,8 @@ impl Ends {
         Ends { stack, looks: 0, conditions: HashMap::new(), searched: HashSet::new() }
     }
 
-    /// Searches the stacks of these threads if some thread waits at a place that is not known yet.
+    /// Searches the stacks of these threads if some thread waits at a place that is not known yet. The first thread of
+    /// a process, whose stack is the kernel's, is none of them: no thread awaits the end of its domain.
     pub fn look(
         &mut self,
         memory: &impl Memory,
@@ -104,13 +105,19 @@ impl Ends {
             return;
         }
         self.searched.extend(threads);
+        let mut left = threads.clone();
         for end in ends(&stacks.mappings, self.stack) {
             let Some((head, tid)) = stacks.head(memory, end.saturating_sub(HEAD_WITHIN)..end) else { continue };
-            if threads.contains(&tid)
-                && !self.conditions.contains_key(&tid)
+            if !left.remove(&tid) {
+                continue;
+            }
+            if !self.conditions.contains_key(&tid)
                 && let Some(condition) = condition(memory, stacks, head)
             {
                 self.conditions.insert(tid, condition);
+            }
+            if left.is_empty() {
+                return;
             }
         }
     }

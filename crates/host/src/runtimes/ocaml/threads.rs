@@ -5,6 +5,7 @@
 use super::domains::{self, Ends};
 use crate::kernel::asleep::{self, Asleep};
 use crate::runtimes::c_stack::Stacks;
+use crate::runtimes::chunks::Chunks;
 use crate::runtimes::recorded::NoHeap;
 use crate::runtimes::waiting::{Code, Interpreted, Looks, NamedFrame, Role, Thread, ThreadsLook};
 use crate::target::Process;
@@ -46,7 +47,9 @@ impl Looks for OcamlThreads {
         let asleep: Vec<(u32, Asleep)> =
             lines.iter().filter_map(|(tid, line)| Some((*tid, Asleep::parse(line)?))).collect();
         self.stacks.begin(&process, asleep.iter().map(|(_, asleep)| asleep))?;
-        Ok(ThreadsLook::Threads(threads(&self.memory, &mut self.stacks, &mut self.ends, process.pid(), &asleep)))
+        // Threads have many words in common: pointers to domains, to locks, and into each other's stacks.
+        let memory = Chunks::pages(&self.memory);
+        Ok(ThreadsLook::Threads(threads(&memory, &mut self.stacks, &mut self.ends, process.pid(), &asleep)))
     }
 }
 
@@ -68,7 +71,8 @@ fn threads(
     let has_no_holder = threads.iter_mut().filter(|thread| thread.holder.is_none());
     let waiting: Vec<(&mut Thread, u64)> =
         has_no_holder.filter_map(|thread| thread.object.map(|at| (thread, at))).collect();
-    ends.look(memory, stacks, &tids, waiting.iter().map(|(_, at)| *at));
+    let others = tids.iter().copied().filter(|tid| *tid != pid).collect();
+    ends.look(memory, stacks, &others, waiting.iter().map(|(_, at)| *at));
     waiting.into_iter().for_each(|(thread, at)| thread.holder = ends.whose(at).map(u64::from));
     threads
 }

@@ -2,8 +2,8 @@
 //! program runs on. Owns when the data read is consistent, and how a message leads to the thread that computes
 //! a value; refuses to say which thread has a variable (see `holders`) and to name places.
 
-use super::chunks::Chunks;
 use super::layout::{self, TsoLayout, Why};
+use crate::runtimes::chunks::Chunks;
 use crate::target::memory::Memory;
 use rtscope_heap::closure::{Info, Type};
 use rtscope_heap::{Runtime, Statics};

@@ -3,14 +3,11 @@
 //! a sample and what names of places say about a wait; refuses versions whose layout is not known.
 
 mod calls;
-mod chunks;
 mod holders;
 mod layout;
 mod list;
 mod names;
 mod stack;
-#[cfg(test)]
-mod testing;
 #[cfg(test)]
 mod tests;
 mod thinned;
@@ -20,11 +17,11 @@ pub use names::interpret;
 use super::heap::{HeapTarget, Sampled};
 use crate::kernel::asleep::Asleep;
 use crate::runtimes::c_stack::Stacks;
+use crate::runtimes::chunks::Chunks;
 use crate::runtimes::recorded::{NoHeap, Then};
 use crate::runtimes::waiting::{Code, Looks, Role, Thread, ThreadsLook};
 use crate::target::Process;
 use crate::target::memory::{LiveProcess, Memory};
-use chunks::Chunks;
 use holders::Holders;
 use layout::{TsoLayout, Why};
 use list::{Reading, RtsPlace, Tso};

@@ -205,8 +205,8 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Image;
     use super::*;
+    use crate::runtimes::testing::Image;
 
     const CODE: u64 = 0x40_0000;
     const HEAP: u64 = 0x42_0000_0000;

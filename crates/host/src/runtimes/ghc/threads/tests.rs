@@ -1,8 +1,8 @@
 //! Samples of made-up memory: a heap with threads, variables and values, and contents that must not be trusted.
 
 use super::list::RtsPlace;
-use super::testing::Image;
 use super::*;
+use crate::runtimes::testing::Image;
 use crate::runtimes::waiting::{Code, Interpreted, NamedFrame, Role};
 use std::cell::Cell;
 

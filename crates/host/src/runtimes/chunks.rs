@@ -82,8 +82,8 @@ impl<M: Memory> Memory for Chunks<'_, M> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Image;
     use super::*;
+    use crate::runtimes::testing::Image;
 
     #[test]
     fn what_is_read_is_what_is_there_also_over_the_end_of_a_piece() {
