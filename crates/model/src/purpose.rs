@@ -213,12 +213,16 @@ pub fn of_chain(frames: impl IntoIterator<Item = Frame>) -> Option<PurposeId> {
     for (depth, frame) in frames.into_iter().enumerate() {
         match frame {
             Frame::Runtime(Role { own, calls: Some(calls), leads }) => {
-                // A collection does not lead to work for the program: there, such a purpose is reading the layout of
-                // objects, or a lock.
-                let is_its_own =
-                    |served: &PurposeId| served.get().by_age.is_none() && served.get().part <= calls.get().part;
-                let itself: Option<PurposeId> = served.filter(is_its_own).filter(|_| leads);
-                return Some(if depth == 0 { own } else { itself.unwrap_or(calls) });
+                let copies = |served: PurposeId| served.get().by_age.is_some();
+                return Some(match served {
+                    _ if depth == 0 => own,
+                    _ if !leads => calls,
+                    Some(served) if copies(served) => calls,
+                    // A collection does not lead to work for the program: there, such a purpose is reading the layout
+                    // of objects, or a lock, for itself.
+                    Some(served) if served.get().part <= calls.get().part => served,
+                    _ => own,
+                });
             }
             Frame::Runtime(Role { own, .. }) => served = Some(own),
             Frame::Serving => {}
@@ -286,7 +290,8 @@ mod tests {
         assert_eq!(of(&[leads]), Some("tracing"));
         assert_eq!(of(&[copies, frame("large-objects", None), leads]), Some("large-objects"));
         assert_eq!(of(&[copies, leads]), Some("tracing-objects"));
-        assert_eq!(of(&[frame("object-layout", None), leads]), Some("tracing-objects"));
+        assert_eq!(of(&[frame("object-layout", None), leads]), Some("tracing"), "it reads the layout for itself");
+        assert_eq!(of(&[frame("object-layout", None), copies, leads]), Some("tracing-objects"));
         assert_eq!(
             of(&[Frame::Serving, frame("allocation", None), leading("foreign-calls", "foreign-calls")]),
             Some("allocation")
