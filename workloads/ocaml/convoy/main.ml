@@ -1,7 +1,8 @@
 (* Domains and threads that work under one lock, or wait for work. The arguments: how, how many, seconds.
    compute: all do most of their work under one mutex; striped: each has a mutex of its own;
    pool: they wait for short jobs, one each 10 ms; threads: threads of one domain compute; domains: domains do;
-   rounds: two domains work in rounds, of which the first gets so many hundredths. *)
+   rounds: two domains work in rounds, of which the first gets so many hundredths;
+   shares: the main domain works on so many hundredths of some pieces, once, and another on the rest. *)
 
 let spin steps =
   let value = ref 1 in
@@ -68,6 +69,12 @@ let rounds first deadline =
         meet ()
       done)
 
+let shares first pieces =
+  let work hundredths = for _ = 1 to pieces * hundredths / 100 do spin 100_000 done in
+  let other = Domain.spawn (fun () -> work (100 - first)) in
+  work first;
+  Domain.join other
+
 let () =
   let how = Sys.argv.(1) and count = int_of_string Sys.argv.(2) in
   let deadline = Unix.gettimeofday () +. float_of_string Sys.argv.(3) in
@@ -80,6 +87,7 @@ let () =
     in_domains count (fun number -> let mutex = Mutex.create () in until deadline (fun () -> under mutex number))
   | "pool" -> pool count deadline
   | "rounds" -> rounds count deadline
+  | "shares" -> shares count (int_of_string Sys.argv.(3))
   | "threads" -> in_threads count compute
   | "domains" -> in_domains count compute
   | _ -> failwith how

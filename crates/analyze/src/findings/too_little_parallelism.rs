@@ -5,10 +5,11 @@
 //! call explains one lane without work, and a program in which only one lane at a time ever worked may be sequential
 //! on purpose: neither is a finding. A thread that waits for the working one to end proves the opposite: the work was
 //! divided, but unevenly. So do as many ended threads as there are lanes, with none left that waits for another: what
-//! they were made for is done by the one that is left.
+//! they were made for is done by the one that is left. So do lanes that each worked for most of their own time, of which
+//! one lived for much longer.
 
 use super::looks::at_least;
-use super::with_work::{TWO_MIN, WithWork, seen};
+use super::with_work::{TWO_MIN, WithWork, made_for_work, seen};
 use super::{Cost, Facts, IDLE, LOOKS_MIN, Rule, Verdict, needs};
 use crate::results::waits::{WaitShare, Waits};
 use rtscope_model::units::{counted, percent};
@@ -26,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
     needs: Some(&needs::LOOKS),
     yields_to: &["sparks", "overhead", "lock-convoy", "blackhole-or-lock", "domain-lock", "stm-contention"],
     share_min: 0.20,
-    also: ", any lane with work for 95 % of the run; two for 5 %, or a thread that waits for the end of the one at work at half of looks, or as many ended threads as lanes, and none that waits for another",
+    also: ", any lane with work for 95 % of the run; two for 5 %, or a thread that waits for the end of the one at work at half of looks, or as many ended threads as lanes, and none that waits for another, or lanes that each worked for half of their own time",
     why: "it is what even division would save, at most, and no work divides evenly",
     check,
     ..Rule::BLANK
@@ -39,7 +40,8 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let waited = waited_for_work(waits);
     let is_divided = at_least(waited, waits.looks) >= WAITED_MIN;
     let left = threads_left_one(facts, waits);
-    if with_work.none > NONE_MAX || one_at_work && !is_divided && left.is_none() {
+    let made_for_work = facts.account.is_some_and(made_for_work);
+    if with_work.none > NONE_MAX || one_at_work && !is_divided && left.is_none() && !made_for_work {
         return None;
     }
     let ns = with_work.lost_to_waits_ns(waits);
@@ -50,12 +52,16 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let verdict = Verdict::new(Cost::Time(ns), Confidence::Medium, what).then(rest);
     let lane = facts.runtime.lane.0;
     let waits = one_at_work.then(|| match left {
-        Some(ended) if !is_divided => {
+        _ if is_divided => {
+            format!("At {} of looks a thread waited for the end of one that had work.", percent(waited))
+        }
+        Some(ended) => {
             format!("One {lane} at a time had work, after {} had ended.", counted(ended, "thread", "threads"))
         }
-        _ => format!("At {} of looks a thread waited for the end of one that had work.", percent(waited)),
+        None => format!("Each {lane} worked for most of its own time, and one lived for much longer than the others."),
     });
-    let lazy = Some(facts.runtime.unevaluated).filter(|text| one_at_work && !is_divided && !text.is_empty());
+    let lazy =
+        Some(facts.runtime.unevaluated).filter(|text| one_at_work && !is_divided && left.is_some() && !text.is_empty());
     let lazy = lazy.map(|text| Remedy::new(text).falls(IDLE));
     let seen = seen(facts).into_iter().chain(waits.map(|text| facts.overall(text)));
     Some(verdict.seen(seen).remedies(lazy.into_iter().chain(remedies(facts))))

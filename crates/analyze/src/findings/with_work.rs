@@ -4,10 +4,13 @@
 use super::Facts;
 use crate::results::waits::Waits;
 use rtscope_model::units::{counted, duration, percent};
-use rtscope_model::{Evidence, LaneAccount};
+use rtscope_model::{Account, Evidence, LaneAccount};
 
 /// Share of the wall clock: less is not mentioned.
 pub(crate) const MENTIONED_MIN: f64 = 0.01;
+
+/// Share of its time that a lane works if it was made for work.
+const WORKED_MIN: f64 = 0.5;
 
 /// How the work of lanes overlapped.
 #[derive(Debug)]
@@ -80,6 +83,17 @@ fn outside(waits: &Waits) -> f64 {
     waits.kinds.iter().filter(|kind| kind.kind.is_for_outside()).map(|kind| kind.threads_mean).sum()
 }
 
+/// Whether several lanes each worked for most of their own time: they were made to share the work.
+pub(crate) fn made_for_work(account: &Account) -> bool {
+    let counts = |lane: &&LaneAccount| lane.ns as f64 >= MENTIONED_MIN * account.wall_ns as f64;
+    let worked = |lane: &LaneAccount| {
+        let program = lane.parts.iter().find(|part| part.id == "program").map_or(0, |program| program.ns);
+        program as f64 >= WORKED_MIN * lane.ns as f64
+    };
+    let lanes: Vec<&LaneAccount> = account.lanes.iter().filter(counts).collect();
+    lanes.len() > 1 && lanes.into_iter().all(worked)
+}
+
 /// How long how many lanes had work, and which lane had most of it.
 pub(crate) fn seen(facts: &Facts<'_>) -> Vec<Evidence> {
     let Some(account) = facts.account else { return Vec::new() };
@@ -106,7 +120,7 @@ pub(crate) fn seen(facts: &Facts<'_>) -> Vec<Evidence> {
 mod tests {
     use super::*;
     use crate::results::waits::WaitShare;
-    use rtscope_model::WaitKind;
+    use rtscope_model::{LaneId, Node, WaitKind};
 
     const S: u64 = 1_000_000_000;
 
@@ -141,5 +155,22 @@ mod tests {
         assert_eq!((waits(&[(WaitKind::Lock, 2.0), (WaitKind::NoWork, 3.0)]), waits(&[])), (0.0, 0.0));
         assert_eq!(waits(&[(WaitKind::Time, 1.0), (WaitKind::Lock, 1.0)]), 1.0);
         assert_eq!(waits(&[(WaitKind::InputOutput, 8.0), (WaitKind::ForeignCall, 0.5)]), 8.5);
+    }
+
+    #[test]
+    fn lanes_that_worked_for_most_of_their_own_time_were_made_for_work() {
+        let lane = |&(number, ns, program): &(u16, u64, u64)| LaneAccount {
+            lane: LaneId(number),
+            ns,
+            parts: vec![Node::leaf("program", "", program), Node::leaf("idle", "", ns - program)],
+        };
+        let made = |lanes: &[(u16, u64, u64)]| {
+            let lanes = lanes.iter().map(lane).collect();
+            made_for_work(&Account { wall_ns: 1000, lanes, ..Account::default() })
+        };
+        assert!(made(&[(0, 1000, 990), (1, 40, 38)]), "one ended long before the other");
+        assert!(!made(&[(0, 1000, 990), (1, 1000, 30)]), "one was there all the time, without work");
+        assert!(!made(&[(0, 1000, 990), (1, 9, 9)]), "too short to mean anything");
+        assert!(!made(&[(0, 1000, 990)]), "sequential");
     }
 }

@@ -53,7 +53,7 @@ truths! {
     "ghc-9.10":
         live_9_10_pool_in_turn "pool-in-turn", live_9_10_scans_then_writes "scans-then-writes", live_9_10_uneven "uneven",
         live_9_10_sparks_lazy "sparks-lazy", live_9_10_unevaluated "unevaluated",
-        live_5_4_uneven_domains "uneven-domains", live_5_4_mutex_convoy "mutex-convoy",
+        live_5_4_uneven_domains "uneven-domains", live_5_4_uneven_shares "uneven-shares", live_5_4_mutex_convoy "mutex-convoy",
         live_5_4_spinning "spinning", live_5_4_short_lived_domains "short-lived-domains",
         live_5_4_digest_whole "digest-whole", live_5_4_long_keys "long-keys";
 }
