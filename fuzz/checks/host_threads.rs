@@ -15,14 +15,20 @@ const BASE: u64 = 0x1000;
 const THREADS_MAX: usize = 1 << 17;
 const FRAMES_MAX: usize = 32;
 
-/// The bytes, mapped once.
+/// The bytes, mapped once; the rest of the last page is zero.
 struct MappedBytes<'a>(&'a [u8]);
+
+const PAGE: usize = 4 << 10;
 
 impl Memory for MappedBytes<'_> {
     fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
         let from = address.checked_sub(BASE).and_then(|at| usize::try_from(at).ok());
-        let bytes = from.and_then(|from| self.0.get(from..from.checked_add(buffer.len())?));
-        buffer.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        let mapped = self.0.len().next_multiple_of(PAGE);
+        let is_mapped = |from: &usize| from.checked_add(buffer.len()).is_some_and(|end| end <= mapped);
+        let from = from.filter(is_mapped).ok_or(io::ErrorKind::UnexpectedEof)?;
+        for (at, byte) in (from..).zip(buffer) {
+            *byte = self.0.get(at).copied().unwrap_or(0);
+        }
         Ok(())
     }
 }

@@ -111,17 +111,22 @@ fn remedies(facts: &Facts<'_>, most: &Wait) -> Vec<Remedy> {
             .to_owned(),
         format!("Where one side always waits for the other's answer, let one thread do both, or both on one {lane}."),
     ];
-    let herd = Some(most).filter(|wait| wait.kind == WaitKind::Condition && wait.is_herd()).map(|wait| {
-        let threads = wait.threads_mean / wait.looks_share;
-        format!(
-            "If each change wakes all {threads:.0} threads that wait for it (`broadcast`), wake one (`signal`): the others wake \
-             up only to wait again."
-        )
-    });
+    let herd = broadcast(most);
     let bound = first_thread(facts).map(str::to_owned);
     let words = herd.into_iter().chain(bound).chain(first.map(str::to_owned)).chain(words);
     let words = words.map(|text| Remedy::new(text).verify(verify));
     words.chain(one_lane(facts).map(|one| one.verify(verify))).collect()
+}
+
+/// Advice where a herd of threads waits for a condition.
+pub(super) fn broadcast(wait: &Wait) -> Option<String> {
+    let threads = wait.threads_mean / wait.looks_share;
+    (wait.kind == WaitKind::Condition && wait.is_herd()).then(|| {
+        format!(
+            "If each change wakes all {threads:.0} threads that wait for it (`broadcast`), wake one (`signal`), or give \
+             each a condition of its own: the others wake up only to wait again."
+        )
+    })
 }
 
 /// Advice where the program's first thread is one of those that hand over.
@@ -159,6 +164,14 @@ mod tests {
         assert!(takes_part(40_000, 120_000, 3_500.0));
         assert!(!takes_part(900, 120_000, 300.0), "others hand over");
         assert!(!takes_part(9, 12, 2.0), "a program at rest");
+    }
+
+    #[test]
+    fn only_a_herd_at_a_condition_can_be_woken_in_vain() {
+        let at = |kind, threads| Wait { kind, threads_mean: threads * 0.5, looks_share: 0.5, ..Wait::default() };
+        assert!(broadcast(&at(WaitKind::Condition, 136.0)).unwrap().contains("all 136 threads"));
+        assert_eq!(broadcast(&at(WaitKind::Condition, 2.0)), None);
+        assert_eq!(broadcast(&at(WaitKind::Lock, 136.0)), None);
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! made for work, or several threads wait for each other; and time in which threads waited only for each other. Threads
 //! that wait for time, for input or for a call explain their share: see `with_work` and `hand_over`.
 
-use super::hand_over::{among_threads, lost_time, waited};
+use super::hand_over::{among_threads, broadcast, lost_time, waited};
 use super::with_work::{TWO_MIN, WithWork, made_for_work, seen};
-use super::{Cost, Facts, LOOKS_MIN, Rule, Verdict, needs};
+use super::{Cost, Facts, IDLE, LOOKS_MIN, Rule, Verdict, needs};
 use crate::results::waits::Waits;
 use rtscope_model::{Confidence, Remedy};
 
@@ -36,9 +36,11 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let rest =
         most.map_or(".".to_owned(), |most| format!(", while threads waited for a {}{}.", most.kind.word(), most.at()));
     let seen = seen(facts).into_iter().chain(most.map(|most| waited(facts, most)));
-    let remedy = Remedy::new("See what each thread waits for, and who has it: `rtscope report -v`.");
-    let remedy = remedy.verify("The list of waits names the thread that the others wait for.");
-    Some(Verdict::new(Cost::Time(ns), Confidence::Medium, what).then(rest).seen(seen).remedies([remedy]))
+    let see = Remedy::new("See what each thread waits for, and who has it: `rtscope report -v`.");
+    let see = see.verify("The list of waits names the thread that the others wait for.");
+    let herd = most.and_then(broadcast).map(|text| Remedy::new(text).falls(IDLE));
+    let remedies = herd.into_iter().chain([see]);
+    Some(Verdict::new(Cost::Time(ns), Confidence::Medium, what).then(rest).seen(seen).remedies(remedies))
 }
 
 /// Threads per look that wait for one another, on average.

@@ -6,6 +6,7 @@
 //! so is input and output. Refuses to know a runtime: each supplies its list.
 
 use super::collected::{in_program, of_lanes_at_work};
+use super::hand_over::broadcast;
 use super::{Cost, Facts, Rule, Verdict, needs, sure};
 use crate::results::waits::Wait;
 use rtscope_model::units::{percent, rate};
@@ -199,18 +200,15 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [OverheadWork]) -> Option<Ver
     let cost = Cost::Time(of_lanes_at_work(account, ns));
     let what = format!(" in {names}{}.", work.caller.as_ref().map_or("", |caller| caller.words));
     let verdict = Verdict::new(cost, sure(samples >= SAMPLES.1), "The program spent ").then(what);
-    let herd = herd(facts).filter(|_| work.ids.contains(&TRANSACTIONS));
-    let waited = herd.map(|herd| {
-        facts.overall(format!(
-            "{:.0} threads waited{} at a look on average for changes of what their transactions had read.",
-            herd.threads_mean / herd.looks_share,
-            herd.at()
-        ))
+    let herd = HERDS.iter().find(|of| work.ids.contains(&of.id)).and_then(|of| Some((of, herd(facts, of.kind)?)));
+    let waited = herd.map(|(of, herd)| {
+        let threads = herd.threads_mean / herd.looks_share;
+        facts.overall(format!("{threads:.0} threads waited{} at a look on average for {}.", herd.at(), of.wait_for))
     });
     let made = facts.context.waits.as_ref().and_then(|waits| waits.made_per_second);
     let made = made.filter(|made| *made >= MADE_MIN && work.ids.contains(&SCHEDULING));
     let made = made.map(|made| facts.overall(format!("The program created {} threads a second.", rate(made))));
-    let change = if herd.is_some() { HERD } else { work.change };
+    let change = herd.and_then(|(of, herd)| (of.change)(herd)).unwrap_or_else(|| work.change.to_owned());
     let remedy = Remedy::new(change).verify("Record again: this part of the account is smaller.");
     Some(verdict.seen([facts.overall(seen)].into_iter().chain(made).chain(waited)).remedies([remedy]))
 }
@@ -233,14 +231,32 @@ const SCHEDULING: &str = "purpose:scheduling";
 /// Creating a thread costs about a microsecond: fewer per second explain nothing.
 const MADE_MIN: f64 = 1_000.0;
 
-/// Id of transaction work, and the remedy for a herd in transactions.
-const TRANSACTIONS: &str = "purpose:transactions";
-const HERD: &str = "Give each thread that waits a variable of its own, or a few threads the waiting: whatever changes a \
-                    variable wakes all that wait for it, and all but one wait again.";
+/// Work that grows with the number of threads that wait for one thing, as whatever brings it wakes them all.
+struct Herd {
+    /// Id of the work.
+    id: &'static str,
+    kind: WaitKind,
+    wait_for: &'static str,
+    change: fn(&Wait) -> Option<String>,
+}
 
-/// The place at which most threads wait for changes of what their transactions have read.
-fn herd<'a>(facts: &Facts<'a>) -> Option<&'a Wait> {
-    let waits = facts.context.waits.as_ref()?.by.iter().filter(|wait| wait.kind == WaitKind::Transaction);
+static HERDS: [Herd; 2] = [
+    Herd {
+        id: "purpose:transactions",
+        kind: WaitKind::Transaction,
+        wait_for: "changes of what their transactions had read",
+        change: |_| {
+            let change = "Give each thread that waits a variable of its own, or a few threads the waiting: whatever \
+                          changes a variable wakes all that wait for it, and all but one wait again.";
+            Some(change.to_owned())
+        },
+    },
+    Herd { id: "kernel:futex", kind: WaitKind::Condition, wait_for: "a condition", change: broadcast },
+];
+
+/// The place at which most threads wait for something of this kind, if they are a herd.
+fn herd<'a>(facts: &Facts<'a>, kind: WaitKind) -> Option<&'a Wait> {
+    let waits = facts.context.waits.as_ref()?.by.iter().filter(|wait| wait.kind == kind);
     let herds = waits.filter(|wait| wait.is_herd());
     herds.max_by(|one, other| one.threads_mean.total_cmp(&other.threads_mean))
 }

@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_ends_the_walk_and_keeps_what_was_found() {
-        let image = tables(&[(30, 1), (52, 0), (31, 0), (32, 0)]);
+        let image = tables(&[(30, 1), (52, 0), (31, 0x2000), (32, 0)]);
         for last in [code(1), 0, 5, u64::MAX, code(2), code(3)] {
             let image = stack(image.clone(), HEAP, 0, &[code(0), 1, last]);
             let walk = walk(&image, &mut Tables::default(), HEAP);
