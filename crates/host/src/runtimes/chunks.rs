@@ -3,7 +3,7 @@
 
 use crate::target::memory::Memory;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 
 /// Where threads and stacks lie.
@@ -13,6 +13,10 @@ const PAGE: u64 = 4 << 10;
 /// Bytes kept: lists lead from neighbour to neighbour, and memory of its own costs the recorder as much as reading
 /// another's.
 const KEPT: u64 = 1 << 20;
+/// Places for a piece: what all threads have in common is used again before as many others come there.
+const WAYS: usize = 4;
+/// Spreads numbers of pieces, as stacks lie at equal distances (the golden ratio's 64 bits).
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Pages remembered that do not exist: words that are no addresses are the same on many stacks.
 const FAILED_MAX: usize = 1 << 12;
 
@@ -24,42 +28,32 @@ pub struct Chunks<'m, M> {
     kept: RefCell<Kept>,
 }
 
-/// What was read, the newest pieces of it.
+/// What was read.
 #[derive(Debug, Default)]
 struct Kept {
-    /// Where each piece is in `pieces`, by number.
-    places: HashMap<u64, usize>,
     pieces: Vec<Piece>,
-    /// The oldest of `pieces`, which the next one replaces.
-    oldest: usize,
+    reads: u64,
     /// Numbers of pages that do not exist.
     failed: HashSet<u64>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Piece {
     number: Option<u64>,
     /// Whether the whole piece could be read.
     whole: bool,
+    /// The read that used it last.
+    used: u64,
     bytes: Vec<u8>,
 }
 
-impl Kept {
-    /// A place for piece `number`.
-    fn replace(&mut self, number: u64, most: usize) -> usize {
-        let place = if self.pieces.len() < most {
-            self.pieces.push(Piece::default());
-            self.pieces.len() - 1
-        } else {
-            self.oldest = (self.oldest + 1) % most;
-            self.oldest
-        };
-        if let Some(piece) = self.pieces.get_mut(place) {
-            let before = piece.number.replace(number);
-            before.and_then(|before| self.places.remove(&before));
-        }
-        self.places.insert(number, place);
-        place
+/// The place of piece `number`, or the one that it may take: of its places, the one that was used longest ago.
+fn place(pieces: &mut [Piece], number: u64) -> Option<&mut Piece> {
+    let set = (number.wrapping_mul(SPREAD) >> 32) as usize % (pieces.len() / WAYS) * WAYS;
+    let ways = pieces.get_mut(set..set + WAYS)?;
+    match ways.iter().position(|piece| piece.number == Some(number)) {
+        Some(known) => ways.get_mut(known),
+        None => ways.iter_mut().min_by_key(|piece| piece.used),
     }
 }
 
@@ -76,23 +70,26 @@ impl<'m, M: Memory> Chunks<'m, M> {
     /// Copies the bytes of piece `number` from `at` on; false: the whole piece cannot be read. Errors: it is a page,
     /// which exists whole or not at all.
     fn copy(&self, number: u64, at: usize, buffer: &mut [u8]) -> io::Result<bool> {
-        let kept = &mut *self.kept.borrow_mut();
-        if kept.failed.contains(&number) {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        let Kept { pieces, reads, failed } = &mut *self.kept.borrow_mut();
+        if pieces.is_empty() {
+            pieces.resize((KEPT / self.piece) as usize, Piece::default());
         }
-        let known = kept.places.get(&number).copied();
-        let place = known.unwrap_or_else(|| kept.replace(number, (KEPT / self.piece) as usize));
-        let Some(piece) = kept.pieces.get_mut(place) else { return Ok(false) };
-        if known.is_none() {
+        let Some(piece) = place(pieces, number) else { return Ok(false) };
+        if piece.number != Some(number) {
+            if failed.contains(&number) {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
             piece.bytes.resize(self.piece as usize, 0);
             let read = number.checked_mul(self.piece).map(|address| self.memory.read(address, &mut piece.bytes));
-            piece.whole = matches!(read, Some(Ok(())));
+            (piece.number, piece.whole) = (Some(number), matches!(read, Some(Ok(()))));
         }
+        *reads += 1;
+        piece.used = *reads;
         if piece.whole {
             piece.bytes.get(at..at + buffer.len()).into_iter().for_each(|held| buffer.copy_from_slice(held));
         } else if self.piece == PAGE {
-            if kept.failed.len() < FAILED_MAX {
-                kept.failed.insert(number);
+            if failed.len() < FAILED_MAX {
+                failed.insert(number);
             }
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
