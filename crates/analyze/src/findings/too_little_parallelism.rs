@@ -40,8 +40,9 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let waited = waited_for_work(waits);
     let is_divided = at_least(waited, waits.looks) >= WAITED_MIN;
     let left = threads_left_one(facts, waits);
-    let made_for_work = facts.account.is_some_and(made_for_work);
-    if with_work.none > NONE_MAX || one_at_work && !is_divided && left.is_none() && !made_for_work {
+    // Then a lane that has ended has no idle time.
+    let by_lives = one_at_work && !is_divided && left.is_none();
+    if with_work.none > NONE_MAX || by_lives && !facts.account.is_some_and(made_for_work) {
         return None;
     }
     let ns = with_work.lost_to_waits_ns(waits);
@@ -64,7 +65,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         Some(facts.runtime.unevaluated).filter(|text| one_at_work && !is_divided && left.is_some() && !text.is_empty());
     let lazy = lazy.map(|text| Remedy::new(text).falls(IDLE));
     let seen = seen(facts).into_iter().chain(waits.map(|text| facts.overall(text)));
-    Some(verdict.seen(seen).remedies(lazy.into_iter().chain(remedies(facts))))
+    Some(verdict.seen(seen).remedies(lazy.into_iter().chain(remedies(facts, !by_lives))))
 }
 
 /// The number of threads that have ended, if there were as many as lanes, and no thread is left that waits for another.
@@ -81,7 +82,7 @@ fn waited_for_work(waits: &Waits) -> f64 {
     waits.kinds.iter().filter(for_work).map(|kind| kind.looks_share).sum::<f64>().min(1.0)
 }
 
-fn remedies(facts: &Facts<'_>) -> [Remedy; 2] {
+fn remedies(facts: &Facts<'_>, is_idle: bool) -> [Remedy; 2] {
     let many = facts.runtime.lane.1;
     let shows = format!("more {many} have work at once");
     [
@@ -90,5 +91,5 @@ fn remedies(facts: &Facts<'_>) -> [Remedy; 2] {
         ),
         "Let what runs alone at the beginning or the end, such as reading or merging, run in pieces too.".to_owned(),
     ]
-    .map(|text| Remedy::new(text).falls(IDLE).shows(&shows))
+    .map(|text| if is_idle { Remedy::new(text).falls(IDLE) } else { Remedy::new(text) }.shows(&shows))
 }
