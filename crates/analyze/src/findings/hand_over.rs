@@ -120,11 +120,11 @@ fn remedies(facts: &Facts<'_>, most: &Wait) -> Vec<Remedy> {
 
 /// Advice where a herd of threads waits for a condition.
 pub(super) fn broadcast(wait: &Wait) -> Option<String> {
-    let threads = wait.threads_mean / wait.looks_share;
     (wait.kind == WaitKind::Condition && wait.is_herd()).then(|| {
         format!(
-            "If each change wakes all {threads:.0} threads that wait for it (`broadcast`), wake one (`signal`), or give \
-             each a condition of its own: the others wake up only to wait again."
+            "If each change wakes all {:.0} threads that wait for it (`broadcast`), wake one (`signal`), or give each a condition \
+             of its own: the others wake up only to wait again.",
+            wait.threads()
         )
     })
 }

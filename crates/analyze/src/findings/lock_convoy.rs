@@ -120,13 +120,8 @@ fn queues(by: &[Wait], lanes: f64) -> Vec<Queue<'_>> {
     places.values().filter_map(|waits| Queue::of(waits, lanes)).collect()
 }
 
-/// Mean number of threads at looks that saw any.
-fn threads(wait: &Wait) -> f64 {
-    wait.threads_mean / wait.looks_share.max(f64::MIN_POSITIVE)
-}
-
 fn queued(wait: &Wait) -> bool {
-    wait.queue_mean.unwrap_or_else(|| threads(wait)) >= QUEUE_MIN
+    wait.queue_mean.unwrap_or_else(|| wait.threads()) >= QUEUE_MIN
 }
 
 /// Whether the queued threads wait for the holder's work or sleep, and not for something from outside.
@@ -145,7 +140,7 @@ fn works(holder: &HolderDoes) -> bool {
 impl<'w> Queue<'w> {
     /// The queue of waits of one kind at one place; `None`: they form none.
     fn of(waits: &[&'w Wait], lanes: f64) -> Option<Queue<'w>> {
-        let share = |wait: &Wait| wait.looks_share * (threads(wait) / lanes.max(1.0)).min(1.0);
+        let share = |wait: &Wait| wait.looks_share * (wait.threads() / lanes.max(1.0)).min(1.0);
         let sum =
             |is: &dyn Fn(&Wait) -> bool| waits.iter().filter(|wait| is(wait)).map(|wait| share(wait)).sum::<f64>();
         let at_work = |wait: &Wait| queued(wait) && wait.holder.as_ref().is_some_and(works);
@@ -193,7 +188,7 @@ impl<'w> Queue<'w> {
             "At {at} of {} at threads while a {} had nothing to run, {:.1} waited there on average.",
             counted(looks, "look", "looks"),
             facts.runtime.lane.0,
-            threads(self.wait)
+            self.wait.threads()
         );
         let holder = match &self.holder.thread {
             _ if known < at => format!("Who had it was seen at {known} of them."),

@@ -202,8 +202,8 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [OverheadWork]) -> Option<Ver
     let verdict = Verdict::new(cost, sure(samples >= SAMPLES.1), "The program spent ").then(what);
     let herd = HERDS.iter().find(|of| work.ids.contains(&of.id)).and_then(|of| Some((of, herd(facts, of.kind)?)));
     let waited = herd.map(|(of, herd)| {
-        let threads = herd.threads_mean / herd.looks_share;
-        facts.overall(format!("{threads:.0} threads waited{} at a look on average for {}.", herd.at(), of.wait_for))
+        let (threads, at) = (herd.threads(), herd.at());
+        facts.overall(format!("{threads:.0} threads waited{at} at a look on average for {}.", of.wait_for))
     });
     let made = facts.context.waits.as_ref().and_then(|waits| waits.made_per_second);
     let made = made.filter(|made| *made >= MADE_MIN && work.ids.contains(&SCHEDULING));

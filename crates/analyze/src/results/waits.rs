@@ -136,6 +136,11 @@ pub struct Wait {
 const HERD_MIN: f64 = 10.0;
 
 impl Wait {
+    /// Mean number of threads at the looks that saw any.
+    pub fn threads(&self) -> f64 {
+        self.threads_mean / self.looks_share.max(f64::MIN_POSITIVE)
+    }
+
     /// Whether a herd of threads waits at the looks that saw this wait.
     pub fn is_herd(&self) -> bool {
         self.threads_mean >= HERD_MIN * self.looks_share
