@@ -5,7 +5,7 @@
 /** @typedef {import("./types").Summary} Summary */
 /** @typedef {import("./types").Found} Found */
 /** @typedef {import("./types").Form} Form */
-/** @typedef {import("./types").Account} Account */
+/** @typedef {import("./types").Tree} Tree */
 
 /**
  * @param {string} path
@@ -82,7 +82,7 @@ export async function summary(from, to, tracks, signal) {
  * @param {number} from
  * @param {number} to
  * @param {AbortSignal} [signal]
- * @returns {Promise<Account>}
+ * @returns {Promise<Tree>}
  */
 export async function account(from, to, signal) {
   return (await get(`account?from=${Math.floor(from)}&to=${Math.ceil(to)}`, signal)).json();

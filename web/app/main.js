@@ -8,6 +8,7 @@ import * as input from "./input.js";
 import * as link from "./url.js";
 import * as over from "./over.js";
 import * as describe from "./describe.js";
+import * as present from "./present.js";
 import * as theme from "./theme.js";
 import { Bubble } from "./bubble.js";
 import { Frames } from "./frames.js";
@@ -244,6 +245,7 @@ function start(session) {
   title(session);
   legend.show(byId("legend", HTMLElement), session);
   findings.show(byId("findings", HTMLElement), state);
+  byId("figures", HTMLElement).replaceChildren(...session.sections.flatMap(present.section));
   findings.showMissing(byId("missing", HTMLElement), state);
   byId("tab-missing", HTMLElement).classList.toggle("some", session.missing.length + session.gaps.length > 0);
   void inspector.show();

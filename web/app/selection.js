@@ -1,7 +1,7 @@
 // Statistics of the selected interval: how much of it the world stood still, what each lane and
 // thread spent it on. The server adds up; here it is shown.
 
-import * as account from "./account.js";
+import * as present from "./present.js";
 import * as api from "./api.js";
 import { clean, el } from "./dom.js";
 import { count, duration, percent } from "./units.js";
@@ -47,7 +47,7 @@ export class Selection {
     const hint = el("p", { class: "quiet" }, "Drag over the timeline to select an interval, or press m for what is shown. Figures of it come here.");
     this.place.replaceChildren(hint);
     const whole = await api.account(0, this.state.span, asking.signal).catch(() => null);
-    if (whole && !asking.signal.aborted) this.place.replaceChildren(hint, account.table(whole, this.state.session));
+    if (whole && !asking.signal.aborted) this.place.replaceChildren(hint, present.tree(whole));
   }
 
   /** @param {import("./types").Interval} selection */
@@ -72,7 +72,7 @@ export class Selection {
 
   /**
    * @param {Summary} summary
-   * @param {import("./types").Account} lanes
+   * @param {import("./types").Tree} lanes
    * @param {number} left tracks that were not asked for
    */
   #draw(summary, lanes, left) {
@@ -91,7 +91,7 @@ export class Selection {
       el("h2", {}, duration(length), el("span", { class: "aside" }, `from ${momentIn(from, length)} to ${momentIn(to, length)}`)),
       el("dl", {}, ...rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
       el("p", {}, el("button", { type: "button", class: "go", onclick: () => this.state.select(null) }, "Clear the selection")),
-      account.table(lanes, this.state.session),
+      present.tree(lanes),
       ...tables,
       left > 0 ? el("p", { class: "quiet" }, `${left} tracks more are not added up here.`) : "",
     );

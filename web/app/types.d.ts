@@ -78,6 +78,8 @@ export interface Session {
   findings: Finding[];
   gaps: Gap[];
   missing: string[];
+  /** What the report says in figures. */
+  sections: Section[];
   causes: CauseWords[];
 }
 
@@ -145,12 +147,40 @@ export interface AccountNode {
 }
 
 /** Where the time of all lanes went in an interval. */
-export interface Account {
-  from_ns: number;
-  to_ns: number;
-  lanes_ns: number;
-  lanes: number;
+export interface Tree {
+  head: string;
+  whole: string;
+  whole_ns: number;
   tops: { role: string; part: AccountNode }[];
+}
+
+/** A part of a report: the forms of `crates/draw/src/present.rs`. */
+export interface Section {
+  id: string;
+  title: string;
+  blocks: Block[];
+}
+
+/** One of these. */
+export interface Block {
+  text?: { topic: string; sentences: string[]; form: "plain" | "strong" | "faint" | "list" };
+  table?: Table;
+  tree?: Tree;
+}
+
+export interface Table {
+  topic: string;
+  columns: { head: string }[];
+  rows: { name: { text: string; code: boolean; depth: number }; cells: Cell[] }[];
+}
+
+/** One of these. */
+export interface Cell {
+  figure?: string;
+  /** Null: not a number. */
+  share?: number | null;
+  interval?: { text: string };
+  note?: string;
 }
 
 /** What of an interval is whose. */

@@ -17,34 +17,19 @@ const NAME_MAX: usize = 22;
 /// Horizontal distance between lines, so that no interval hides another.
 const LINE_OFFSET: f64 = 5.0;
 
-/// Style of the lines; sufficient for a page that has the style sheet of reports. Each colour is given twice, for
-/// programs without CSS variables.
+/// Style of the lines, for a page that has the palette.
 pub const LINES: &str = "\
-svg{--s0:#0067a3;--s1:#c4500a;--s2:#00805e;--s3:#b0528a;--s4:#946300;--s5:#5c6770;--s6:#6a4fbf;--s7:#1d2327}\
-@media (prefers-color-scheme:dark){svg{--s0:#5bb4ea;--s1:#f08a4b;--s2:#35c08f;--s3:#e39ac4;--s4:#e8b93f;--s5:#9aa6ad;\
---s6:#a993f0;--s7:#e4e8ea}}\
 .s0,.s1,.s2,.s3,.s4,.s5,.s6,.s7{fill:none;stroke-width:2}\
-.s0{stroke:#0067a3;stroke:var(--s0)}.s1{stroke:#c4500a;stroke:var(--s1);stroke-dasharray:8 3}\
-.s2{stroke:#00805e;stroke:var(--s2);stroke-dasharray:2 3}.s3{stroke:#b0528a;stroke:var(--s3);stroke-dasharray:8 3 2 3}\
-.s4{stroke:#946300;stroke:var(--s4)}.s5{stroke:#5c6770;stroke:var(--s5);stroke-dasharray:5 2}\
-.s6{stroke:#6a4fbf;stroke:var(--s6);stroke-dasharray:12 3}.s7{stroke:#1d2327;stroke:var(--s7);stroke-dasharray:1 2}\
+.s0{stroke:var(--line-2)}.s1{stroke:var(--line-1);stroke-dasharray:8 3}.s2{stroke:var(--line-3);stroke-dasharray:2 3}\
+.s3{stroke:var(--line-4);stroke-dasharray:8 3 2 3}.s4{stroke:var(--line-6)}.s5{stroke:var(--faint);stroke-dasharray:5 2}\
+.s6{stroke:var(--line-7);stroke-dasharray:12 3}.s7{stroke:var(--line-5);stroke-dasharray:1 2}\
 .e{stroke-dasharray:none;stroke-width:1.4}\
-.d0{fill:#0067a3;fill:var(--s0)}.d1{fill:#c4500a;fill:var(--s1)}.d2{fill:#00805e;fill:var(--s2)}\
-.d3{fill:#b0528a;fill:var(--s3)}.d4{fill:#946300;fill:var(--s4)}.d5{fill:#5c6770;fill:var(--s5)}\
-.d6{fill:#6a4fbf;fill:var(--s6)}.d7{fill:#1d2327;fill:var(--s7)}";
-
-/// Additional style of a drawing in a file of its own.
-const BASE: &str = "\
-svg{--paper:#fff;--ink:#1d2327;--rule:#d9dee2;--faint:#5c6770}\
-@media (prefers-color-scheme:dark){svg{--paper:#14181b;--ink:#e4e8ea;--rule:#333c42;--faint:#9aa6ad}}\
-.paper{fill:#fff;fill:var(--paper)}\
-text{font:12px system-ui,\"DejaVu Sans\",sans-serif;fill:#1d2327;fill:var(--ink)}.strong{font-weight:600}\
-.grid{stroke:#d9dee2;stroke:var(--rule)}.axis{stroke:#5c6770;stroke:var(--faint)}\
-.mark{stroke:#5c6770;stroke:var(--faint);stroke-dasharray:3 3}";
+.d0{fill:var(--line-2)}.d1{fill:var(--line-1)}.d2{fill:var(--line-3)}.d3{fill:var(--line-4)}.d4{fill:var(--line-6)}\
+.d5{fill:var(--faint)}.d6{fill:var(--line-7)}.d7{fill:var(--line-5)}";
 
 /// An empty drawing for a file of its own.
 pub fn document(height: f64, label: &str) -> Svg {
-    Svg::document(height, label, &format!("{BASE}{LINES}"))
+    Svg::document(height, label, LINES)
 }
 
 /// Lines over one horizontal axis.
@@ -170,8 +155,9 @@ mod tests {
     #[test]
     fn every_look_has_a_stroke_and_a_fill_in_both_colour_schemes() {
         for look in 0..LOOKS {
-            assert!(LINES.contains(&format!(".s{look}{{stroke:#")) && LINES.contains(&format!(".d{look}{{fill:#")));
-            assert_eq!(LINES.matches(&format!("--s{look}:")).count(), 2);
+            assert!(
+                LINES.contains(&format!(".s{look}{{stroke:var(")) && LINES.contains(&format!(".d{look}{{fill:var("))
+            );
         }
     }
 }

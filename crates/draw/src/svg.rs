@@ -2,15 +2,15 @@
 //! drawing) and escaped text.
 
 use super::escape::escape;
+use super::theme::file_style;
 pub use rtscope_model::units::tick_label;
 use std::fmt::Write as _;
 
 /// Width of every drawing in its own units; the page scales it.
 pub const WIDTH: f64 = 960.0;
 
-/// Style of the page's drawings in files of their own, with the page's colours. Each colour is given twice, for
-/// programs without CSS variables.
-pub const FILE_STYLE: &str = include_str!("drawing.css");
+/// Style of drawings in files of their own.
+const FILE_STYLE: &str = include_str!("drawing.css");
 
 /// A drawing that is being written.
 pub struct Svg {
@@ -49,7 +49,8 @@ impl Svg {
         let label = escape(label);
         let out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-             height=\"{height:.0}\" role=\"img\" aria-label=\"{label}\">\n<style>{style}</style>\n"
+             height=\"{height:.0}\" role=\"img\" aria-label=\"{label}\">\n<style>{}</style>\n",
+            file_style(&format!("{FILE_STYLE}{style}"))
         );
         Svg { out }
     }
@@ -331,40 +332,5 @@ mod tests {
         svg.rect([0.0, 0.0, -1.0, 1.0], "stop", "<i>");
         let out = svg.finish();
         assert!(!out.contains("<b>") && !out.contains("<i>") && out.contains(r#"width="0.0""#), "{out}");
-    }
-
-    /// Variables of the file, light and dark: `--waiting-to-stop: #c4500a`.
-    fn colours(style: &str) -> [Vec<(&str, &str)>; 2] {
-        let (light, dark) = style.split_once("prefers-color-scheme: dark").unwrap();
-        let dark = dark.split("\n}\n").next().unwrap();
-        [light, dark].map(|part| {
-            let each = part.split([';', '{', '\n']).map(str::trim).filter(|one| one.starts_with("--"));
-            each.filter_map(|one| one.split_once(": ")).collect()
-        })
-    }
-
-    const PAGE: [&str; 2] =
-        [include_str!("../../../web/app/palette.css"), include_str!("../../report/src/html/style.css")];
-
-    #[test]
-    fn files_have_the_colours_of_the_page_and_give_them_twice() {
-        let [light, dark] = colours(FILE_STYLE);
-        assert_eq!((light.len(), dark.len()), (10, 10), "{light:?} {dark:?}");
-        for ((name, day), (again, night)) in light.iter().zip(&dark) {
-            assert_eq!(name, again);
-            let declaration = format!("{name}: light-dark({day}, {night});");
-            assert!(
-                PAGE.iter().any(|style| style.contains(&declaration)),
-                "the page has another colour than {declaration}"
-            );
-        }
-        let declarations: Vec<&str> = FILE_STYLE.split(['{', ';', '}']).map(str::trim).collect();
-        let twice = declarations.windows(2).filter_map(|pair| Some((pair[0], pair[1].split_once(": var(")?)));
-        let twice: Vec<_> = twice.map(|(before, (what, name))| (before, what, name.trim_end_matches(')'))).collect();
-        assert_eq!(twice.len(), FILE_STYLE.matches("var(").count());
-        for (before, what, name) in twice {
-            let plain = before.strip_prefix(&format!("{what}: ")).unwrap_or_else(|| panic!("{before} {what} {name}"));
-            assert!(light.contains(&(name, plain)), "{name} {plain}");
-        }
     }
 }

@@ -1,8 +1,6 @@
-//! Wording of the figures below the first screen: sparks, phases of a concurrent collector, allocation areas, user
-//! events. Shared by the text and the page.
+//! Figures of sparks, phases of a concurrent collector, allocation areas and user events, and their wording.
 
 use super::units;
-use super::words::{all_of, cut};
 use rtscope_analyze::results::{Concurrent, Distribution, Nursery, Promotion, Results, SparkCounts, UserEvents};
 
 /// Sparks that the program offered; `None` if it offered none.
@@ -29,20 +27,6 @@ pub fn uncounted(all: &SparkCounts) -> u64 {
     all.created.saturating_sub(ends.into_iter().fold(0, u64::saturating_add))
 }
 
-/// Sparks in one line: "1,300 offered, 900 ran in parallel (69 %); 200 fizzled, …".
-pub fn sparks(results: &Results) -> Option<String> {
-    let sparks = &results.sparks.as_ref()?.all;
-    let all = offered(sparks)?;
-    let ran = sparks.converted;
-    let others = fates(sparks).into_iter().filter(|(name, _, count)| *name != "converted" && *count > 0);
-    let others = others.map(|(name, _, count)| format!("{} {name}", units::count(count)));
-    let lost = Some(uncounted(sparks)).filter(|lost| *lost > 0);
-    let lost = lost.map(|lost| format!("{} that {} lost count of", units::count(lost), results.runtime.info()));
-    let others = all_of(others.chain(lost), ", ").map_or(String::new(), |others| format!("; {others}"));
-    let share = units::percent_of(ran, all);
-    Some(format!("{} offered, {} ran in parallel ({share}){others}", units::count(all), units::count(ran)))
-}
-
 /// The phases of a concurrent collector, each with its name in singular and plural.
 pub fn phases(concurrent: &Concurrent) -> [(&'static str, &'static str, Distribution); 3] {
     [
@@ -50,19 +34,6 @@ pub fn phases(concurrent: &Concurrent) -> [(&'static str, &'static str, Distribu
         ("stop after a mark", "stops after marks", concurrent.sync_ns),
         ("sweep", "sweeps", concurrent.sweep_ns),
     ]
-}
-
-/// The concurrent collector in one line: "12 marks in 340 ms (longest 45.0 ms); …".
-pub fn concurrent(results: &Results) -> Option<String> {
-    let concurrent = results.concurrent.as_ref()?;
-    let phase = |(one, many, d): (&str, &str, Distribution)| {
-        let what = units::counted(d.count, one, many);
-        match d.sum {
-            Some(sum) => format!("{what} in {} (longest {})", units::duration(sum), units::duration_or_dash(d.max)),
-            None => what,
-        }
-    };
-    Some(format!("{}; {}", phases(concurrent).map(phase).join("; "), in_pauses(concurrent)))
 }
 
 /// How much of a concurrent collector's work was not concurrent.
@@ -99,21 +70,6 @@ pub fn promotion(promotion: &Promotion) -> String {
 /// User spans by name, including names of which no span was seen completely.
 pub fn user_spans(results: &Results) -> impl Iterator<Item = &UserEvents> {
     results.user.iter().filter(|one| one.spans_ns.count > 0 || one.cut > 0)
-}
-
-/// Marks and values, at most `most` of them: "`restart` 40 times; `depth` 400 values from -2 to 397, the last 12; …".
-/// `None` if the program posted only spans or nothing.
-pub fn user_events(results: &Results, most: usize) -> Option<String> {
-    let words = |one: &UserEvents| {
-        let times = (one.marks > 0).then(|| units::counted(one.marks, "time", "times"));
-        let values = one.values.as_ref().map(|values| {
-            let many = units::counted(values.count, "value", "values");
-            format!("{many} from {} to {}, the last {}", values.min, values.max, values.last)
-        });
-        Some(format!("`{}` {}", one.name, all_of(times.into_iter().chain(values), ", ")?))
-    };
-    let items = cut(results.user.iter().filter_map(words).collect(), most, |more| format!("{more} more, see --json"));
-    all_of(items, "; ")
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 
 use rtscope_analyze::results::{Pauses, Results};
 use rtscope_model::{Cause, LossKind};
-use serde::Serialize;
 
 /// Whether a loss says how much of the log `source` was never written.
 pub fn is_unwritten(results: &Results, source: &str) -> bool {
@@ -11,9 +10,8 @@ pub fn is_unwritten(results: &Results, source: &str) -> bool {
 }
 
 rtscope_model::listed! {
-    /// A part of the wall clock; the page's style sheet has its name as a class.
-    #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
-    #[serde(rename_all = "lowercase")]
+    /// A part of the wall clock.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     pub enum WallPart: words {
         /// Outside pauses.
         Program = "outside pauses",
@@ -25,6 +23,19 @@ rtscope_model::listed! {
         Release = "restarting",
         /// In pauses that were not seen completely.
         Unsplit = "in pauses not seen whole",
+    }
+}
+
+impl WallPart {
+    /// Its class in drawings.
+    pub fn class(self) -> &'static str {
+        match self {
+            WallPart::Program => "program",
+            WallPart::Stop => "stop",
+            WallPart::Collect => "collect",
+            WallPart::Release => "release",
+            WallPart::Unsplit => "unsplit",
+        }
     }
 }
 

@@ -1,12 +1,11 @@
 //! Transactions (STM) in words: shared by the report, the page and `rtscope stm`. Owns the wording; the figures come
 //! from the fold.
 
-use super::tables::Table;
 use super::units::{count, counted, duration, percent, rate};
 use super::words::all_of;
 use rtscope_analyze::recording::stm::StmRates;
-use rtscope_analyze::results::stm::{LaneTransactions, NamedTransactions, Transactions};
-use rtscope_model::{STM_SHARED_LANE, StmCounts};
+use rtscope_analyze::results::stm::Transactions;
+use rtscope_model::StmCounts;
 
 /// How to make commits and conflicts visible.
 pub const LINK: &str =
@@ -124,43 +123,6 @@ pub fn left_out(found: &Transactions) -> Option<String> {
     let after = found.unseen_ns.filter(|ns| *ns > 0);
     let after = after.map(|ns| format!("what was done in the last {}, after the last look", duration(ns)));
     Some(format!("Not counted: {}.", all_of(before.into_iter().chain(after), "; ")?))
-}
-
-/// A row for each lane.
-pub fn lanes(found: &Transactions) -> Table {
-    let share = |share: Option<f64>| share.map_or("-".to_owned(), percent);
-    let row = |lane: &LaneTransactions| {
-        let counts = &lane.counts;
-        [
-            if lane.lane == STM_SHARED_LANE { "all others".to_owned() } else { format!("capability {}", lane.lane) },
-            count(counts.attempts),
-            count(counts.commits),
-            share(lane.commit_share),
-            count(counts.lost()),
-            share(lane.lost_share),
-            count(counts.waits),
-        ]
-    };
-    let heads = |first| [first, "attempts", "took effect", "of all", "run again", "share", "waited"];
-    Table::new(["", "capability"].map(heads), found.lanes.iter().map(row))
-}
-
-/// A row for each name; `name` formats it.
-pub fn names(found: &Transactions, name: impl Fn(&str) -> String) -> Table {
-    let row = |named: &NamedTransactions| {
-        let counts = &named.counts;
-        [
-            name(&named.name),
-            count(counts.attempts),
-            count(counts.commits),
-            count(named.lost),
-            named.lost_share.map_or("-".to_owned(), percent),
-            count(counts.waits),
-            count(counts.exceptions),
-        ]
-    };
-    let heads = |first| [first, "attempts", "took effect", "run again", "share", "waited", "exceptions"];
-    Table::new(["", "transaction"].map(heads), found.names.iter().map(row))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ pub use super::seen::{WallPart, has_runtime, is_unwritten, wall_clock};
 use indexmap::IndexMap;
 use rtscope_analyze::results::heap_profile::{Band, ProfileSummary};
 use rtscope_analyze::results::{
-    BlockedSum, CauseSum, Distribution, HeldUpSum, Lane, Memory, MemoryLevel, ProgramRuntime, Results, ThreadState,
+    BlockedSum, CauseSum, Distribution, Lane, Memory, MemoryLevel, ProgramRuntime, Results, ThreadState,
 };
 use rtscope_model::pause::PauseKind;
 use rtscope_model::{Cause, Loss, LossKind, Time, units};
@@ -136,11 +136,6 @@ pub fn cause_groups(causes: &[CauseSum]) -> Vec<CauseGroup<'_>> {
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.sum_ns));
     groups
-}
-
-/// How many pauses a lane held up, and for how long.
-pub fn held_up(held: &HeldUpSum) -> String {
-    format!("{} x, {}", units::count(held.count), units::duration(held.sum_ns))
 }
 
 /// A loss in words: how much of what, from which stream, with its note.

@@ -97,7 +97,7 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, UserError> {
     if let Some(out) = &args.html {
         write_to(out, &report::html::page(&results, &names, &plots), "--html")?;
     }
-    if let (Some(out), Some(svg)) = (&args.svg, report::html::requests_svg(&results)) {
+    if let (Some(out), Some(svg)) = (&args.svg, report::drawings::requests_svg(&results)) {
         write_to(out, &svg, "--svg")?;
     }
     Ok(ExitCode::from(report::exit_code(&results)))

@@ -35,6 +35,24 @@ impl<'s> Screen<'s> {
         self.out.push('\n');
     }
 
+    /// What was written on another screen, after an empty line; nothing if that is empty.
+    pub fn add(&mut self, other: Screen<'_>) {
+        if !other.is_empty() {
+            self.blank();
+            self.append(other);
+        }
+    }
+
+    /// What was written on another screen.
+    pub fn append(&mut self, other: Screen<'_>) {
+        self.out += &other.out;
+    }
+
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+
     /// One line as is; the caller has cleaned it.
     pub fn line(&mut self, text: &str) {
         self.out.push_str(text.trim_end());
@@ -85,7 +103,12 @@ impl<'s> Screen<'s> {
 
     /// A label in the left column, followed by text.
     pub fn entry(&mut self, label: &str, text: &str) {
-        self.paragraph(&self.label(label), LABEL, None, text);
+        self.entry_in(None, label, text);
+    }
+
+    /// A label in the left column, followed by text in `tone`.
+    pub fn entry_in(&mut self, tone: Option<Tone>, label: &str, text: &str) {
+        self.paragraph(&self.label(label), LABEL, tone, text);
     }
 
     /// Several texts under one label.

@@ -8,8 +8,10 @@ use super::session::{AccountTrack, AccountTracks, Form, Session};
 use super::sums::{self, Wanted};
 use hyper::StatusCode;
 use hyper::body::Bytes;
+use rtscope_draw::tree::{Top, Tree};
 use rtscope_levels::{Item, Range, Reader};
-use rtscope_model::Node;
+use rtscope_model::{Node, units};
+use rtscope_report::kinds::role_of_part;
 use serde_json::json;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -209,11 +211,16 @@ impl View {
         }
         let tops = Node::tree(sums.iter().map(|(path, ns)| (&path[..], *ns)));
         let lanes_ns: u64 = tops.iter().map(|top| top.ns).sum();
-        let role = |top: &Node| json!({"role": rtscope_report::kinds::role_of_part(&top.id), "part": top});
-        let tops: Vec<_> = tops.iter().map(role).collect();
-        Ok(json_reply(
-            &json!({"from_ns": from, "to_ns": to, "lanes_ns": lanes_ns, "lanes": self.session.account.lanes, "tops": tops}),
-        ))
+        let lanes = units::counted(self.session.account.lanes as u64, &self.session.lane, &self.session.lanes);
+        let tree = Tree {
+            head: "where the time went".to_owned(),
+            whole: format!("{} of {lanes}", units::duration(lanes_ns)),
+            whole_ns: lanes_ns,
+            tops: tops.iter().map(|part| Top { role: role_of_part(&part.id), part }).collect(),
+            lines: 0,
+            folded: false,
+        };
+        Ok(json_reply(&json!(tree)))
     }
 
     /// The longest spans of a kind, or with a name.

@@ -5,7 +5,7 @@ use rtscope_analyze::results::Results;
 use rtscope_model::text::{clean, word};
 use rtscope_model::{Cause, ClockMap, ClockMethod, Finding, Loss, LossKind, Node, Remedy, Time, units};
 use rtscope_report::kinds::{self, Kind};
-use rtscope_report::{EVIDENCE_MAX, REMEDIES_MAX, shows, words};
+use rtscope_report::{EVIDENCE_MAX, REMEDIES_MAX, sections, shows, words};
 use serde::{Deserialize, Serialize};
 
 /// Schema of [`Session`].
@@ -44,6 +44,9 @@ pub struct Session {
     pub missing: Vec<String>,
     /// Words for the causes of waits.
     pub causes: Vec<CauseWords>,
+    /// The figures of the report: its sections, with the forms of `rtscope_draw::present`.
+    #[serde(default)]
+    pub sections: Vec<serde_json::Value>,
     /// Where lane time went.
     pub account: AccountTracks,
 }
@@ -192,6 +195,7 @@ impl Session {
             findings: results.findings.iter().map(|finding| found(finding, results, (start, end))).collect(),
             gaps: results.losses.iter().filter_map(|loss| gap(loss, start, end)).collect(),
             missing,
+            sections: figures(results),
             causes: Session::all_causes(),
             ..Session::default()
         }
@@ -223,6 +227,12 @@ impl Session {
         };
         Cause::ALL.map(wording).into()
     }
+}
+
+/// The sections of the report except for the verdict.
+fn figures(results: &Results) -> Vec<serde_json::Value> {
+    let sections = sections::all(results);
+    sections.iter().filter(|section| section.id != "verdict").filter_map(|one| serde_json::to_value(one).ok()).collect()
 }
 
 /// The file's own name, without its folders.

@@ -14,7 +14,7 @@ use super::with_work::{MENTIONED_MIN, seen};
 use super::{Cost, Facts, Rule, Verdict, needs};
 use crate::results::waits::{Wait, Waits};
 use rtscope_model::units::{duration, percent};
-use rtscope_model::{Account, Confidence, Evidence, Node, Remedy, Tid, WaitKind};
+use rtscope_model::{Account, Confidence, Evidence, Figure, Node, Remedy, Tid, WaitKind};
 
 const SHARE_MIN: f64 = 0.10;
 /// The first thread takes part if it has at least one in this many of all sleeps, and so many a second.
@@ -22,6 +22,9 @@ const FIRST_PART: u64 = 4;
 const FIRST_SLEEPS_MIN: f64 = 200.0;
 /// One lane takes at least as long as all were on CPUs: it is suggested only if it gains this share.
 const GAIN_MIN: f64 = 0.2;
+
+const COST: Figure =
+    Figure { path: "findings.hand-over.cost_ns", shows: "handing over takes less of the run, or the finding is gone" };
 
 pub(super) static RULE: Rule = Rule {
     id: "hand-over",
@@ -101,7 +104,6 @@ pub(super) fn waited(facts: &Facts<'_>, most: &Wait) -> Evidence {
 /// Threads may wait for a lock, or for something that another thread brings.
 fn remedies(facts: &Facts<'_>, most: &Wait) -> Vec<Remedy> {
     let lane = facts.runtime.lane.0;
-    let verify = "Record again: handing over takes less of the run.";
     let library = most.place.as_deref().and_then(|place| facts.runtime.of_library(place));
     let first = library.or((most.kind == WaitKind::Lock).then_some(
         "If what they wait for is a lock, hold it for less: compute before taking it; or use one for each part of the data.",
@@ -114,8 +116,8 @@ fn remedies(facts: &Facts<'_>, most: &Wait) -> Vec<Remedy> {
     let herd = broadcast(most);
     let bound = first_thread(facts).map(str::to_owned);
     let words = herd.into_iter().chain(bound).chain(first.map(str::to_owned)).chain(words);
-    let words = words.map(|text| Remedy::new(text).verify(verify));
-    words.chain(one_lane(facts).map(|one| one.verify(verify))).collect()
+    let words = words.map(|text| Remedy::new(text).falls(COST));
+    words.chain(one_lane(facts).map(|one| one.falls(COST))).collect()
 }
 
 /// Advice where a herd of threads waits for a condition.

@@ -1,11 +1,11 @@
 //! `idle`: lanes had nothing to run although the program was not done, and no other rule explains it.
 //!
-//! Cost: wall-clock time that an even division of the work would save, if two lanes ever worked at once, several were
-//! made for work, or several threads wait for each other; and time in which threads waited only for each other. Threads
-//! that wait for time, for input or for a call explain their share: see `with_work` and `hand_over`.
+//! Cost: wall-clock time that an even division of the work would save, if it was meant to be shared or several threads
+//! wait for each other; and time in which threads waited only for each other. Threads that wait for time, for input or
+//! for a call explain their share: see `with_work` and `hand_over`.
 
 use super::hand_over::{among_threads, broadcast, lost_time, waited};
-use super::with_work::{TWO_MIN, WithWork, made_for_work, seen};
+use super::with_work::{Shared, WithWork, seen};
 use super::{Cost, Facts, IDLE, LOOKS_MIN, Rule, Verdict, needs};
 use crate::results::waits::Waits;
 use rtscope_model::{Confidence, Remedy};
@@ -28,8 +28,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let waits = facts.context.waits.as_ref().filter(|waits| waits.looks >= LOOKS_MIN)?;
     let with_work = WithWork::of(facts)?;
-    let divided = with_work.two >= TWO_MIN || facts.account.is_some_and(made_for_work) || waiters(waits) >= WAITERS_MIN;
-    let lost_ns = if divided { with_work.lost_to_waits_ns(waits) } else { 0 };
+    let shared = Shared::of(facts, waits, &with_work).is_some() || waiters(waits) >= WAITERS_MIN;
+    let lost_ns = if shared { with_work.lost_to_waits_ns(waits) } else { 0 };
     let ns = lost_ns.saturating_add(lost_time(facts, waits).map_or(0, |lost_time| lost_time.least_ns));
     let what = format!("Some {} had nothing to run although the program was not done: up to ", facts.runtime.lane.1);
     let most = waits.by.iter().find(|wait| among_threads(wait.kind));

@@ -10,11 +10,14 @@ use super::hand_over::broadcast;
 use super::{Cost, Facts, Rule, Verdict, needs, sure};
 use crate::results::waits::Wait;
 use rtscope_model::units::{percent, rate};
-use rtscope_model::{CodeKind, Node, Remedy, Symbol, WaitKind};
+use rtscope_model::{CodeKind, Figure, Node, Remedy, Symbol, WaitKind};
 use std::collections::BTreeMap;
 
 /// With fewer samples than the first number a share says nothing; from the second on it is good to a few per cent.
 const SAMPLES: (u64, u64) = (10, 100);
+
+const COST: Figure =
+    Figure { path: "findings.overhead.cost_ns", shows: "this part of the account is smaller, or the finding is gone" };
 
 /// The rule for a runtime without a list; a base for others.
 pub const BASE: Rule = Rule {
@@ -209,7 +212,7 @@ pub fn check(facts: &Facts<'_>, runtimes: &'static [OverheadWork]) -> Option<Ver
     let made = made.filter(|made| *made >= MADE_MIN && work.ids.contains(&SCHEDULING));
     let made = made.map(|made| facts.overall(format!("The program created {} threads a second.", rate(made))));
     let change = herd.and_then(|(of, herd)| (of.change)(herd)).unwrap_or_else(|| work.change.to_owned());
-    let remedy = Remedy::new(change).verify("Record again: this part of the account is smaller.");
+    let remedy = Remedy::new(change).falls(COST);
     Some(verdict.seen([facts.overall(seen)].into_iter().chain(made).chain(waited)).remedies([remedy]))
 }
 

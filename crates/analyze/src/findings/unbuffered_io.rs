@@ -6,8 +6,8 @@
 
 use super::collected::{SAMPLES_MANY, SAMPLES_MIN, served};
 use super::{Cost, Facts, Rule, Verdict, needs, sure};
-use rtscope_model::Remedy;
 use rtscope_model::units::{bytes, counted};
+use rtscope_model::{Figure, Remedy};
 
 /// Calls that `/proc/PID/io` counts.
 const READS: [&str; 5] = ["kernel:read", "kernel:readv", "kernel:pread64", "kernel:preadv", "kernel:preadv2"];
@@ -17,6 +17,11 @@ const WRITES: [&str; 5] = ["kernel:write", "kernel:writev", "kernel:pwrite64", "
 const BYTES_MAX: u64 = 512;
 /// A thread that converses sleeps at every call or every second one.
 const CALLS_PER_SLEEP_MIN: u64 = 4;
+
+const COST: Figure = Figure {
+    path: "findings.unbuffered-io.cost_ns",
+    shows: "this finding is gone, or the kernel works for less at such calls",
+};
 
 pub(super) static RULE: Rule = Rule {
     id: "unbuffered-io",
@@ -47,6 +52,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let verdict = Verdict::new(Cost::Time(ns), sure(samples >= SAMPLES_MANY), "The kernel worked for ")
         .then(format!(" for calls that move a few bytes each: {kinds}."));
     let remedy = format!("Move more with each call, through a buffer. {}", facts.runtime.buffering);
-    let remedy = Remedy::new(remedy.trim_end()).verify("Record again: this part of the account is smaller.");
+    let remedy = Remedy::new(remedy.trim_end()).falls(COST);
     Some(verdict.seen([facts.overall(seen)]).remedies([remedy]))
 }

@@ -1,16 +1,23 @@
 //! How the work of lanes overlapped: the common part of rules about too little parallel work. Owns what lanes without
-//! work could have done, and its wording; refuses to say why they had none.
+//! work could have done, what shows that work was meant to be shared, and its wording; refuses to say why they had none.
 
 use super::Facts;
-use crate::results::waits::Waits;
+use super::looks::at_least;
+use crate::results::waits::{WaitShare, Waits};
 use rtscope_model::units::{counted, duration, percent};
-use rtscope_model::{Account, Evidence, LaneAccount};
+use rtscope_model::{Account, Doing, Evidence, LaneAccount, WaitKind};
 
 /// Share of the wall clock: less is not mentioned.
 pub(crate) const MENTIONED_MIN: f64 = 0.01;
 
 /// Share of its time that a lane works if it was made for work.
 const WORKED_MIN: f64 = 0.5;
+/// Share of the wall clock outside pauses: if no lane had work for longer, the program waits for some.
+const NONE_MAX: f64 = 0.05;
+/// Share of the wall clock outside pauses in which two lanes have work, if the program is meant to be parallel.
+const TWO_MIN: f64 = 0.05;
+/// Share of looks while a lane is idle: from here on a thread mostly waits for the working one to end.
+const WAITED_MIN: f64 = 0.5;
 
 /// How the work of lanes overlapped.
 #[derive(Debug)]
@@ -66,10 +73,12 @@ pub(crate) fn at_work(with_work_ns: &[u64]) -> Option<f64> {
     (all > 0).then(|| lanes / all as f64)
 }
 
-/// Share of the wall clock outside pauses: if two lanes had work for less, the program is not meant to be parallel.
-pub(crate) const TWO_MIN: f64 = 0.05;
-
 impl WithWork {
+    /// Whether some lane always had work, so that the program waits for nothing.
+    pub fn is_never_without(&self) -> bool {
+        self.none <= NONE_MAX
+    }
+
     /// Wall-clock time that an even division would save, without what threads that wait for time, for input or for a
     /// call explain: each of them is the reason for one lane without work.
     pub fn lost_to_waits_ns(&self, waits: &Waits) -> u64 {
@@ -83,8 +92,52 @@ fn outside(waits: &Waits) -> f64 {
     waits.kinds.iter().filter(|kind| kind.kind.is_for_outside()).map(|kind| kind.threads_mean).sum()
 }
 
-/// Whether several lanes each worked for most of their own time: they were made to share the work.
-pub(crate) fn made_for_work(account: &Account) -> bool {
+/// What shows that the work was meant to be shared among lanes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Shared {
+    /// Several lanes had work at once.
+    AtOnce,
+    /// A thread waited for the working one to end, at this share of looks.
+    Waited(f64),
+    /// This number of threads has ended, as many as there are lanes, and none is left that waits for another, while one
+    /// always had work: it does what they were made for. Where none has work at times, threads may have served requests.
+    Left(u64),
+    /// Lanes each worked for most of their own time, and one lived for much longer. A lane that has ended has no idle
+    /// time.
+    Lives,
+}
+
+impl Shared {
+    /// `None`: the program may be sequential on purpose.
+    pub fn of(facts: &Facts<'_>, waits: &Waits, with_work: &WithWork) -> Option<Shared> {
+        let waited = waited_for_work(waits);
+        if with_work.two >= TWO_MIN {
+            return Some(Shared::AtOnce);
+        }
+        if at_least(waited, waits.looks) >= WAITED_MIN {
+            return Some(Shared::Waited(waited));
+        }
+        let left = left_one(waits, facts.lanes).filter(|_| with_work.is_never_without());
+        left.map(Shared::Left).or_else(|| made_for_work(facts.account?).then_some(Shared::Lives))
+    }
+}
+
+/// The number of threads that have ended, if there were as many as lanes, and no thread is left that waits for another.
+fn left_one(waits: &Waits, lanes: usize) -> Option<u64> {
+    let waits_for_another = waits.kinds.iter().any(|kind| kind.kind.is_for_each_other() && kind.looks_share > 0.0);
+    waits.ended.filter(|ended| *ended >= lanes as u64 && !waits_for_another)
+}
+
+/// Looks at which a thread waited for a running or runnable one to end, as a share of all. A thread that waits for a
+/// lock may have nothing else to do, such as a main thread whose only worker does everything.
+fn waited_for_work(waits: &Waits) -> f64 {
+    let for_work =
+        |kind: &&WaitShare| kind.kind == WaitKind::Child && matches!(kind.holder, Some(Doing::Runs | Doing::Ready));
+    waits.kinds.iter().filter(for_work).map(|kind| kind.looks_share).sum::<f64>().min(1.0)
+}
+
+/// Whether several lanes each worked for most of their own time.
+fn made_for_work(account: &Account) -> bool {
     let counts = |lane: &&LaneAccount| lane.ns as f64 >= MENTIONED_MIN * account.wall_ns as f64;
     let worked = |lane: &LaneAccount| {
         let program = lane.parts.iter().find(|part| part.id == "program").map_or(0, |program| program.ns);
@@ -119,8 +172,7 @@ pub(crate) fn seen(facts: &Facts<'_>) -> Vec<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::waits::WaitShare;
-    use rtscope_model::{LaneId, Node, WaitKind};
+    use rtscope_model::{LaneId, Node};
 
     const S: u64 = 1_000_000_000;
 

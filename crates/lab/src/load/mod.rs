@@ -2,6 +2,7 @@
 //! status; `rtscope_load` sends and counts.
 
 pub mod html;
+mod sections;
 pub mod svg;
 pub(crate) mod text;
 pub mod words;
@@ -12,7 +13,9 @@ use rtscope_load::limit::Limit;
 use rtscope_load::target::{Protocol, Target, TargetError};
 use rtscope_load::{Load, LoadError, Stop};
 use rtscope_terminal::line::Line;
-use rtscope_terminal::style::Style;
+use rtscope_terminal::present;
+use rtscope_terminal::screen::Screen;
+use rtscope_terminal::style::{Style, Tone};
 use rtscope_terminal::user_error::{self, UserError, WRONG, printed, write_to};
 use rtscope_terminal::values::duration;
 use std::fs::File;
@@ -107,12 +110,19 @@ pub struct LoadArgs {
     pub quiet: bool,
 }
 
+/// What came of a load, as text.
+fn text(document: &Document, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    screen.spread(Tone::Strong, &document.url, &format!("{} over {}", document.method, document.protocol));
+    sections::all(document).iter().for_each(|section| present::section(&mut screen, section));
+    screen.finish()
+}
+
 /// Sends the load and prints what came of it.
 pub fn run(args: &LoadArgs) -> Result<ExitCode, UserError> {
     let load = load(args)?;
     let document = sent(&load, args)?;
-    let text =
-        if args.json { user_error::document(&document, true)? } else { text::text(&document, &Style::of_stdout()) };
+    let text = if args.json { user_error::document(&document, true)? } else { text(&document, &Style::of_stdout()) };
     printed(io::stdout().lock().write_all(text.as_bytes()))
         .map_err(|error| UserError::new("cannot print the result").because(error))?;
     if let Some(out) = &args.html {

@@ -1,10 +1,10 @@
 //! A load over time: latency, rate and failures of each second, and the curve of its
 //! latencies. Refuses to say more than the document does.
 
-use rtscope_draw::svg::{Anchor, Decades, FILE_STYLE, Svg, WIDTH, names_at_right, time_axis};
+use rtscope_draw::svg::{Anchor, Decades, Svg, WIDTH, names_at_right, time_axis};
 use rtscope_load::document::{Document, Second};
 use rtscope_model::units;
-use rtscope_report::html::svg_rates::{self, Stretch};
+use rtscope_report::drawings::rates::{self, Stretch};
 
 const LEFT: f64 = 62.0;
 /// Room right of the plots for the names of lines.
@@ -24,7 +24,7 @@ const LABEL: &str = "latency and rate of a load over time";
 
 /// The drawing over time as a file of its own; empty if no second was measured.
 pub fn document(load: &Document) -> String {
-    over_time(Svg::document(TIME_HEIGHT, LABEL, FILE_STYLE), load)
+    over_time(Svg::document(TIME_HEIGHT, LABEL, ""), load)
 }
 
 /// The drawing over time; `None` if no second was measured.
@@ -83,7 +83,7 @@ fn over_time(mut svg: Svg, load: &Document) -> String {
     let ends = points.iter().skip(1).map(|point| x(point.from_ns)).chain([x(span)]);
     let stretches =
         points.iter().zip(ends).map(|(point, to)| Stretch { x: [x(point.from_ns), to], rates: point.rates });
-    svg_rates::draw(&mut svg, RATE, &stretches.collect::<Vec<_>>());
+    rates::draw(&mut svg, RATE, &stretches.collect::<Vec<_>>());
     if load.warm_up_ns > 0 {
         let at = x(load.warm_up_ns);
         // Not through the text between the plots.

@@ -1,9 +1,7 @@
 //! A load's result for people, and the line shown while it runs. Owns the words; the figures are the document's.
 
 use rtscope_load::document::{Document, Doubt, Ended, Second};
-use rtscope_load::spread::SpreadFigures;
 use rtscope_model::units::{count, counted, duration, duration_or_dash, percent, rate};
-use rtscope_terminal::style::{Style, Tone, clean, wrap};
 use std::fmt::Write as _;
 
 /// Requests from which a 99th percentile means much: its rank is then known to within a fifth.
@@ -28,33 +26,6 @@ pub fn live(second: &Second, warm_up_ns: u64) -> String {
     line
 }
 
-pub fn text(load: &Document, style: &Style) -> String {
-    let mut out = String::new();
-    let _ = writeln!(out, "{}", style.paint(Tone::Strong, &headline(load)));
-    let _ = writeln!(out, "{}\n", clean(&format!("{} {} over {}", load.method, load.url, load.protocol)));
-    let columns = ["p50", "p90", "p99", "p99.9", "max"];
-    let header: String = columns.iter().map(|name| format!("{name:>10}")).collect();
-    let _ = writeln!(out, "{}", style.paint(Tone::Faint, &format!("{:<28}{header}", "from when it was due")));
-    for (name, figures) in rows(load) {
-        if name == LATE {
-            let _ = writeln!(out, "{}", style.paint(Tone::Faint, "of which"));
-        }
-        row(&mut out, name, figures);
-    }
-    out.push('\n');
-    notes(load).iter().for_each(|sentence| item(&mut out, '-', Tone::Plain, sentence, style));
-    load.doubts.iter().for_each(|doubt| item(&mut out, '!', Tone::Bad, &doubted(*doubt, load), style));
-    out
-}
-
-/// Appends a sentence with a mark in front.
-fn item(out: &mut String, mark: char, tone: Tone, sentence: &str, style: &Style) {
-    let mut lines = wrap(sentence, style.width.saturating_sub(2)).into_iter();
-    let first = format!("{mark} {}", lines.next().unwrap_or_default());
-    let _ = writeln!(out, "{}", style.paint(tone, &first));
-    lines.for_each(|line| out.push_str(&format!("  {}\n", style.paint(tone, &line))));
-}
-
 /// The result in one line.
 pub fn headline(load: &Document) -> String {
     let requests = &load.requests;
@@ -70,30 +41,6 @@ pub fn headline(load: &Document) -> String {
         per_second(load.rate.due),
         per_second(load.rate.fine),
     )
-}
-
-/// The first of the three parts of a latency.
-const LATE: &str = "rtscope was late";
-
-/// Latencies and what they are of: whole ones, then their parts.
-pub fn rows(load: &Document) -> Vec<(&'static str, &SpreadFigures)> {
-    let latency = &load.latency;
-    let mut rows = vec![("all", &latency.all)];
-    if load.requests.failed > 0 {
-        rows.extend([("answered", &latency.fine), ("failed", &latency.failed)]);
-    }
-    rows.extend([
-        (LATE, &latency.late),
-        ("waited for a connection", &latency.queued),
-        ("was with the server", &latency.service),
-    ]);
-    rows
-}
-
-fn row(out: &mut String, name: &str, figures: &SpreadFigures) {
-    let values = [figures.p50_ns, figures.p90_ns, figures.p99_ns, figures.p999_ns, figures.max_ns];
-    let cells: String = values.iter().map(|value| format!("{:>10}", duration_or_dash(*value))).collect();
-    let _ = writeln!(out, "  {name:<26}{cells}");
 }
 
 /// Further notes on the result.

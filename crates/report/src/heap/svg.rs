@@ -14,10 +14,8 @@ pub(crate) const STYLE: &str = include_str!("map.css");
 
 /// Style of text in a file of its own.
 const TEXT: &str = "\
-text{font:12px system-ui,\"DejaVu Sans\",sans-serif;fill:#1d2327;fill:var(--h-ink)}\
-.title{font-size:16px;font-weight:600}.tick{font-size:11px}\
-.small{font-size:9px;font-family:ui-monospace,\"DejaVu Sans Mono\",monospace;opacity:.75}\
-.paper{fill:#fff;fill:var(--h-returned)}";
+text{fill:var(--h-ink)}.title{font-size:16px;font-weight:600}.tick{font-size:11px}\
+.small{font-size:9px;font-family:ui-monospace,\"DejaVu Sans Mono\",monospace;opacity:.75}.paper{fill:var(--h-returned)}";
 
 /// Largest document, in bytes; one of an extremely large heap may still exceed it.
 const SIZE_MAX: usize = 3_500_000;

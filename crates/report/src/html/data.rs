@@ -74,7 +74,7 @@ fn drawing(results: &Results, names: &Names) -> Value {
     json!({
         "over_time": first(&drawing.over_time, POINTS_MAX),
         "memory": drawing.memory.iter().map(line).collect::<Value>(),
-        "worst": first(&drawing.worst, super::svg_waterfall::WORST_MAX).iter().map(worst).collect::<Value>(),
+        "worst": first(&drawing.worst, crate::drawings::waterfall::WORST_MAX).iter().map(worst).collect::<Value>(),
     })
 }
 

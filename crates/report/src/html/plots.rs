@@ -2,10 +2,10 @@
 //! and how it is embedded: as an image, in which no script runs and which loads nothing. Refuses to read its content,
 //! except for its name.
 
-use super::frame::figure;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rtscope_draw::escape::{escape, unescape};
+use rtscope_draw::html::figure;
 use rtscope_terminal::user_error::UserError;
 use std::fs::File;
 use std::io::Read;

@@ -2,54 +2,68 @@
 //! utilisation, memory, lanes and why pauses waited, the longest pauses. Refuses to compute figures and to
 //! judge differences.
 
-use super::frame::{Sections, drawn, joined};
-use super::page::{lanes_over_time, legend, pause};
-use super::{svg_memory, svg_mmu, svg_time, svg_waterfall, table};
+use super::worst::{legend, pause};
 use crate::compared::{Analysed, Compared};
+use crate::drawings::{self, waterfall};
+use crate::sections::{causes, lanes, levels};
 use rtscope_analyze::results::{Mmu, Results, WorstPause};
 use rtscope_draw::escape::escape;
+use rtscope_draw::html;
+use rtscope_draw::present::{Block, Section, Table};
 use rtscope_model::units;
 
 /// Number of longest pauses drawn of each recording.
 const WORST_MAX: usize = 3;
 
-/// Pauses, utilisation and memory over time.
-pub(super) fn over_time(body: &mut Sections, compared: &Compared) {
-    let all = [&compared.a.results, &compared.b.results];
-    let draw = |draw: fn(&Results, &[&Results]) -> Option<String>| all.map(|one| drawn(draw(one, &all)));
-    body.optional("over-time", "Pauses over time", sides(compared, draw(svg_time::draw), "No pause was seen."));
-    let utilisation = sides(compared, draw(svg_mmu::draw), "No pause was seen.");
-    let utilisation = utilisation.map(|drawn| drawn + &windows(all[0], all[1]));
-    body.optional("utilisation", "What any window left for the program", utilisation);
-    let memory = all.map(|one| joined([drawn(svg_memory::draw(one, &all)), table::memory(one)]));
-    body.optional(
-        "memory",
-        "Memory",
-        sides(compared, memory, "The recordings do not say how much memory the program held."),
-    );
+/// Pauses, utilisation and memory over time; what lanes did and why pauses waited; the longest pauses.
+pub(super) fn sections(compared: &Compared) -> Vec<Section<'_>> {
+    let results = || [&compared.a.results, &compared.b.results];
+    let both = move |draw: fn(&Results, &[&Results]) -> Option<String>| {
+        Block::markup(move || {
+            let drawn = results().map(|one| draw(one, &results()).map(|svg| html::figure(&svg, "")));
+            sides(compared, drawn, "No pause was seen.")
+        })
+    };
+    let memory = move || {
+        let memory = results().map(|one| {
+            let drawn = drawings::memory::draw(one, &results()).map(|svg| html::figure(&svg, ""));
+            joined([drawn, table(levels(one))])
+        });
+        sides(compared, memory, "The recordings do not say how much memory the program held.")
+    };
+    let strips = move || {
+        let strips = results()
+            .map(|one| joined([drawings::lanes::with_legend(one, &results()), table(causes(one)), table(lanes(one))]));
+        sides(compared, strips, "Nothing was seen.")
+    };
+    let [a, b] = results();
+    vec![
+        Section::new("over-time", "Pauses over time", [both(drawings::time::draw)]),
+        Section::new(
+            "utilisation",
+            "What any window left for the program",
+            [both(drawings::mmu::draw), windows(a, b).block()],
+        ),
+        Section::new("memory", "Memory", [Block::markup(memory)]),
+        Section::new("lanes", "What ran when, and why pauses waited", [Block::markup(strips)]),
+        Section::new("worst", "The longest pauses", [Block::markup(move || longest(compared))]),
+    ]
 }
 
-/// What lanes did and why pauses waited; then the longest pauses, both of the same rank on one scale.
-pub(super) fn lanes(body: &mut Sections, compared: &Compared) {
-    let all = [&compared.a, &compared.b];
-    let tables = all.map(|one| {
-        let drawn = lanes_over_time(&one.results, &[&compared.a.results, &compared.b.results]);
-        joined([drawn, table::causes(&one.results), table::lanes(&one.results)])
-    });
-    body.optional("lanes", "What ran when, and why pauses waited", sides(compared, tables, "Nothing was seen."));
+/// The longest pauses, both of the same rank on one scale.
+fn longest(compared: &Compared) -> Option<String> {
     let pair = |rank: usize| {
+        let all = [&compared.a, &compared.b];
         let pair = all.map(|one| (one, one.results.drawing.worst.get(rank)));
-        let span_ns = pair.iter().filter_map(|(_, worst)| worst.map(svg_waterfall::length_ns)).max().unwrap_or(0);
+        let span_ns = pair.iter().filter_map(|(_, worst)| worst.map(waterfall::length_ns)).max().unwrap_or(0);
         let draw = |(one, worst): (&Analysed, Option<&WorstPause>)| {
             worst.map(|worst| pause(&one.results, &one.names, (rank + 1, worst), span_ns, "h4"))
         };
         sides(compared, pair.map(draw), "No such pause.")
     };
     let worst: String = (0..WORST_MAX).filter_map(pair).collect();
-    if !worst.is_empty() {
-        let about = "<p class=\"faint\">The longest of both on one scale, then the second and the third.</p>";
-        body.section("worst", "The longest pauses", &format!("{}{about}{worst}", legend()));
-    }
+    let about = html::faint("The longest of both on one scale, then the second and the third.");
+    (!worst.is_empty()).then(|| format!("{}{about}{worst}", legend()))
 }
 
 /// How a side is drawn.
@@ -69,22 +83,34 @@ fn sides(compared: &Compared, of: [Option<String>; 2], nothing: &str) -> Option<
         return None;
     }
     let side = |((side, one), content): ((&str, &Analysed), Option<String>)| {
-        let head = format!("{}{side} {}", table::swatch(side_class(side)), escape(name(&one.results)));
+        let head = format!("{}{side} {}", html::swatch(side_class(side)), escape(name(&one.results)));
         format!("<div><h3>{head}</h3>{}</div>", content.unwrap_or_else(|| format!("<p>{nothing}</p>")))
     };
     let sides: String = [("A", &compared.a), ("B", &compared.b)].into_iter().zip(of).map(side).collect();
     Some(format!("<div class=\"beside\">{sides}</div>"))
 }
 
+fn table(table: Table) -> Option<String> {
+    table.block().map(|block| html::block(&block))
+}
+
+/// The parts that exist, one below the other; `None` without any.
+fn joined<const N: usize>(parts: [Option<String>; N]) -> Option<String> {
+    parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().collect())
+}
+
 /// The minimum mutator utilisation of both, by window.
-fn windows(a: &Results, b: &Results) -> String {
+fn windows(a: &Results, b: &Results) -> Table {
     let of = |results: &Results, window_ns: u64| {
         let found = results.mmu.iter().find(|mmu| mmu.window_ns == window_ns).filter(|_| results.pauses.count > 0);
-        found.map_or_else(|| "-".into(), |mmu| escape(&units::percent(mmu.utilization)).into_owned())
+        found.map_or_else(|| "-".to_owned(), |mmu| units::percent(mmu.utilization))
     };
     let mut lengths: Vec<u64> = a.mmu.iter().chain(&b.mmu).map(|mmu: &Mmu| mmu.window_ns).collect();
     lengths.sort_unstable();
     lengths.dedup();
-    let row = |ns: u64| [units::tick_label(ns as f64), of(a, ns), of(b, ns)];
-    table::table(&["in any window of", "A had at least", "B had at least"], lengths.into_iter().map(row))
+    let mut table = Table::of_columns("in any window of", ["A had at least", "B had at least"]);
+    for ns in lengths.into_iter().filter(|_| a.pauses.count > 0 || b.pauses.count > 0) {
+        table.row(units::tick_label(ns as f64), [of(a, ns), of(b, ns)]);
+    }
+    table
 }

@@ -17,15 +17,9 @@ const CPU_HEIGHT: f64 = 24.0;
 const NAMED_MAX: usize = 64;
 
 const STYLE: &str = "\
-svg{--paper:#fff;--ink:#1d2327;--faint:#5c6770;--rule:#c3cacf;--card:#f5f7f8;--use:#0067a3;--on:#fff;--off:#e6eaec}\
-@media (prefers-color-scheme:dark){svg{--paper:#14181b;--ink:#e4e8ea;--faint:#9aa6ad;--rule:#48535a;--card:#1d2327;\
---use:#5bb4ea;--on:#10140f;--off:#2a3237}}\
-text{font:12px system-ui,\"DejaVu Sans\",sans-serif;fill:#1d2327;fill:var(--ink)}\
-.title{font-size:15px;font-weight:600}.faint{fill:#5c6770;fill:var(--faint);font-size:11px}\
-.paper{fill:#fff;fill:var(--paper)}.nest{fill:#f5f7f8;fill:var(--card);stroke:#c3cacf;stroke:var(--rule)}\
-.core{fill:#fff;fill:var(--paper);stroke:#c3cacf;stroke:var(--rule)}\
-.use{fill:#0067a3;fill:var(--use)}.off{fill:#e6eaec;fill:var(--off)}\
-.on-use{fill:#fff;fill:var(--on);font-weight:600}.on-off{fill:#5c6770;fill:var(--faint)}";
+.title{font-size:15px;font-weight:600}.faint{fill:var(--faint);font-size:11px}\
+.nest{fill:var(--card);stroke:var(--rule)}.core{fill:var(--paper);stroke:var(--rule)}\
+.use{fill:var(--line-2)}.off{fill:var(--idle)}.on-use{fill:var(--on-strong);font-weight:600}.on-off{fill:var(--faint)}";
 
 /// The drawing as an SVG document.
 pub fn svg(resources: &Resources) -> String {

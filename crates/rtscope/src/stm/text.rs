@@ -3,8 +3,9 @@
 use super::document::Document;
 use rtscope_analyze::recording::stm::StmRates;
 use rtscope_analyze::results::stm::Transactions;
-use rtscope_report::text::stm;
+use rtscope_report::sections::stm;
 use rtscope_report::{stm as words, units};
+use rtscope_terminal::present;
 use rtscope_terminal::screen::Screen;
 use rtscope_terminal::style::{Style, Tone, clean};
 
@@ -13,7 +14,7 @@ pub(super) fn text(document: &Document, recent: Option<&Transactions>, style: &S
     let mut screen = Screen::new(style);
     title(&mut screen, document);
     recent.into_iter().for_each(|recent| screen.entry("Now", &now(recent)));
-    stm::section(&mut screen, &document.transactions);
+    present::section(&mut screen, &stm::of(&document.transactions, None));
     screen.finish()
 }
 

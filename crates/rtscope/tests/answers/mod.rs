@@ -4,7 +4,7 @@
 use rtscope_read::{input, pipeline};
 use rtscope_report::html::page;
 use rtscope_report::pauses_json;
-use rtscope_report::{text, words};
+use rtscope_report::{text, units};
 use rtscope_terminal::style::Style;
 use rtscope_view::ViewArgs;
 use serde_json::Value;
@@ -37,9 +37,13 @@ pub fn are_one(path: &Path) -> Value {
         text.lines().skip_while(|line| !line.starts_with(&heading)).skip(1).take_while(is_row).collect();
     for lane in results.lanes.iter().filter(|_| results.lanes.len() <= LANES_SHOWN) {
         let held = results.held_up.iter().find(|held| held.lane == lane.id);
-        let cell = held.map_or_else(|| "-".to_owned(), words::held_up);
+        let cells = held
+            .map_or(["-".to_owned(), "-".to_owned()], |held| [units::count(held.count), units::duration(held.sum_ns)]);
         match table.iter().find(|line| line.trim_start().starts_with(&format!("{} ", lane.name))) {
-            Some(row) => assert!(row.ends_with(&cell), "{name}: {row}; {cell}"),
+            Some(row) => {
+                let row: String = row.split_whitespace().collect();
+                assert!(row.ends_with(&cells.concat().replace(' ', "")), "{name}: {row}; {cells:?}");
+            }
             None => {
                 assert!(
                     table
@@ -50,7 +54,8 @@ pub fn are_one(path: &Path) -> Value {
                 )
             }
         }
-        assert!(page.contains(&cell), "{name}: the page lacks {cell}");
+        let on_page = cells.map(|cell| format!("<td>{cell}</td>")).concat();
+        assert!(page.contains(&on_page), "{name}: the page lacks {on_page}");
     }
     let args = ViewArgs {
         recording: path.to_owned().into(),

@@ -2,10 +2,10 @@
 //! the page is left there for the browser test.
 
 use base64::Engine;
+use rtscope_draw::page::SIZE_MAX;
 use rtscope_lab::bench::stm::configurations::{self, Cores, Way};
 use rtscope_lab::bench::stm::html as page;
 use rtscope_lab::bench::stm::results::{Baselines, Measured, Runs, SCHEMA, StmPoint, StmResults, Timed};
-use rtscope_report::html;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
@@ -114,7 +114,7 @@ fn a_large_experiment_and_none_are_pages_too() {
     }
     large.benchmarks = vec![large.benchmarks; 5].concat();
     let page = page::stm_bench(&large);
-    assert!(page.len() < html::SIZE_MAX && page.contains("id=\"benchmark-10\""), "{}", page.len());
+    assert!(page.len() < SIZE_MAX && page.contains("id=\"benchmark-10\""), "{}", page.len());
     let nothing = page::stm_bench(&found(0, 0));
     assert!(!nothing.contains("NaN") && !nothing.contains("inf\""));
 }

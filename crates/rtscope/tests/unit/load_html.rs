@@ -4,9 +4,9 @@
 use testkit::results::classes;
 
 use base64::Engine;
+use rtscope_draw::page::SIZE_MAX;
 use rtscope_lab::load::{html as page, svg};
 use rtscope_load::document::Document;
-use rtscope_report::html;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
@@ -110,7 +110,7 @@ fn no_string_of_the_load_becomes_markup() {
 #[test]
 fn a_day_and_nothing_are_drawn_too() {
     let day = load(86_400);
-    assert!(page::load(&day).len() < html::SIZE_MAX && svg::document(&day).len() < 200_000);
+    assert!(page::load(&day).len() < SIZE_MAX && svg::document(&day).len() < 200_000);
     for drawn in [page::load(&nothing()), svg::document(&nothing()), page::load(&day), svg::document(&load(2))] {
         assert!(!drawn.contains("NaN") && !drawn.contains("inf\""), "{drawn}");
     }

@@ -9,6 +9,7 @@ use rtscope_analyze::compare::findings::Change;
 use rtscope_analyze::compare::sample::Samples;
 use rtscope_analyze::pauses::summary::Summary;
 use rtscope_analyze::results::{BlamedPause, Results, RuleOutcome};
+use rtscope_draw::page::SIZE_MAX;
 use rtscope_model::{
     Account, Cause, CausePiece, Confidence, LaneId, Node, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis, Time,
 };
@@ -284,7 +285,7 @@ fn no_string_of_the_program_can_act() {
 #[test]
 fn the_page_stands_by_itself() {
     let page = html::comparison(&compared(run(SLOW, 1, throttled()), run(CALM, 2, healthy())));
-    assert!(page.len() < html::SIZE_MAX);
+    assert!(page.len() < SIZE_MAX);
     for part in [
         "id=\"verdict\"",
         "id=\"account\"",
@@ -307,7 +308,7 @@ fn pages_are_written_for_the_browser_test() {
         .map_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages"), PathBuf::from);
     std::fs::create_dir_all(&folder).expect("the folder for pages");
     let page = html::comparison(&compared(run(SLOW, 1, throttled()), run(CALM, 2, healthy())));
-    assert!(page.len() < html::SIZE_MAX, "{} bytes", page.len());
+    assert!(page.len() < SIZE_MAX, "{} bytes", page.len());
     std::fs::write(folder.join("compare.html"), page).expect("writing a page");
 }
 

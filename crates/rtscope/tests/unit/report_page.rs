@@ -3,6 +3,7 @@
 
 use rtscope_analyze::results::Results;
 use rtscope_decode::ghc_eventlog::builder::LogBuilder;
+use rtscope_draw::page::SIZE_MAX;
 use rtscope_read::input;
 use rtscope_read::pipeline::{Options, analyse_for_page};
 use rtscope_report::html;
@@ -61,7 +62,7 @@ fn page(log: &[u8]) -> (String, Results) {
     let options = Options { threads: 2, ..Options::new("made.eventlog".as_ref()) };
     let (results, names) = analyse_for_page(&input, &options, &mut |_, _, _| {}).expect("a report");
     let page = html::page(&results, &names, &[]);
-    assert!(page.len() < html::SIZE_MAX, "{} bytes", page.len());
+    assert!(page.len() < SIZE_MAX, "{} bytes", page.len());
     assert!(!page.contains("NaN") && !page.contains("=\"inf"), "a coordinate that is no number");
     (page, results)
 }

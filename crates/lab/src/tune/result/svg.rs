@@ -18,21 +18,10 @@ const BOLD_MAX: usize = 30;
 const NAMES: usize = 18;
 const APART: f64 = 18.0;
 
-/// Colours are given twice, for programs that do not support variables.
 const STYLE: &str = "\
-svg{--paper:#fff;--ink:#1d2327;--rule:#d9dee2;--faint:#5c6770;--best:#0067a3;--front:#c4500a}\
-@media (prefers-color-scheme:dark){svg{--paper:#14181b;--ink:#e4e8ea;--rule:#333c42;--faint:#9aa6ad;--best:#5bb4ea;\
---front:#f08a4b}}\
-.paper{fill:#fff;fill:var(--paper)}\
-text{font:12px system-ui,\"DejaVu Sans\",sans-serif;fill:#1d2327;fill:var(--ink)}.strong{font-weight:600}\
-.tick{fill:#5c6770;fill:var(--faint)}\
-.grid{stroke:#d9dee2;stroke:var(--rule)}.axis{stroke:#5c6770;stroke:var(--faint)}\
-.mark{stroke:#5c6770;stroke:var(--faint);stroke-dasharray:3 3}\
-.front{fill:none;stroke:#c4500a;stroke:var(--front);stroke-width:1.6}\
-circle{stroke-width:1.6;stroke:#5c6770;stroke:var(--faint);fill:#fff;fill:var(--paper)}\
-.sure{fill:#5c6770;fill:var(--faint);stroke-width:4}\
-.f{stroke:#c4500a;stroke:var(--front)}.sure.f{fill:#c4500a;fill:var(--front)}\
-.b{stroke:#0067a3;stroke:var(--best)}.sure.b{fill:#0067a3;fill:var(--best)}";
+.tick{fill:var(--faint)}.front{fill:none;stroke:var(--line-1);stroke-width:1.6}\
+circle{stroke-width:1.6;stroke:var(--faint);fill:var(--paper)}.sure{fill:var(--faint);stroke-width:4}\
+.f{stroke:var(--line-1)}.sure.f{fill:var(--line-1)}.b{stroke:var(--line-2)}.sure.b{fill:var(--line-2)}";
 
 /// An axis: both ends, as logarithms.
 struct Axis {

@@ -4,10 +4,12 @@
 use super::pairs::{Claim, Pair};
 use super::{Shown, is_time, named, printed_gain};
 use crate::tune::measure::Figure;
+use rtscope_draw::present::{Block, Cell, Command, Name, Section, Table, TextForm};
 use rtscope_model::units;
 use rtscope_report::words;
+use rtscope_terminal::present;
 use rtscope_terminal::screen::Screen;
-use rtscope_terminal::style::{Style, Tone, clean, shorten, wrap};
+use rtscope_terminal::style::{Style, Tone};
 use rtscope_tune::result::{Document, Effect, Gain, LevelEffect, ParetoPoint, Word};
 use rtscope_tune::study::StudyKind;
 use rtscope_tune::study::interval::Interval;
@@ -15,11 +17,6 @@ use rtscope_tune::study::interval::Interval;
 const ROWS: usize = 12;
 const SETTINGS: usize = 8;
 const FINDINGS: usize = 6;
-/// Width that a table's figures need in addition to a configuration's words.
-const FIGURES: usize = 60;
-
-/// Width that those of candidates need.
-const PAIRS: usize = 36;
 
 /// The whole text; ends with a line feed.
 pub fn draw(shown: &Shown, style: &Style) -> String {
@@ -28,27 +25,22 @@ pub fn draw(shown: &Shown, style: &Style) -> String {
     for (index, sentence) in recommendation(found).iter().enumerate() {
         page.paragraph("", 0, Some(if index == 0 { Tone::Strong } else { Tone::Faint }), sentence);
     }
-    section(&mut page, "To paste", &paste(shown, style));
-    section(&mut page, &format!("Confirmed, {}", ratio(found)), &candidates(found, style));
-    section(&mut page, "Measured there, medians (95 %)", &measured(found, style));
-    section(&mut page, "Why: what captures of both found", &findings(shown.findings.as_deref(), style));
-    let pareto = format!("Of {} and memory, shares of the default's", found.objective);
-    section(&mut page, &pareto, &table(found, style));
-    let title = format!("What each flag does by itself, in {}", ratio(found));
-    section(&mut page, &title, &effects(found, style));
     let failed = found.failed.iter().map(|failed| format!("{}: {}", failed.of.name, failed.why));
-    section(&mut page, "Cannot be used", &cut(failed.map(|line| clean(&line).into_owned()).collect(), ROWS));
+    let effects_title = format!("What each flag does by itself, in {}", ratio(found));
+    for section in [
+        Section::new("paste", "To paste", [paste(shown)]),
+        Section::new("confirmed", format!("Confirmed, {}", ratio(found)), [candidates(found)]),
+        Section::new("measured", "Measured there, medians (95 %)", [measured(found)]),
+        Section::new("why", "Why: what captures of both found", [findings(shown.findings.as_deref())]),
+        Section::new("pareto", format!("Of {} and memory, shares of the default's", found.objective), [pareto(found)]),
+        Section::new("effects", effects_title, effects(found)),
+        Section::new("failed", "Cannot be used", [Block::text("", TextForm::List, cut(failed.collect(), ROWS))]),
+    ] {
+        present::titled(&mut page, &section);
+    }
     page.blank();
     page.paragraph("", 0, Some(Tone::Faint), &facts(found, style));
     page.finish()
-}
-
-fn section(page: &mut Screen<'_>, title: &str, body: &[String]) {
-    if !body.is_empty() {
-        page.blank();
-        page.line(&page.style().paint(Tone::Strong, &clean(title)));
-        body.iter().for_each(|line| page.line(&format!("  {line}")));
-    }
 }
 
 /// What to do, then how certain that is.
@@ -135,115 +127,87 @@ fn ends(gain: &Interval) -> String {
     format!("{:.2} to {:.2}", gain.low, gain.high)
 }
 
-fn paste(shown: &Shown, style: &Style) -> Vec<String> {
-    let wide = shown.paste.iter().map(|line| line.what.chars().count()).max().unwrap_or(0);
-    let mut out = Vec::new();
-    for line in &shown.paste {
-        // Never wrapped or cut: it is copied.
-        let mut pieces = line.line.lines();
-        let what = style.paint(Tone::Faint, &line.what).into_owned();
-        let pad = " ".repeat(wide - line.what.chars().count());
-        out.push(format!("{what}{pad}  {}", clean(pieces.next().unwrap_or_default())));
-        out.extend(pieces.map(|piece| format!("{:wide$}  {}", "", clean(piece))));
-    }
-    out
+fn paste(shown: &Shown) -> Option<Block<'_>> {
+    let command = |line: &super::PasteLine| Command { what: line.what.clone(), text: line.line.clone() };
+    (!shown.paste.is_empty()).then(|| Block::Commands(shown.paste.iter().map(command).collect()))
 }
 
 /// Results of fresh blocks for each candidate; nothing for a single one.
-fn candidates(found: &Document, style: &Style) -> Vec<String> {
+fn candidates(found: &Document) -> Option<Block<'_>> {
     let measured: Vec<_> = found.candidates.iter().filter_map(|one| Some((one, one.gain?))).collect();
-    if measured.len() < 2 {
-        return Vec::new();
-    }
-    let wide = style.width.saturating_sub(PAIRS).max(16);
-    let longest = measured.iter().map(|(one, _)| one.of.name.chars().count()).max().unwrap_or(0).min(wide);
-    let row = |(one, gain): &(&rtscope_tune::result::Candidate, Interval)| {
-        let pairs = units::counted(one.pairs as u64, "pair", "pairs");
-        let (name, gain) = (clean(&one.of.name), printed_gain(found, gain));
-        format!(
-            "{:longest$}  {:.2} ({})  {}",
-            shorten(&name, longest),
-            gain.mean,
-            ends(&gain),
-            style.paint(Tone::Faint, &pairs)
-        )
+    let row = |(one, gain): (&rtscope_tune::result::Candidate, Interval)| {
+        let (gain, pairs) = (printed_gain(found, &gain), units::count(one.pairs as u64));
+        (Name::from(one.of.name.as_str()), [format!("{:.2}", gain.mean), ends(&gain), pairs].map(Cell::from))
     };
-    cut(measured.iter().map(row).collect(), ROWS)
+    let several = measured.len() > 1;
+    let rows = measured.into_iter().filter(|_| several).map(row);
+    Table::new("", ["gain", "interval", "pairs"], rows).short(ROWS, "candidates").block()
 }
 
 /// Figures that are shown if there are any, after the objective.
 const SHOWN: [&str; 7] = ["p99", "time", "cpu", "rss", "productivity", "gen0_per_second", "mean_pause"];
 
-/// A line for each figure of each configuration in fresh blocks.
-fn measured(found: &Document, style: &Style) -> Vec<String> {
+/// Each figure of each configuration in fresh blocks.
+fn measured(found: &Document) -> Option<Block<'_>> {
     let names =
         std::iter::once(found.objective.as_str()).chain(SHOWN.into_iter().filter(|name| *name != found.objective));
     let figures: Vec<&Figure> = names.filter_map(Figure::find).collect();
-    let known = |figure: &&&Figure| found.measured.iter().any(|one| one.figures.contains_key(figure.name));
-    let wide = figures.iter().map(|figure| figure.word().len()).max().unwrap_or(0);
-    let mut out = Vec::new();
+    let mut table = Table::of_columns("", ["", ""]);
     for one in found.measured.iter().take(ROWS) {
-        let trials = units::counted(one.trials as u64, "trial", "trials");
-        out.push(format!("{}  {}", clean(named(&one.name)), style.paint(Tone::Faint, &trials)));
-        for figure in figures.iter().filter(known) {
-            let Some(median) = one.figures.get(figure.name) else { continue };
-            let ends = median.interval.map(|(low, high)| format!(" ({} to {})", figure.shown(low), figure.shown(high)));
-            out.push(format!("  {:wide$}  {}{}", figure.word(), figure.shown(median.median), ends.unwrap_or_default()));
+        table.row(named(&one.name), [units::counted(one.trials as u64, "trial", "trials"), String::new()]);
+        for (figure, median) in figures.iter().filter_map(|figure| Some((figure, one.figures.get(figure.name)?))) {
+            let ends = median.interval.map(|(low, high)| format!("{} to {}", figure.shown(low), figure.shown(high)));
+            let name = Name { depth: 1, ..Name::from(figure.word()) };
+            table.row(name, [figure.shown(median.median), ends.unwrap_or_default()]);
         }
     }
-    out
+    table.block()
 }
 
-/// Both captures' findings in two columns.
-fn findings(pairs: Option<&[Pair]>, style: &Style) -> Vec<String> {
-    let Some(pairs) = pairs else { return Vec::new() };
-    if pairs.is_empty() {
-        return vec!["Nothing in either.".to_owned()];
-    }
-    let width = (style.width - 5) / 2;
-    let said = |said: &Option<Claim>, none: &str| {
-        said.as_ref().map_or(none.to_owned(), |said| format!("{}: {}", units::percent(said.share), clean(&said.claim)))
-    };
-    let mut out =
-        vec![style.paint(Tone::Faint, &format!("{:width$}   {}", "the default", "what is recommended")).into_owned()];
-    for pair in pairs.iter().take(FINDINGS) {
-        let (left, right) = (said(&pair.default, "-"), said(&pair.recommended, "gone"));
-        let (left, right) = (wrap(&left, width), wrap(&right, width));
-        for line in 0..left.len().max(right.len()) {
-            let of = |side: &[String]| side.get(line).cloned().unwrap_or_default();
-            out.push(format!("{:width$}   {}", of(&left), of(&right)));
+/// Both captures' findings.
+fn findings(pairs: Option<&[Pair]>) -> Option<Block<'_>> {
+    let pairs = pairs?;
+    let said = |said: &Claim| format!("{}: {}", units::percent(said.share), said.claim);
+    let one = |pair: &Pair| match (&pair.default, &pair.recommended) {
+        (Some(default), None) => format!("gone: {}", said(default)),
+        (None, Some(recommended)) => format!("came: {}", said(recommended)),
+        (Some(default), Some(recommended)) => {
+            format!("{} instead of {}", units::percent(recommended.share), said(default))
         }
+        (None, None) => pair.id.clone(),
+    };
+    let mut all: Vec<String> = pairs.iter().map(one).collect();
+    if all.is_empty() {
+        all.push("nothing in either".to_owned());
     }
-    let more = pairs.len().saturating_sub(FINDINGS);
-    out.extend((more > 0).then(|| format!("and {more} that cost less")));
-    out
+    Block::text("", TextForm::List, words::cut(all, FINDINGS, |more| format!("and {more} that cost less")))
 }
 
 /// The front, what was confirmed, and what others are compared with.
-fn table(found: &Document, style: &Style) -> Vec<String> {
-    let marked = |point: &ParetoPoint| !marks(found, point).is_empty();
-    let (shown, others): (Vec<&ParetoPoint>, Vec<&ParetoPoint>) = found.pareto.iter().partition(|point| marked(point));
-    if found.pareto.is_empty() {
-        return Vec::new();
-    }
-    let wide = style.width.saturating_sub(FIGURES).max(16);
-    let longest = shown.iter().map(|point| named(&point.name).chars().count()).max().unwrap_or(0).clamp(13, wide);
-    let head = format!("{:longest$}  {:>7}  {:>6}  {:>9}  {:>6}", "configuration", "measure", "memory", "", "trials");
-    let mut out = vec![style.paint(Tone::Faint, &head).into_owned()];
-    for point in shown.iter().take(ROWS) {
-        out.push(format!(
-            "{:longest$}  {:>7.2}  {:>6.2}  {:>9}  {:>6}  {}",
-            shorten(&clean(named(&point.name)), longest),
-            point.objective,
-            point.memory,
+fn pareto(found: &Document) -> Option<Block<'_>> {
+    let marked = |point: &&ParetoPoint| !marks(found, point).is_empty();
+    let row = |point: &ParetoPoint| {
+        let cells = [
+            format!("{:.2}", point.objective),
+            format!("{:.2}", point.memory),
             units::bytes(point.memory_bytes as u64),
-            point.trials,
-            style.paint(Tone::Faint, &marks(found, point).join(", "))
-        ));
-    }
+            point.trials.to_string(),
+            marks(found, point).join(", "),
+        ];
+        (Name::from(named(&point.name)), cells.map(Cell::from))
+    };
+    let (shown, others): (Vec<&ParetoPoint>, Vec<&ParetoPoint>) = found.pareto.iter().partition(marked);
     let more = others.len() + shown.len().saturating_sub(ROWS);
-    out.extend((more > 0).then(|| format!("and {}", units::counted(more as u64, "other", "others"))));
-    out
+    let mut table = Table::new(
+        "configuration",
+        ["measure", "memory", "bytes", "trials", "is"],
+        shown.into_iter().take(ROWS).map(row),
+    );
+    if more > 0 {
+        let more = units::counted(more as u64, "other", "others");
+        table.row(format!("and {more}"), [""; 5]);
+    }
+    table.block()
 }
 
 /// Marks of a point; none for one that is only dominated.
@@ -267,27 +231,20 @@ fn marks(found: &Document, point: &ParetoPoint) -> Vec<&'static str> {
 }
 
 /// The flag with the largest effect comes first.
-fn effects(found: &Document, style: &Style) -> Vec<String> {
+fn effects(found: &Document) -> [Option<Block<'_>>; 2] {
     let size = |effect: &Effect| known(effect).map(|(_, gain)| gain.mean.ln().abs()).fold(0.0, f64::max);
     let mut sorted: Vec<&Effect> = found.effects.iter().filter(|effect| known(effect).next().is_some()).collect();
     sorted.sort_by(|one, other| size(other).total_cmp(&size(one)));
-    let word = |level: &LevelEffect| level.word.as_ref().map_or("without".to_owned(), |word| clean(word).into_owned());
-    let shown = || sorted.iter().take(SETTINGS);
-    let longest = shown().flat_map(|effect| known(effect)).map(|(level, _)| word(level).chars().count()).max();
-    let longest = longest.unwrap_or(0).clamp(8, 40);
-    let mut out = Vec::new();
-    for (level, gain) in shown().flat_map(|effect| known(effect)) {
-        let trials = units::counted(level.trials as u64, "trial", "trials");
-        let gain = printed_gain(found, &gain);
-        let gain = format!("{:.2} ({})", gain.mean, ends(&gain));
-        let trials = style.paint(Tone::Faint, &trials);
-        out.push(format!("{:longest$}  {gain:<22}  {trials}", shorten(&word(level), longest)));
-    }
-    let more = sorted.len().saturating_sub(SETTINGS);
-    out.extend(
-        (more > 0).then(|| format!("and {} with a smaller gain", units::counted(more as u64, "setting", "settings"))),
-    );
-    out
+    let row = |(level, gain): (&LevelEffect, Interval)| {
+        let (gain, trials) = (printed_gain(found, &gain), units::count(level.trials as u64));
+        let word = level.word.as_ref().map_or("without", |word| word);
+        (Name::from(word), [format!("{:.2}", gain.mean), ends(&gain), trials].map(Cell::from))
+    };
+    let rows = sorted.iter().take(SETTINGS).flat_map(|effect| known(effect)).map(row);
+    let table = Table::new("", ["gain", "interval", "trials"], rows);
+    let more = sorted.len().saturating_sub(SETTINGS) as u64;
+    let more = (more > 0).then(|| format!("and {} with a smaller gain", units::counted(more, "setting", "settings")));
+    [table.block(), Block::text("", TextForm::Faint, more)]
 }
 
 /// Levels with a known gain, except the default's.
@@ -372,12 +329,12 @@ pub(super) mod tests {
         assert!(text.starts_with("Use -A16m -qg: 1.50 times as fast as the default, -A1m (95 %: 1.4"), "{text}");
         assert!(flat.contains("It is 1.25 times as fast as the plan, -A4m (95 %: 1.2"), "{text}");
         assert!(text.contains("\n  environment  GHCRTS='-A16m -qg'\n  link with    -rtsopts\n"), "{text}");
-        assert!(!text.contains('\x1b') && text.contains("40 %: lanes wait for each other"), "{text}");
-        assert!(text.contains("gone\n") && text.contains("-A64m: it ends with 2"), "{text}");
+        assert!(!text.contains('\x1b') && text.contains("gone: 40 %: lanes wait for each other"), "{text}");
+        assert!(text.contains("came: 10 %: it grew") && text.contains("-A64m: it ends with 2"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let row = text.lines().find(|line| line.contains("use, trade-off")).unwrap();
         assert!(row.contains("-A16m -qg") && row.contains("0.67") && row.contains("3.00"), "{row}");
-        assert!(text.contains("-A4m                          1.20 (1.18"), "{text}");
+        assert!(flat.contains("-A4m 1.20 1.18 to 1.2"), "{text}");
         assert!(text.contains("33 trials of 60, 1 failed, seed 5"), "{text}");
     }
 

@@ -4,7 +4,7 @@
 //! `too-little-parallelism`. Sparks show that a program is meant to be parallel, and their fates show why it is not.
 
 use crate::findings::with_work::{WithWork, seen};
-use crate::findings::{Cost, Facts, Need, Rule, Verdict};
+use crate::findings::{Cost, Facts, IDLE, Need, Rule, Verdict};
 use crate::results::SparkCounts;
 use crate::runtimes::ghc::sparks::Sparks;
 use rtscope_model::units::{self, counted, percent_of};
@@ -117,5 +117,5 @@ fn fates(sparks: &SparkCounts) -> String {
 fn remedy(fate: &Fate) -> Remedy {
     let ran = Figure { path: "sparks.converted", shows: "more sparks run on other capabilities" };
     let remedy = Remedy::new(fate.change);
-    if fate.ran { remedy.verify("Record again: more capabilities have work at once.") } else { remedy.rises(ran) }
+    if fate.ran { remedy.falls(IDLE).shows("more capabilities have work at once") } else { remedy.rises(ran) }
 }

@@ -13,7 +13,7 @@ const LOWER: [f64; 4] = [LEFT, 164.0, PLOT_WIDTH, 110.0];
 const SLICES_MAX: usize = 300;
 
 /// The drawing, on the scales of `all`; `None` without slices.
-pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
+pub(crate) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     let slices = thinned(&results.drawing.over_time);
     let span = longest_span(all);
     if slices.iter().all(|slice| slice.count == 0) {
@@ -29,7 +29,7 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
 }
 
 /// The length of a time axis for all of them, nanoseconds.
-pub(super) fn longest_span(all: &[&Results]) -> u64 {
+pub(crate) fn longest_span(all: &[&Results]) -> u64 {
     all.iter().map(|one| one.span_ns).max().unwrap_or(0).max(1)
 }
 
@@ -46,7 +46,7 @@ fn longest(svg: &mut Svg, slices: &[PauseSlice], scale: &Decades, x: &dyn Fn(Tim
 }
 
 /// The share of each phase in each slice, stacked.
-pub(super) fn shares(svg: &mut Svg, plot: [f64; 4], slices: &[PauseSlice], x: &dyn Fn(Time) -> f64) {
+pub(crate) fn shares(svg: &mut Svg, plot: [f64; 4], slices: &[PauseSlice], x: &dyn Fn(Time) -> f64) {
     let [left, top, _, height] = plot;
     svg.text(left, top - 10.0, Anchor::Start, "strong", "share of the time in pauses");
     let kinds = [("stop", SpanKind::WaitingToStop), ("collect", SpanKind::Collecting), ("release", SpanKind::Release)];

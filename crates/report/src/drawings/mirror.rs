@@ -1,7 +1,7 @@
 //! Two distributions of pauses on one axis: A upwards, B downwards. Shares, not counts, so that runs of different
 //! lengths compare; both axes are logarithmic.
 
-use super::svg_histogram::Axis;
+use super::histogram::Axis;
 use rtscope_analyze::results::Results;
 use rtscope_draw::svg::{Anchor, Svg, WIDTH};
 use rtscope_model::units;
@@ -13,7 +13,7 @@ const HALF: f64 = 110.0;
 const DECADES: f64 = 4.0;
 
 /// The drawing; `None` if neither has pauses.
-pub(super) fn draw(a: &Results, b: &Results) -> Option<String> {
+pub(crate) fn draw(a: &Results, b: &Results) -> Option<String> {
     let axis = Axis::of(a.spectrum.iter().chain(&b.spectrum))?;
     let width = WIDTH - LEFT - 20.0;
     let mut svg = Svg::new(TOP + 2.0 * HALF + 40.0, "distribution of pause durations, A above, B below");

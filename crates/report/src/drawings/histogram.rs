@@ -14,7 +14,7 @@ const MARK_ROWS: [f64; 3] = [34.0, 22.0, 10.0];
 const COLUMNS_MAX: usize = 200;
 
 /// The drawing; `None` without pauses.
-pub(super) fn draw(results: &Results) -> Option<String> {
+pub(crate) fn draw(results: &Results) -> Option<String> {
     let columns = results.spectrum.get(..COLUMNS_MAX).unwrap_or(&results.spectrum);
     let axis = Axis::of(columns)?;
     let [left, top, width, _] = TIMES;
@@ -76,25 +76,25 @@ fn marks(svg: &mut Svg, pauses: &Distribution, axis: &Axis) {
 }
 
 /// The scale of lengths that plots share, in decimal logarithms.
-pub(super) struct Axis {
+pub(crate) struct Axis {
     from: f64,
     to: f64,
 }
 
 impl Axis {
-    pub(super) fn of<'c>(columns: impl IntoIterator<Item = &'c Column> + Clone) -> Option<Axis> {
+    pub(crate) fn of<'c>(columns: impl IntoIterator<Item = &'c Column> + Clone) -> Option<Axis> {
         let used = || columns.clone().into_iter().filter(|column| column.count > 0);
         let from = used().map(lower).fold(f64::INFINITY, f64::min);
         let to = used().map(|column| column.to_ns.max(2) as f64).fold(0.0, f64::max);
         (from < to).then(|| Axis { from: from.log10(), to: to.log10() })
     }
 
-    pub(super) fn x(&self, ns: f64) -> f64 {
+    pub(crate) fn x(&self, ns: f64) -> f64 {
         let [left, _, width, _] = COUNTS;
         left + width * (ns.max(1.0).log10().clamp(self.from, self.to) - self.from) / (self.to - self.from)
     }
 
-    pub(super) fn ticks(&self, svg: &mut Svg, y: f64) {
+    pub(crate) fn ticks(&self, svg: &mut Svg, y: f64) {
         for length in self.decades().map(|decade| 10f64.powi(decade)) {
             svg.text(self.x(length), y, Anchor::Middle, "tick", &tick_label(length));
         }
@@ -104,7 +104,7 @@ impl Axis {
         (self.from.ceil() as i32)..=(self.to.floor() as i32)
     }
 
-    pub(super) fn grid(&self, svg: &mut Svg, top: f64, height: f64) {
+    pub(crate) fn grid(&self, svg: &mut Svg, top: f64, height: f64) {
         for decade in self.decades() {
             let at = self.x(10f64.powi(decade));
             svg.line([at, top, at, top + height], "grid");
@@ -112,7 +112,7 @@ impl Axis {
     }
 
     /// The box of a column.
-    pub(super) fn place(&self, column: &Column, top: f64, height: f64) -> [f64; 4] {
+    pub(crate) fn place(&self, column: &Column, top: f64, height: f64) -> [f64; 4] {
         let (from, to) = (self.x(lower(column)), self.x(column.to_ns as f64));
         [from + 0.5, top, to - from - 1.0, height]
     }

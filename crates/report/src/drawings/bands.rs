@@ -1,11 +1,11 @@
 //! The heap profile under the memory lines: stacked bands, the largest at the bottom, and their legend. A sample
 //! holds until the next. Owns how many bands a picture has; the rest becomes one band.
 
-use super::table::swatch;
 use crate::{units, words};
 use rtscope_analyze::results::Results;
 use rtscope_analyze::results::heap_profile::Band;
 use rtscope_draw::escape::escape;
+use rtscope_draw::html::swatch;
 use rtscope_draw::svg::Svg;
 use rtscope_model::Time;
 
@@ -15,10 +15,10 @@ const SHOWN: usize = 8;
 const LABEL_MAX: usize = 60;
 
 /// A band with its class.
-pub(super) type Classed = (String, Band);
+pub(crate) type Classed = (String, Band);
 
 /// Each band, the largest first; none without a profile.
-pub(super) fn bands(results: &Results) -> Vec<Classed> {
+pub(crate) fn bands(results: &Results) -> Vec<Classed> {
     let Some(profile) = &results.heap_profile else { return Vec::new() };
     let (shown, rest) = words::heap_profile(profile, SHOWN);
     let shown = shown.into_iter().enumerate().map(|(index, band)| (format!("band b-{index}"), band));
@@ -26,14 +26,14 @@ pub(super) fn bands(results: &Results) -> Vec<Classed> {
 }
 
 /// Total bytes of the largest sample.
-pub(super) fn max(bands: &[Classed]) -> Option<u64> {
+pub(crate) fn max(bands: &[Classed]) -> Option<u64> {
     let samples = 0..bands.first()?.1.points.len();
     let bytes = |sample: usize| bands.iter().filter_map(move |(_, band)| Some(band.points.get(sample)?.1));
     samples.map(|sample| bytes(sample).fold(0, u64::saturating_add)).max()
 }
 
 /// Draws the bands; the last sample holds until `end`.
-pub(super) fn draw(svg: &mut Svg, bands: &[Classed], x: impl Fn(Time) -> f64, y: impl Fn(u64) -> f64, end: f64) {
+pub(crate) fn draw(svg: &mut Svg, bands: &[Classed], x: impl Fn(Time) -> f64, y: impl Fn(u64) -> f64, end: f64) {
     let mut below: Vec<u64> = Vec::new();
     for (class, band) in bands {
         below.resize(band.points.len(), 0);
@@ -53,7 +53,7 @@ fn title(band: &Band) -> String {
 }
 
 /// The legend, from the top of the stack down.
-pub(super) fn legend(results: &Results) -> Option<String> {
+pub(crate) fn legend(results: &Results) -> Option<String> {
     let profile = results.heap_profile.as_ref()?;
     let entry = |(class, band): &Classed| {
         let label = rtscope_model::text::shorten(&band.label, LABEL_MAX);

@@ -1,17 +1,20 @@
-//! What every page has: its head, a policy that forbids everything but its own style and script, sections and
-//! figures. Refuses to know what they show.
+//! What every page has: its head, a policy that forbids everything but its own style and script, a header, and sections in
+//! reading order. Refuses to know what they show.
 
-use super::SIZE_MAX;
-use rtscope_draw::escape::{escape, json_in_script, marked};
-use rtscope_model::units;
+use crate::escape::{escape, json_in_script};
+use crate::html;
+use crate::present::Section;
 use serde::Serialize;
 use std::fmt::Write as _;
 
+/// Largest page, in bytes.
+pub const SIZE_MAX: usize = 1_000_000;
+
 /// The style sheet of pages, with the viewer's colours.
-pub(crate) const STYLE: &str = concat!(include_str!("../../../../web/app/palette.css"), include_str!("style.css"));
+pub const STYLE: &str = concat!(include_str!("../../../web/app/palette.css"), include_str!("style.css"));
 
 /// The hash of [`STYLE`]; a test recomputes it.
-const STYLE_HASH: &str = "sha256-Ukv53EQyBOQBgt6w80sAeUo3w0ZohHiLgNDk7BzKqAI=";
+const STYLE_HASH: &str = "sha256-hnENN5vYFrHXihYrZSGwfGuex/t6DToipDWiI5ojI4o=";
 
 /// Additional style and script of some pages. Hashes are for the policy; tests recompute them.
 pub struct More {
@@ -27,7 +30,7 @@ pub struct More {
 /// `pictures`, also images embedded in the page.
 fn policy(body: &str, more: Option<&More>, pictures: bool) -> String {
     let style: String = more.map(|more| format!(" '{}'", more.style_hash)).unwrap_or_default();
-    let copy = body.contains(PASTE).then_some(COPY_HASH);
+    let copy = body.contains(html::PASTE).then_some(COPY_HASH);
     let scripts = copy.into_iter().chain(more.and_then(|more| more.script_hash));
     let scripts: String = scripts.map(|hash| format!(" '{hash}'")).collect();
     let script = if scripts.is_empty() { scripts } else { format!(" script-src{scripts};") };
@@ -68,49 +71,38 @@ const COPY_HASH: &str = "sha256-bSC/B1rl9xov1XVe9cqY37fmc46nfGo/1+Cj1PHwiwg=";
 
 /// The whole page: its head, its body, and `data` (JSON, made safe for a script element).
 pub fn finish(head: &str, body: &str, data: &str) -> String {
-    let copy = if body.contains(PASTE) { format!("<script>{COPY}</script>\n") } else { String::new() };
+    let copy = if body.contains(html::PASTE) { format!("<script>{COPY}</script>\n") } else { String::new() };
     format!(
         "{head}{body}</main>\n<script type=\"application/json\" id=\"rtscope-data\">{data}</script>\n{copy}\
          </body></html>\n"
     )
 }
 
-/// The element that holds a text to paste.
-const PASTE: &str = "<div class=\"paste\">";
-
-/// A text to paste.
-pub fn paste(text: &str, lines: usize) -> String {
-    let lines: Vec<_> = text.lines().take(lines).map(escape).collect();
-    format!("{PASTE}<pre><code>{}</code></pre></div>", lines.join("\n"))
-}
-
 /// A page with at least this many sections has a list of them.
 const LISTED_FROM: usize = 4;
 
-/// What a page consists of: a header, and sections in reading order.
-pub struct Sections {
+/// A page that is being written.
+pub struct Page {
     header: String,
     titles: Vec<String>,
     body: String,
 }
 
-impl Sections {
-    /// A page without sections.
-    pub fn new(header: String) -> Sections {
-        Sections { header, titles: Vec::new(), body: String::with_capacity(1 << 17) }
+impl Page {
+    /// A page without sections; `header` is HTML.
+    pub fn new(header: String) -> Page {
+        Page { header, titles: Vec::new(), body: String::with_capacity(1 << 17) }
     }
 
-    /// A section with its heading; both are HTML.
-    pub fn section(&mut self, id: &str, title: &str, content: &str) {
-        self.titles.push(format!("<a href=\"#{id}\">{title}</a>"));
-        let _ = writeln!(self.body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>");
-    }
-
-    /// A section, unless there is nothing to show.
-    pub fn optional(&mut self, id: &str, title: &str, content: Option<String>) {
-        if let Some(content) = content {
-            self.section(id, title, &content);
+    /// Adds a section; returns false, and adds nothing, if there is nothing to show.
+    pub fn section(&mut self, section: &Section<'_>) -> bool {
+        let content: String = section.blocks.iter().map(html::block).collect();
+        if !content.is_empty() {
+            let [id, title] = [&section.id, &section.title].map(|text| escape(text));
+            self.titles.push(format!("<a href=\"#{id}\">{title}</a>"));
+            let _ = writeln!(self.body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>");
         }
+        !content.is_empty()
     }
 
     /// The body of the page.
@@ -121,63 +113,17 @@ impl Sections {
         };
         format!("{}{contents}{}", self.header, self.body)
     }
-}
 
-/// A page with a `document` as its data, which is left out if it is too long.
-pub fn shell_of(title: &str, body: Sections, document: &impl Serialize, more: Option<&More>) -> String {
-    let data = json_in_script(&serde_json::to_string(document).unwrap_or_default());
-    let body = body.body();
-    let fits = body.len() + data.len() + SIZE_MAX / 20 <= SIZE_MAX;
-    finish(&head(title, &body, more, false), &body, if fits { &data } else { "{}" })
+    /// The whole page with a `document` as its data, which is left out if it is too long.
+    pub fn with_document(self, title: &str, document: &impl Serialize, more: Option<&More>) -> String {
+        let data = json_in_script(&serde_json::to_string(document).unwrap_or_default());
+        let body = self.body();
+        let fits = body.len() + data.len() + SIZE_MAX / 20 <= SIZE_MAX;
+        finish(&head(title, &body, more, false), &body, if fits { &data } else { "{}" })
+    }
 }
 
 /// Facts in one line.
 pub fn facts(facts: &[String]) -> String {
     facts.iter().map(|fact| escape(fact)).collect::<Vec<_>>().join(" &middot; ")
-}
-
-/// A list; what stands between backticks is code.
-pub fn list(items: &[String]) -> String {
-    format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", marked(item))).collect::<String>())
-}
-
-/// A list, or `nothing` if it is empty.
-pub fn list_or(nothing: &str, items: &[String]) -> String {
-    if items.is_empty() { format!("<p>{nothing}</p>") } else { list(items) }
-}
-
-/// The end of a list that was cut.
-pub fn more(more: usize) -> String {
-    format!("and {} more", units::count(more as u64))
-}
-
-/// A sentence with its topic in front.
-pub fn headed(head: &str, sentence: &str) -> String {
-    format!("<p><strong>{head}:</strong> {}.</p>", marked(sentence))
-}
-
-/// A paragraph in faint type.
-pub fn faint(text: &str) -> String {
-    format!("<p class=\"faint\">{}</p>", marked(text))
-}
-
-/// Sentences, each a paragraph.
-pub fn paragraphs(texts: impl IntoIterator<Item = String>) -> String {
-    texts.into_iter().map(|text| format!("<p>{}</p>", marked(&text))).collect()
-}
-
-/// A drawing without a caption, if there is one.
-pub fn drawn(svg: Option<String>) -> Option<String> {
-    svg.map(|svg| figure(&svg, ""))
-}
-
-/// The parts that exist, one below the other; `None` without any.
-pub fn joined<const N: usize>(parts: [Option<String>; N]) -> Option<String> {
-    parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().collect())
-}
-
-/// A drawing with its caption.
-pub fn figure(svg: &str, caption: &str) -> String {
-    let caption = if caption.is_empty() { String::new() } else { format!("<figcaption>{caption}</figcaption>") };
-    format!("<figure>{svg}{caption}</figure>")
 }

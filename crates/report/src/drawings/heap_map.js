@@ -41,7 +41,9 @@
   const draw = () => {
     if (!canvas || data.height === 0) return;
     const style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue("--h-" + name).trim();
+    const side = matchMedia("(prefers-color-scheme: dark)").matches ? 2 : 1;
+    // A canvas takes no `light-dark()`.
+    const colour = (name) => /light-dark\(([^,]+),([^)]+)\)/.exec(style.getPropertyValue("--h-" + name))[side].trim();
     const ratio = Math.min(Math.max(window.devicePixelRatio || 1, 1), 2);
     const scale = data.unit * ratio;
     canvas.width = Math.ceil(data.width * ratio);

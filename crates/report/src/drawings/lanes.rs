@@ -1,14 +1,14 @@
 //! What each lane did over the run: one strip for each lane, in which every column stacks what the lane's time counts as, by share.
 //! Words and colours are the viewer's.
 
-use super::frame::faint;
-use super::svg_time::longest_span;
-use super::svg_waterfall::lane_name;
-use super::table::{entry, fill};
+use super::fill;
+use super::time::longest_span;
+use super::waterfall::lane_name;
 use crate::kinds::SpanKind;
 use crate::units;
 use rtscope_analyze::results::lanes_over_time::Column;
 use rtscope_analyze::results::{LaneTime, LanesOverTime, Results};
+use rtscope_draw::html::{faint, figure, legend};
 use rtscope_draw::svg::{Anchor, Svg, WIDTH, time_axis};
 use rtscope_model::text::short;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ const STRIP: f64 = 26.0;
 const ROW: f64 = 32.0;
 
 /// The drawing, with a time axis as long as the longest of `all`; `None` if lane states are not known.
-pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
+fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     let found = results.drawing.lanes.as_ref().filter(|found| found.column_ns > 0 && !found.lanes.is_empty())?;
     let height = ROW * found.lanes.len() as f64;
     let mut svg = Svg::new(TOP + height + 26.0, "what ran when");
@@ -62,15 +62,21 @@ fn outline(columns: &[Column], index: usize, top: f64, column_ns: u64, x: &dyn F
     d
 }
 
+/// The legend and the drawing.
+pub(crate) fn with_legend(results: &Results, all: &[&Results]) -> Option<String> {
+    let drawn = figure(&draw(results, all)?, "");
+    Some(results.drawing.lanes.as_ref().map(caption).unwrap_or_default() + &drawn)
+}
+
 /// The legend, and how many lanes are not drawn.
-pub(super) fn caption(found: &LanesOverTime) -> String {
+fn caption(found: &LanesOverTime) -> String {
     let used = |index: usize| {
         found.lanes.iter().any(|(_, columns)| columns.iter().any(|column| column.get(index).is_some_and(|ns| *ns > 0)))
     };
     let kinds =
         (0..).zip(LaneTime::ALL).filter(|(index, _)| used(*index)).map(|(_, doing)| SpanKind::of_lane_time(doing));
-    let entries: String = kinds.map(|kind| entry(&fill(kind), kind.words())).collect();
+    let entries = legend(kinds.map(|kind| (fill(kind), kind.words().to_owned())));
     let more = units::counted(found.left_out, "more row is", "more rows are");
     let more = if found.left_out > 0 { faint(&format!("{more} not drawn.")) } else { String::new() };
-    format!("<p class=\"legend\">{entries}</p>{more}")
+    entries + &more
 }

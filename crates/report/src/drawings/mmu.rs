@@ -7,7 +7,7 @@ use rtscope_model::units;
 const PLOT: [f64; 4] = [56.0, 24.0, WIDTH - 86.0, 150.0];
 
 /// The curve, on the scale of `all`; `None` without pauses or with fewer than two windows.
-pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
+pub(crate) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     let curve = &results.mmu;
     let log = |mmu: &Mmu| (mmu.window_ns.max(1) as f64).log10();
     let windows = || all.iter().flat_map(|one| one.mmu.iter().map(log));

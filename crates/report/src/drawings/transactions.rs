@@ -1,27 +1,13 @@
-//! Transactions (STM) on the page: outcomes of attempts over time, by lane and by name.
+//! Attempts at transactions (STM) over time, by outcome.
 
-use super::frame::{drawn, paragraphs};
-use super::table::shared;
-use crate::{stm as words, units};
+use crate::units;
 use rtscope_analyze::results::Results;
 use rtscope_analyze::results::stm::{StmSlice, Transactions};
-use rtscope_draw::escape::escape;
 use rtscope_draw::svg::{Anchor, Svg, WIDTH, levels, round_step, text_width, time_axis};
 use rtscope_model::Time;
 
 const LEFT: f64 = 78.0;
 const PLOT: [f64; 4] = [LEFT, 26.0, WIDTH - LEFT - 20.0, 150.0];
-
-/// The section; `None` if the program began no transaction.
-pub(super) fn section(results: &Results) -> Option<String> {
-    let found = results.transactions.as_ref().filter(|found| words::any(found))?;
-    let mut out = format!("<p>{}</p>", escape(&words::figures(found)));
-    out += &paragraphs(words::details(found).into_iter().chain([words::left_out(found)]).flatten());
-    out.extend(drawn(draw(results, found)));
-    out.extend(shared(words::lanes(found)).filter(|_| found.outcomes));
-    out.extend(shared(words::names(found, |name| escape(name).into_owned())));
-    Some(out)
-}
 
 /// A part of the attempts: its number in a slice, its class and its name.
 type AttemptPart = (fn(&StmSlice) -> u64, &'static str, &'static str);
@@ -36,7 +22,7 @@ const OUTCOMES: [AttemptPart; 3] = [
 const ATTEMPTS: [AttemptPart; 1] = [(|slice| slice.attempts, "unsplit", "attempts")];
 
 /// Attempts per second in each slice, by outcome.
-fn draw(results: &Results, found: &Transactions) -> Option<String> {
+pub(crate) fn draw(results: &Results, found: &Transactions) -> Option<String> {
     let parts = if found.outcomes { &OUTCOMES[..] } else { &ATTEMPTS };
     let per_second = |slice: &StmSlice, count: u64| count as f64 * 1e9 / slice.to.since(slice.from).max(1) as f64;
     let high = |slice: &StmSlice| parts.iter().map(|(of, ..)| per_second(slice, of(slice))).sum::<f64>();

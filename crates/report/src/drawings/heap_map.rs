@@ -2,12 +2,12 @@
 //! snapshots are kept and how they are encoded for the script; without scripts the last one is drawn. The squares
 //! come from `heap::picture`.
 
-use super::frame::{More, figure};
-use super::table::begin;
 use crate::heap::layout::{Layout, shape};
 use crate::heap::picture::{Picture, Square, SquareKind};
 use crate::heap::svg::{in_page, swatch};
 use rtscope_draw::escape::{escape, json_in_script};
+use rtscope_draw::html::{begin, figure};
+use rtscope_draw::page::More;
 use rtscope_draw::svg::Svg;
 use rtscope_model::Time;
 use rtscope_model::heap::{Heap, Part};
@@ -19,10 +19,10 @@ use std::fmt::Write as _;
 
 const SCRIPT: &str = include_str!("heap_map.js");
 /// Style and script that only pages with a map have.
-pub(super) const MORE: More = More {
+pub(crate) const MORE: More = More {
     style: concat!(include_str!("../heap/map.css"), include_str!("heap_map.css")),
-    style_hash: "sha256-nThGwvbVaX255nKEsjeIIv3TmsJnYPS+m6dyuFESas4=",
-    script_hash: Some("sha256-uta6+glC2nhP3AaB2Kz6eRWyIXD2kBhREteK0XHI3/Y="),
+    style_hash: "sha256-fhaAeclDoLuxXU5ubEUfix5NIlRPupACwXAt9j7ZBjc=",
+    script_hash: Some("sha256-z/kgHWl9brJc0F18YMlbslHBCpcxjwrKwBR53LZBfto="),
 };
 
 /// Maximum snapshots in a page.
@@ -52,7 +52,7 @@ struct Shot {
 }
 
 /// The section; `None` without a map and a ledger. `left_out`: number of further snapshots.
-pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<String> {
+pub(crate) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<String> {
     heaps.iter().find(|heap| !heap.megablocks.is_empty() || !heap.ledger.is_empty())?;
     let all = spread(heaps, shots_max(heaps));
     let pictures: Vec<(&Heap, Picture)> = all.iter().map(|heap| (*heap, Picture::of(heap))).collect();
@@ -118,7 +118,7 @@ pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<St
 }
 
 /// Times of the snapshots on the page, with labels.
-pub(super) fn marks(heaps: &[Heap]) -> Vec<(Time, String)> {
+pub(crate) fn marks(heaps: &[Heap]) -> Vec<(Time, String)> {
     let mark = |heap: &&Heap| Some((heap.time?, format!("look at the heap: {}", units::bytes(heap.heap_bytes))));
     spread(heaps, SHOTS_MAX).iter().filter_map(mark).collect()
 }
@@ -280,7 +280,7 @@ fn figures(heads: [&str; 3], rows: &[(&'static str, String)], of: &BTreeMap<&str
     if rows.is_empty() {
         return String::new();
     }
-    let mut out = begin(&heads);
+    let mut out = begin(heads);
     let nothing = (0, "-".to_owned(), String::new());
     for (key, words) in rows {
         let (count, bytes, share) = of.get(key).unwrap_or(&nothing);

@@ -1,12 +1,12 @@
 //! A load and the runtime that served it on one time axis: latency, requests per second, and the share of the time
 //! that pauses took.
 
-use super::svg_rates::{self, Stretch};
-use super::svg_time;
+use super::rates::{self, Stretch};
+use super::time;
 use crate::{requests as words, units};
 use rtscope_analyze::results::Results;
 use rtscope_analyze::results::requests::{Joined, Slice, WHATS, What};
-use rtscope_draw::svg::{Anchor, Decades, FILE_STYLE, Svg, WIDTH, names_at_right, text_width, time_axis};
+use rtscope_draw::svg::{Anchor, Decades, Svg, WIDTH, names_at_right, text_width, time_axis};
 use rtscope_model::Time;
 
 const LEFT: f64 = 56.0;
@@ -19,13 +19,13 @@ const HEIGHT: f64 = PAUSES[1] + PAUSES[3] + 40.0;
 const LABEL: &str = "latency, requests per second and pauses over time";
 
 /// The drawing; `None` if no requests were given.
-pub(super) fn draw(results: &Results) -> Option<String> {
+pub(crate) fn draw(results: &Results) -> Option<String> {
     drawn(Svg::new(HEIGHT, LABEL), results)
 }
 
 /// The drawing as a file of its own; `None` if no requests were given.
 pub fn document(results: &Results) -> Option<String> {
-    drawn(Svg::document(HEIGHT, LABEL, FILE_STYLE), results)
+    drawn(Svg::document(HEIGHT, LABEL, ""), results)
 }
 
 fn drawn(mut svg: Svg, results: &Results) -> Option<String> {
@@ -35,11 +35,11 @@ fn drawn(mut svg: Svg, results: &Results) -> Option<String> {
     let span = to.since(from).max(1);
     let x = |at: Time| LEFT + PLOT_WIDTH * (at.since(from) as f64 / span as f64).min(1.0);
     latency(&mut svg, joined, &x);
-    svg_rates::draw(&mut svg, RATE, &slices.iter().map(|slice| stretch(slice, &x)).collect::<Vec<_>>());
+    rates::draw(&mut svg, RATE, &slices.iter().map(|slice| stretch(slice, &x)).collect::<Vec<_>>());
     let pauses = &results.drawing.over_time;
     let first = pauses.partition_point(|slice| slice.to <= from);
     let last = pauses.partition_point(|slice| slice.from < to);
-    svg_time::shares(&mut svg, PAUSES, pauses.get(first..last).unwrap_or_default(), &x);
+    time::shares(&mut svg, PAUSES, pauses.get(first..last).unwrap_or_default(), &x);
     time_axis(&mut svg, PAUSES, span);
     let begin = format!("from {} of the recording on", units::duration(from.since(results.started)));
     svg.text(LEFT, HEIGHT - 7.0, Anchor::Start, "tick", &begin);

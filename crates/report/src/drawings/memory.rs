@@ -1,9 +1,9 @@
 //! Memory over time: resident, held by the runtime, in blocks, and live, over bands of the heap profile; also the
 //! rates of allocation and promotion. Each value holds until the next; there is no line where nothing is known.
 
+use super::bands::{self, Classed, bands};
 use super::heap_map;
-use super::svg_bands::{self, Classed, bands};
-use super::svg_time::longest_span;
+use super::time::longest_span;
 use rtscope_analyze::results::{CounterLine, MemoryLine, Results};
 use rtscope_draw::svg::{Svg, WIDTH, names_at_right, time_axis};
 use rtscope_model::Time;
@@ -35,7 +35,7 @@ struct MemorySeries {
 }
 
 /// The drawing of memory, on the scales of `all`; `None` without points.
-pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
+pub(crate) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     let named = |memory: &MemoryLine| {
         let (name, class) = line(memory.name);
         let last = memory.points.last().map_or(0, |(_, bytes)| *bytes);
@@ -44,14 +44,14 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     };
     let lines: Vec<_> = results.drawing.memory.iter().map(named).collect();
     let drawn = |one: &&Results| one.drawing.memory.iter().flat_map(|line| &line.points).map(|(_, bytes)| *bytes).max();
-    let stacked = all.iter().filter_map(|one| svg_bands::max(&bands(one)));
+    let stacked = all.iter().filter_map(|one| bands::max(&bands(one)));
     let scale = (all.iter().filter_map(drawn).chain(stacked).max()?, longest_span(all));
     let background = (&bands(results)[..], &heap_map::marks(&results.heaps)[..]);
     plot(results, "memory over time", &lines, background, scale, units::bytes)
 }
 
 /// The drawing of rates; `None` without points.
-pub(super) fn draw_rates(results: &Results) -> Option<String> {
+pub(crate) fn draw_rates(results: &Results) -> Option<String> {
     let named = |counter: &CounterLine| {
         let (name, class) = match counter.name {
             "allocation_bytes_per_second" => ("allocated", "m-heap"),
@@ -86,7 +86,7 @@ fn plot(
     let y = |bytes: u64| top + height * (1.0 - bytes as f64 / ceiling as f64);
     let x = |at: Time| left + width * (at.since(results.started) as f64 / span as f64).min(1.0);
 
-    svg_bands::draw(&mut svg, bands, x, y, left + width);
+    bands::draw(&mut svg, bands, x, y, left + width);
     for level in (0..=ceiling).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
         svg.level(PLOT, y(level), &label(level));
     }

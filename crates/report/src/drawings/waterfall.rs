@@ -21,14 +21,14 @@ const STRIP_LOW: f64 = 5.0;
 /// Heights of a lane with one strip, and with two.
 const ROWS: [f64; 2] = [40.0, 46.0];
 /// Maximum pauses drawn lane by lane.
-pub(super) const WORST_MAX: usize = 10;
+pub(crate) const WORST_MAX: usize = 10;
 /// Maximum lanes drawn per pause.
-pub(super) const LANES_MAX: usize = 8;
+pub(crate) const LANES_MAX: usize = 8;
 /// Maximum thread states, and causes, drawn under one lane.
 const SPANS_MAX: usize = 150;
 
 /// The drawing of one pause; its width stands for `span_ns`.
-pub(super) fn draw(results: &Results, names: &Names, worst: &WorstPause, span_ns: u64) -> String {
+pub(crate) fn draw(results: &Results, names: &Names, worst: &WorstPause, span_ns: u64) -> String {
     let pause = &worst.blamed.pause;
     let rows: Vec<LaneRow<'_>> =
         chosen(pause).into_iter().map(|part| LaneRow::of(results, names, worst, part, span_ns)).collect();
@@ -56,7 +56,7 @@ pub(super) fn draw(results: &Results, names: &Names, worst: &WorstPause, span_ns
 }
 
 /// The length of a pause, from its first moment to its last.
-pub(super) fn length_ns(worst: &WorstPause) -> u64 {
+pub(crate) fn length_ns(worst: &WorstPause) -> u64 {
     worst.blamed.pause.released.since(worst.blamed.pause.begin())
 }
 
@@ -248,7 +248,7 @@ fn label(svg: &mut Svg, results: &Results, pause: &Pause, part: &LanePause, top:
 }
 
 /// The name of a lane.
-pub(super) fn lane_name(results: &Results, lane: LaneId) -> String {
+pub(crate) fn lane_name(results: &Results, lane: LaneId) -> String {
     let known = results.lanes.iter().find(|known| known.id == lane.0);
     known.map_or_else(|| format!("{} {lane}", results.runtime.info().lane.0), |known| known.name.clone())
 }
@@ -317,7 +317,7 @@ fn small(svg: &mut Svg, [left, top, width, height]: [f64; 4], class: &str, words
 }
 
 /// The class of a thread state in the style sheet.
-pub(super) fn class(state: ThreadState) -> String {
+pub(crate) fn class(state: ThreadState) -> String {
     format!("k-{}", word(&state))
 }
 
@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn parts_have_the_words_and_colours_of_the_viewer() {
-        let mut own = include_str!("svg_waterfall.rs").split("#[cfg(test)]");
+        let mut own = include_str!("waterfall.rs").split("#[cfg(test)]");
         let own = own.next().unwrap();
         for words in
             ["stopped after ", "for the others", "collects ", "back after ", " collecting", "held up by ", " for "]
