@@ -102,7 +102,7 @@ export function tree({ head, whole, whole_ns, tops }) {
     from += part.ns;
     return own;
   });
-  const heads = [head, "", "share", "in all"].map((text) => el("th", { scope: "col" }, clean(text)));
-  return el("table", { class: "account", hidden: rows.length === 0 }, el("caption", {}, clean(whole)),
+  const heads = ["part", "", "share", "in all"].map((text) => el("th", { scope: "col" }, text));
+  return el("table", { class: "account", hidden: rows.length === 0 }, el("caption", {}, `${clean(head)}: ${clean(whole)}`),
     el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows));
 }

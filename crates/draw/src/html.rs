@@ -2,7 +2,7 @@
 
 use crate::escape::{escape, marked};
 use crate::present::{
-    Block, Card, Cell, Change, Chart, Command, Name, Picture, Row, Seen, Table, Text, TextForm, Verdict,
+    Block, Card, Cell, Change, Chart, Command, Name, Picture, Row, Section, Seen, Table, Text, TextForm, Verdict,
 };
 use crate::tree::{Top, Tree, basis};
 use rtscope_model::{Node, units};
@@ -22,6 +22,16 @@ const LEFT_OUT: &str = "Parts below 0.5 % of the whole are left out: `rtscope re
 const PARTS_MAX: usize = 8;
 /// Width of a tree's bar for the whole.
 const TREE_WIDTH: f64 = 320.0;
+
+/// What stands below a section's heading, which is the topic of a list that stands there first.
+pub(crate) fn blocks(section: &Section<'_>) -> String {
+    match section.blocks.split_first() {
+        Some((Block::Text(Text { sentences, form: TextForm::List, .. }), rest)) => {
+            list(sentences) + &rest.iter().map(block).collect::<String>()
+        }
+        _ => section.blocks.iter().map(block).collect(),
+    }
+}
 
 /// A block; empty if there is nothing to show.
 pub fn block(block: &Block<'_>) -> String {

@@ -96,7 +96,7 @@ impl Page {
 
     /// Adds a section; returns false, and adds nothing, if there is nothing to show.
     pub fn section(&mut self, section: &Section<'_>) -> bool {
-        let content: String = section.blocks.iter().map(html::block).collect();
+        let content = html::blocks(section);
         if !content.is_empty() {
             let [id, title] = [&section.id, &section.title].map(|text| escape(text));
             self.titles.push(format!("<a href=\"#{id}\">{title}</a>"));

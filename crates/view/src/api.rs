@@ -213,7 +213,7 @@ impl View {
         let lanes_ns: u64 = tops.iter().map(|top| top.ns).sum();
         let lanes = units::counted(self.session.account.lanes as u64, &self.session.lane, &self.session.lanes);
         let tree = Tree {
-            head: "where the time went".to_owned(),
+            head: "Where the time went".to_owned(),
             whole: format!("{} of {lanes}", units::duration(lanes_ns)),
             whole_ns: lanes_ns,
             tops: tops.iter().map(|part| Top { role: role_of_part(&part.id), part }).collect(),
