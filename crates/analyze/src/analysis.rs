@@ -557,6 +557,7 @@ impl Analysis {
             runtime: self.context.runtime.info(),
             sums,
             held: tracks.map(|_| &self.held),
+            wakes: tracks.map(|tracks| tracks.wakes),
             recorder: self.held.recorder(names, |tid| self.evidence.tracks.pid(tid)),
             names_next: self.evidence.tracks.names_next,
             symbols: &self.context.symbols,

@@ -167,7 +167,7 @@ fn in_short(screen: &mut Screen<'_>, number: usize, card: &Card) {
 }
 
 /// A table; its topic is its label.
-fn table(screen: &mut Screen<'_>, table: &Table) {
+pub fn table(screen: &mut Screen<'_>, table: &Table) {
     let shown = |index: &usize| {
         let notes = |row: &Row| matches!(row.cells.get(*index), Some(Cell::Note(_)));
         !table.columns.get(*index).is_none_or(|column| column.detail) && !table.rows.iter().any(notes)
@@ -193,7 +193,12 @@ fn table(screen: &mut Screen<'_>, table: &Table) {
     let mut rows: Vec<Vec<String>> = all.iter().zip(figures).map(named).collect();
     let more = all.len().saturating_sub(most) as u64;
     rows.extend((more > 0).then(|| vec![format!("{} more {what}, see --json", units::count(more))]));
-    screen.table(&clean(&capitalised(&table.topic)), &heads, &rows);
+    let share = |row: &&Row| match row.cells.get(*shown.last()?) {
+        Some(Cell::Share(share)) => Some(*share),
+        _ => None,
+    };
+    let shares: Vec<Option<f64>> = all.iter().take(most).map(share).collect();
+    screen.table(&clean(&capitalised(&table.topic)), &heads, &rows, &shares);
 }
 
 fn name(name: &Name, marked: bool, unicode: bool, room: usize) -> String {

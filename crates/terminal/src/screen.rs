@@ -159,9 +159,9 @@ impl<'s> Screen<'s> {
     }
 
     /// A table with its label and column heads in the first line. The first cell of each row is left-aligned, the
-    /// others are right-aligned; columns are as wide as needed. Those without room are left out from the right.
-    pub fn table(&mut self, label: &str, heads: &[impl AsRef<str>], rows: &[Vec<String>]) {
-        let heads: Vec<&str> = heads.iter().map(AsRef::as_ref).collect();
+    /// others are right-aligned; columns are as wide as needed. Those without room are left out from the right. Where
+    /// there is room after the last, a bar is drawn for each of `shares`.
+    pub(crate) fn table(&mut self, label: &str, heads: &[&str], rows: &[Vec<String>], shares: &[Option<f64>]) {
         let mut widths = heads.iter().map(|head| head.chars().count()).collect::<Vec<_>>();
         let mut first = LABEL.max(label.chars().count() + 2);
         for row in rows {
@@ -182,10 +182,41 @@ impl<'s> Screen<'s> {
             line += &self.style.paint(Tone::Faint, head);
         }
         self.line(&line);
-        for row in rows {
+        let left = room.saturating_sub(gap * widths.len() + BAR_GAP);
+        let bars = (left >= BAR.0 && widths.len() == heads.len()).then(|| left.min(BAR.1));
+        for (index, row) in rows.iter().enumerate() {
             let cells = row.iter().skip(1).zip(&widths).map(|(cell, width)| format!("{cell:>0$}", gap + width));
             let name = row.first().map_or("", String::as_str);
-            self.line(&format!("  {name:0$}{1}", first - 2, cells.collect::<String>()));
+            let share = shares.get(index).copied().flatten();
+            let bar = bars.zip(share).map(|(width, share)| bar(share, width, self.style.unicode));
+            let bar = self.style.paint(Tone::Calm, bar.as_deref().unwrap_or_default()).into_owned();
+            let cells = cells.collect::<String>();
+            self.line(&format!("  {name:0$}{cells}{1:2$}{bar}", first - 2, "", BAR_GAP));
         }
+    }
+}
+
+/// Shortest and longest bar for a whole, and the distance to the last column.
+const BAR: (usize, usize) = (8, 24);
+const BAR_GAP: usize = 2;
+
+/// A bar as long as `share` of `width` characters.
+fn bar(share: f64, width: usize, unicode: bool) -> String {
+    let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
+    if !unicode {
+        return "#".repeat((eighths + 4) / 8);
+    }
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    "█".repeat(eighths / 8) + rest.get(eighths % 8).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_long_as_their_shares() {
+        assert_eq!((bar(0.5, 8, true), bar(0.1, 8, true)), ("████".into(), "▊".into()));
+        assert_eq!((bar(0.5, 8, false), bar(f64::NAN, 8, true)), ("####".into(), String::new()));
     }
 }

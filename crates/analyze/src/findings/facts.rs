@@ -7,6 +7,7 @@ use crate::collector::tracer::Disturbance;
 use crate::folds::{Fold, Folds};
 use crate::kernel::code::CodeSamples;
 use crate::kernel::samples::Counters;
+use crate::kernel::sched::Wakes;
 use crate::memory::lines::Lines;
 use crate::pauses::sums::PauseSums;
 use crate::program::green::GreenThreads;
@@ -49,6 +50,8 @@ pub struct Facts<'a> {
     pub sums: &'a PauseSums,
     /// What held the program off its CPUs; `None` without usable kernel events.
     pub held: Option<&'a Held>,
+    /// Wake-ups of the program's threads; `None` without usable kernel events.
+    pub wakes: Option<Wakes>,
     /// Names of the recorder's own threads: their time is the tracer's cost.
     pub recorder: BTreeSet<NameId>,
     /// Whether kernel events name the thread that ran instead of a waiting one.

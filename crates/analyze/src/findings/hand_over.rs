@@ -6,17 +6,20 @@
 //! for input, for a call, or for something unknown explain is left out: the next work may come from there. Looks
 //! come while any lane is idle, so the share of looks with such a thread is larger than its share of the time that
 //! counts here. Looks are few: what they may have missed by chance is subtracted where the rule decides whether
-//! there is a finding.
+//! there is a finding, unless nearly all wake-ups came from the program's own threads.
 
 use super::collected::mean;
 use super::looks::at_most;
 use super::with_work::{MENTIONED_MIN, seen};
 use super::{Cost, Facts, Rule, Verdict, needs};
+use crate::kernel::sched::Wakes;
 use crate::results::waits::{Wait, Waits};
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Account, Confidence, Evidence, Figure, Node, Remedy, Tid, WaitKind};
 
 const SHARE_MIN: f64 = 0.10;
+/// With fewer wake-ups their share says little.
+const WAKES_MIN: u64 = 1_000;
 /// The first thread takes part if it has at least one in this many of all sleeps, and so many a second.
 const FIRST_PART: u64 = 4;
 const FIRST_SLEEPS_MIN: f64 = 200.0;
@@ -67,9 +70,18 @@ pub(super) fn lost_time(facts: &Facts<'_>, waits: &Waits) -> Option<LostTime> {
     let waking_ns = waking(account).map_or(0, |waking| mean(account, waking.ns));
     let lost_time = account.no_work_briefly_ns.saturating_add(waking_ns);
     let looked = account.part("idle")?.wall_ns? as f64 / lost_time.max(1) as f64;
-    let without = |share: f64| (lost_time as f64 * (1.0 - share * looked).max(0.0)) as u64;
-    let share = from_elsewhere(waits);
-    Some(LostTime { least_ns: without(at_most(share, waits.looks)), ns: without(share), waking_ns })
+    let without = |share: f64| (lost_time as f64 * (1.0 - share).max(0.0)) as u64;
+    let seen = from_elsewhere(waits);
+    let most = elsewhere_at_most(seen * looked, at_most(seen, waits.looks) * looked, facts.wakes);
+    Some(LostTime { least_ns: without(most), ns: without(seen * looked), waking_ns })
+}
+
+/// Upper bound of the share of the time that what comes from elsewhere explains: few looks do not exclude much, but
+/// what comes from elsewhere wakes a thread, and not from a thread of the program.
+fn elsewhere_at_most(seen: f64, most: f64, wakes: Option<Wakes>) -> f64 {
+    let wakes = wakes.filter(|wakes| wakes.all >= WAKES_MIN);
+    let woken = wakes.map_or(most, |wakes| 1.0 - wakes.by_own as f64 / wakes.all as f64);
+    most.min(woken).max(seen)
 }
 
 /// Lane time in which a thread had work and an idle CPU.
@@ -166,6 +178,16 @@ mod tests {
         assert!(takes_part(40_000, 120_000, 3_500.0));
         assert!(!takes_part(900, 120_000, 300.0), "others hand over");
         assert!(!takes_part(9, 12, 2.0), "a program at rest");
+    }
+
+    #[test]
+    fn wake_ups_bound_what_few_looks_may_have_missed() {
+        let wakes = |all, by_own| Some(Wakes { all, by_own });
+        assert!((elsewhere_at_most(0.0, 0.9, wakes(100_000, 98_000)) - 0.02).abs() < 1e-9);
+        assert_eq!(elsewhere_at_most(0.0, 0.9, wakes(100, 100)), 0.9, "too few");
+        assert_eq!(elsewhere_at_most(0.0, 0.9, None), 0.9);
+        assert_eq!(elsewhere_at_most(0.5, 0.9, wakes(100_000, 98_000)), 0.5, "looks saw a thread that waits for time");
+        assert_eq!(elsewhere_at_most(0.0, 0.2, wakes(100_000, 0)), 0.2);
     }
 
     #[test]

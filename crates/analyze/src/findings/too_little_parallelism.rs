@@ -8,7 +8,7 @@
 use super::with_work::{Shared, WithWork, seen};
 use super::{Cost, Facts, IDLE, LOOKS_MIN, Rule, Verdict, needs};
 use rtscope_model::units::{counted, percent};
-use rtscope_model::{Confidence, Remedy};
+use rtscope_model::{Confidence, Figure, Remedy};
 
 pub(super) static RULE: Rule = Rule {
     id: "too-little-parallelism",
@@ -46,20 +46,24 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         }
     };
     let lazy = Some(facts.runtime.unevaluated).filter(|text| matches!(shared, Shared::Left(_)) && !text.is_empty());
-    let lazy = lazy.map(|text| Remedy::new(text).falls(IDLE));
+    let lazy = lazy.map(|text| Remedy::new(text).falls(ALONE));
     let seen = seen(facts).into_iter().chain(shows.map(|text| facts.overall(text)));
     let verdict = Verdict::new(Cost::Time(ns), Confidence::Medium, what).then(rest);
-    Some(verdict.seen(seen).remedies(lazy.into_iter().chain(remedies(facts, shared != Shared::Lives))))
+    Some(verdict.seen(seen).remedies(lazy.into_iter().chain(remedies(facts, &with_work))))
 }
 
-fn remedies(facts: &Facts<'_>, is_idle: bool) -> [Remedy; 2] {
+/// Lane time without work does not fall where the others have ended.
+const ALONE: Figure = Figure { path: "account.with_work_ns.1", shows: "one alone has work for less of the run" };
+
+fn remedies(facts: &Facts<'_>, with_work: &WithWork) -> [Remedy; 2] {
     let many = facts.runtime.lane.1;
     let shows = format!("more {many} have work at once");
+    let figure = if with_work.alone { ALONE } else { IDLE };
     [
         format!(
             "Divide the work into several times as many pieces as there are {many}, which they take from one queue."
         ),
         "Let what runs alone at the beginning or the end, such as reading or merging, run in pieces too.".to_owned(),
     ]
-    .map(|text| if is_idle { Remedy::new(text).falls(IDLE) } else { Remedy::new(text) }.shows(&shows))
+    .map(|text| Remedy::new(text).falls(figure).shows(&shows))
 }

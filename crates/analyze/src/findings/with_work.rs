@@ -34,6 +34,8 @@ pub(crate) struct WithWork {
     pub without: f64,
     /// Wall-clock time that an even division of the work would save.
     pub lost_ns: u64,
+    /// Whether most of that was lost while one lane alone had work.
+    pub alone: bool,
 }
 
 impl WithWork {
@@ -49,6 +51,7 @@ impl WithWork {
         let all: u64 = with_work_ns.iter().sum();
         let one = with_work_ns.get(1).copied().unwrap_or(0);
         let share = |ns: u64| ns as f64 / all.max(1) as f64;
+        let while_alone = one as f64 * (could - 1.0).max(0.0);
         let (mut some, mut without) = (0, 0.0);
         for (lanes, ns) in with_work_ns.iter().enumerate().skip(1).filter(|(lanes, _)| (*lanes as f64) < could) {
             some += *ns;
@@ -61,6 +64,7 @@ impl WithWork {
             could,
             without: without / some.max(1) as f64,
             lost_ns: (without / could) as u64,
+            alone: while_alone * 2.0 >= without,
         })
     }
 }

@@ -118,6 +118,15 @@ pub struct Wait {
     pub to: Time,
 }
 
+/// How often the program's threads were woken.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct Wakes {
+    /// All times.
+    pub all: u64,
+    /// Times at which a thread of the program was on the CPU that woke them. An interrupt there counts, too.
+    pub by_own: u64,
+}
+
 /// The kernel's view, folded from its events.
 #[derive(Default)]
 pub struct Tracks {
@@ -136,6 +145,8 @@ pub struct Tracks {
     room: Room,
     /// Switches that the kernel did not report, as later ones show.
     pub unreported: u64,
+    /// Wake-ups of the program's threads.
+    pub wakes: Wakes,
     /// When a thread of the program last returned to an idle CPU without a wake-up: the end of a throttling.
     resumed: Option<Time>,
     /// Ended threads, dropped once no pause can need them.
@@ -219,6 +230,8 @@ impl Tracks {
                 // A thread that still runs was woken before it could sleep.
                 if self.own.contains(&target) && !matches!(self.state(target), SchedState::Running) {
                     self.enter(target, time, SchedState::Woken { by: waker }, Some(target_cpu));
+                    self.wakes.all += 1;
+                    self.wakes.by_own += u64::from(self.own.contains(&waker));
                 }
                 None
             }

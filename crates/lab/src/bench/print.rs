@@ -1,7 +1,10 @@
 //! Output of experiments, the same for all of them: what is printed and which files are written.
 
+use rtscope_draw::present::Section;
 use rtscope_model::units;
-use rtscope_terminal::style::{Style, Tone, wrap};
+use rtscope_terminal::present;
+use rtscope_terminal::screen::Screen;
+use rtscope_terminal::style::{Style, Tone};
 use rtscope_terminal::user_error::{UserError, print_results};
 use rtscope_tune::stats::{INTERVAL_FROM, Median};
 use serde::Serialize;
@@ -43,10 +46,14 @@ pub fn rising(numbers: &[u32]) -> Vec<u32> {
 }
 
 /// The text of an experiment: its title, facts about all of it, its tables, notes on the measurement.
-pub fn sheet(title: &str, facts: &[String], tables: &str, notes: &[String], style: &Style) -> String {
-    let mut out = format!("{}\n{}\n\n{tables}", style.paint(Tone::Strong, title), facts.join(style.dot()));
-    notes.iter().flat_map(|note| wrap(note, style.width)).for_each(|line| out += &format!("{line}\n"));
-    out
+pub fn sheet(title: &str, facts: &[String], sections: &[Section<'_>], notes: &[String], style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    screen.line(&style.paint(Tone::Strong, title));
+    screen.line(&facts.join(style.dot()));
+    sections.iter().for_each(|section| present::titled(&mut screen, section));
+    screen.blank();
+    notes.iter().for_each(|note| screen.paragraph("", 0, None, note));
+    screen.finish()
 }
 
 /// Why there are no intervals if there are too few runs for them; `option` gives more.
@@ -65,27 +72,4 @@ pub fn facts(runs: u32, seed: u64, cpus: Option<usize>) -> Vec<String> {
 /// "1.2 to 1.4".
 pub fn interval(found: &Median, shown: impl Fn(f64) -> String) -> String {
     found.interval.map_or_else(|| "-".into(), |(low, high)| format!("{} to {}", shown(low), shown(high)))
-}
-
-/// A table whose columns are as wide as necessary, figures right-aligned; `words` are the columns of text.
-pub fn table(head: &[&str], rows: &[Vec<String>], words: &[usize], style: &Style) -> String {
-    let widths: Vec<usize> = (0..head.len()).map(|at| width(head, rows, at)).collect();
-    let line = |cells: Vec<&str>| {
-        let cells = cells.iter().zip(&widths).enumerate().map(|(at, (cell, width))| {
-            if words.contains(&at) { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-        });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    let mut out = format!("{}\n", style.paint(Tone::Faint, &line(head.to_vec())));
-    for row in rows {
-        out += &line(row.iter().map(String::as_str).collect());
-        out.push('\n');
-    }
-    out
-}
-
-/// Width of a column in characters.
-pub fn width(head: &[&str], rows: &[Vec<String>], at: usize) -> usize {
-    let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count());
-    cells.chain(head.get(at).map(|cell| cell.chars().count())).max().unwrap_or(0)
 }

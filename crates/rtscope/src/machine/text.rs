@@ -2,9 +2,11 @@
 //! compute: figures are shown as they are.
 
 use super::{drawing, headline, nest};
+use rtscope_draw::present::{Cell, Name, Table};
 use rtscope_host::cpu_list;
 use rtscope_model::resources::{Cache, CgroupLevel, OneCache, Resources, Source};
 use rtscope_model::units;
+use rtscope_terminal::present;
 use rtscope_terminal::screen::{LABEL, Screen};
 use rtscope_terminal::style::{Style, Tone, clean, short, shorten_front};
 
@@ -106,16 +108,16 @@ fn caches(screen: &mut Screen<'_>, resources: &Resources) {
         let shared = cache.each.iter().map(workers).max().unwrap_or(0);
         let largest = cache.each.iter().map(|one| one.size_bytes).max().unwrap_or(cache.size_bytes);
         let to = if largest > cache.size_bytes { format!(" to {}", units::bytes(largest)) } else { String::new() };
-        vec![
-            nest::cache_level(cache),
+        let cells = [
             units::bytes(cache.size_bytes) + &to,
             cache.count.to_string(),
             units::counted(shared as u64, "CPU", "CPUs"),
             units::bytes(cache.share_bytes),
-        ]
+        ];
+        (Name::from(nest::cache_level(cache)), cells.map(Cell::from))
     };
-    let rows: Vec<Vec<String>> = resources.caches.iter().map(row).collect();
-    screen.table("Caches", &["size", "how many", "shared by", "least per worker"], &rows);
+    let heads = ["size", "how many", "shared by", "least per worker"];
+    present::table(screen, &Table::new("caches", heads, resources.caches.iter().map(row)));
     for cache in &resources.caches {
         let (level, kind) = (cache.level, &cache.kind);
         let size = sources(resources, &format!("size of the level {level} {kind} cache"));
@@ -172,6 +174,7 @@ fn levels(screen: &mut Screen<'_>, resources: &Resources) {
         return;
     }
     let dash = || "-".to_owned();
+    let width = screen.style().width;
     let row = |level: &CgroupLevel| {
         let ran_out = match (level.throttled_periods, level.periods) {
             (Some(throttled), Some(periods)) if level.quota_cpus.is_some() || periods > 0 => {
@@ -179,14 +182,15 @@ fn levels(screen: &mut Screen<'_>, resources: &Resources) {
             }
             _ => dash(),
         };
-        vec![
-            shorten_front(&clean(&level.path), screen.style().width.saturating_sub(52).max(8)).into_owned(),
+        let cells = [
             format!("v{}", level.version),
             level.quota_cpus.map_or_else(dash, units::of_cpus),
             level.memory_limit_bytes.map_or_else(dash, units::bytes),
             ran_out,
-        ]
+        ];
+        let path = shorten_front(&clean(&level.path), width.saturating_sub(52).max(8)).into_owned();
+        (Name::from(path), cells.map(Cell::from))
     };
-    let rows: Vec<Vec<String>> = resources.levels.iter().map(row).collect();
-    screen.table("Control groups", &["", "quota", "memory", "periods it ran out"], &rows);
+    let heads = ["version", "quota", "memory", "periods it ran out"];
+    present::table(screen, &Table::new("control groups", heads, resources.levels.iter().map(row)));
 }

@@ -85,9 +85,9 @@ fn the_page_shows_all_of_it_and_loads_nothing() {
     // Both plots of both benchmarks, each with seven lines of six points.
     assert_eq!((shown.matches("<svg viewBox").count(), shown.matches("<circle").count()), (2, 2 * 2 * 7 * 6));
     assert!(
-        shown.contains("1.600 [1.600, 1.600]")
-            && shown.contains("of the default, with threads")
-            && shown.contains("of 1, with threads"),
+        shown.contains("<td>1.600</td><td>1.600 to 1.600</td>")
+            && shown.contains("of default</th>")
+            && shown.contains("of 1 threads</th>"),
         "{shown}"
     );
 }

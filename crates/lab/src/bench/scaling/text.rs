@@ -1,61 +1,44 @@
 //! An experiment as text: a table with bars, and notes on the measurement. Owns the columns.
 
-use super::super::print::{facts, interval, sheet, table, too_few, width};
+use super::super::print::{facts, interval, sheet, too_few};
 use super::results::{Scaling, ScalingPoint};
+use rtscope_draw::present::{Cell, Name, Section, Table};
 use rtscope_model::units;
-use rtscope_terminal::style::{Style, Tone, clean, shorten};
+use rtscope_terminal::style::{Style, clean};
 
 /// Share of all CPUs from which the use by other processes is reported for a point.
 const OTHERS_THAT_MATTER: f64 = 0.02;
-/// Longest name that is shown.
-const NAME_MAX: usize = 24;
 
 /// The whole text; ends with a line feed.
 pub fn draw(found: &Scaling, style: &Style) -> String {
-    let mut rows = rows(found);
-    let used: usize = (0..COLUMNS.len() - 1).map(|at| width(&COLUMNS, &rows, at) + 2).sum();
-    let bars = style.width.saturating_sub(used).clamp(8, 40);
-    for (row, point) in rows.iter_mut().zip(found.points()) {
-        let bar = bar(point.rate.median, found.rate_max(), bars, style);
-        row.push(style.paint(Tone::Calm, &bar).into_owned());
-    }
     let facts = facts(found.repeats, found.seed, found.cpus);
-    let table = table(&COLUMNS, &rows, &[0, 5], style) + "\n";
-    sheet("Work per second against workers", &facts, &table, &notes(found), style)
+    let section = Section::new("rates", "Work per second", [table(found).block()]);
+    sheet("Work per second against workers", &facts, &[section], &notes(found), style)
 }
 
-const COLUMNS: [&str; 6] = ["", "workers", "per second", "95 % interval", "of the first", ""];
-
-fn rows(found: &Scaling) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
-    for line in &found.series {
-        for (index, point) in line.points.iter().enumerate() {
-            // The name of a line is shown once.
-            let name = if index == 0 { clean(&line.name) } else { "".into() };
-            rows.push(vec![
-                shorten(&name, NAME_MAX).into_owned(),
-                point.workers.to_string(),
-                units::rate(point.rate.median),
-                interval(&point.rate, units::rate),
-                point.of_first.map_or_else(String::new, |ratio| times(ratio.median)),
-            ]);
-        }
-    }
-    rows
+fn table(found: &Scaling) -> Table {
+    let most = found.rate_max();
+    let row = |(index, (name, point)): (usize, (&str, &ScalingPoint))| {
+        let share = if most > 0.0 { point.rate.median / most } else { 0.0 };
+        let cells = [
+            Cell::from(point.workers.to_string()),
+            units::rate(point.rate.median).into(),
+            interval(&point.rate, units::rate).into(),
+            point.of_first.map_or_else(String::new, |ratio| times(ratio.median)).into(),
+            Cell::Share(share),
+        ];
+        // The name of a line is shown once.
+        (Name::from(if index == 0 { name } else { "" }), cells)
+    };
+    let points = |line: &'_ super::results::ScalingLine| {
+        line.points.iter().map(|point| (line.name.as_str(), point)).enumerate().map(row).collect::<Vec<_>>()
+    };
+    let heads = ["workers", "per second", "95 % interval", "of the first", "of the most"];
+    Table::new("", heads, found.series.iter().flat_map(points))
 }
 
 fn times(ratio: f64) -> String {
     if ratio >= 9.95 { format!("{ratio:.0} x") } else { format!("{ratio:.2} x") }
-}
-
-fn bar(rate: f64, max: f64, width: usize, style: &Style) -> String {
-    let share = if max > 0.0 { (rate / max).clamp(0.0, 1.0) } else { 0.0 };
-    let eighths = (share * width as f64 * 8.0).round() as usize;
-    if !style.unicode {
-        return "#".repeat((eighths + 4) / 8);
-    }
-    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    "█".repeat(eighths / 8) + rest.get(eighths % 8).copied().unwrap_or_default()
 }
 
 fn notes(found: &Scaling) -> Vec<String> {
@@ -114,10 +97,10 @@ pub(super) mod tests {
         let text = draw(&example(true), &Style::plain(90));
         let lines: Vec<&str> = text.lines().collect();
         for expected in [
-            vec!["processes", "1", "610", "549", "to", "671"],
-            vec!["4", "1,200", "1,080", "to", "1,320"],
-            vec!["domains<1>", "1", "480", "432", "to", "528", "0.79", "x"],
-            vec!["4", "92", "83", "to", "101", "0.08", "x"],
+            vec!["processes", "1", "610", "549", "to", "671", "46", "%"],
+            vec!["4", "1,200", "1,080", "to", "1,320", "90", "%"],
+            vec!["domains<1>", "1", "480", "432", "to", "528", "0.79", "x", "36", "%"],
+            vec!["4", "92", "83", "to", "101", "0.08", "x", "6.9", "%"],
         ] {
             let found = lines.iter().any(|line| {
                 let words: Vec<&str> = line.split_whitespace().filter(|word| !word.starts_with('#')).collect();
@@ -142,12 +125,5 @@ pub(super) mod tests {
             text.contains("An interval takes at least 6 runs") && text.contains("does not say what others had"),
             "{text}"
         );
-    }
-
-    #[test]
-    fn bars_are_as_long_as_their_rates() {
-        let style = Style { unicode: true, ..Style::plain(80) };
-        assert_eq!((bar(5.0, 10.0, 8, &style), bar(1.0, 10.0, 8, &style)), ("████".into(), "▊".into()));
-        assert_eq!((bar(5.0, 10.0, 8, &Style::plain(80)), bar(0.0, 0.0, 8, &style)), ("####".into(), String::new()));
     }
 }

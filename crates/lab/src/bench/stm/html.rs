@@ -1,11 +1,11 @@
 //! The page of an experiment with transactions: how configurations compare with the default, then both plots and the
 //! figures of each benchmark. Refuses to compute figures.
 
-use crate::bench::stm::results::{Measured, Ratio, StmPoint, StmResults};
+use crate::bench::stm::results::{Measured, StmResults};
 use crate::bench::stm::{svg, text};
 use rtscope_draw::page::{More, Page, facts};
 use rtscope_draw::plot::LINES;
-use rtscope_draw::present::{Block, Section, Table, TextForm};
+use rtscope_draw::present::{Block, Section, TextForm};
 
 /// The style of the plots' lines.
 const MORE: More =
@@ -23,51 +23,15 @@ pub fn stm_bench(found: &StmResults) -> String {
 }
 
 fn verdict(found: &StmResults) -> Section<'_> {
-    let mut table = Table::of_columns("", ["faster", "slower", "neither", "best", "slowest, upper end"]);
-    for standing in found.standings() {
-        let [name, cells @ ..] = text::standing(&standing);
-        table.row(name, cells);
-    }
-    let blocks = [table.block(), Block::text("", TextForm::List, text::notes(found))];
+    let blocks = [text::standings(found).block(), Block::text("", TextForm::List, text::notes(found))];
     Section::new("verdict", "Compared with the default", blocks)
 }
 
 fn measured<'r>(found: &'r StmResults, index: usize, benchmark: &'r Measured) -> Section<'r> {
-    let about = benchmark.about.map_or_else(String::new, |about| format!(": {about}"));
-    let mut blocks = vec![
+    let blocks = [
         Block::text("", TextForm::Plain, [format!("`{}`", benchmark.command)]),
         Block::picture(|| Some(svg::in_page(found, benchmark))),
-        across(found, benchmark, "time", |point| Some(text::time(point.time_ns.median))).block(),
+        text::points(benchmark).block(),
     ];
-    let mut known = |what: &str, cell: &dyn Fn(&StmPoint) -> Option<String>| {
-        if benchmark.points.iter().any(|point| cell(point).is_some()) {
-            blocks.push(across(found, benchmark, what, cell).block());
-        }
-    };
-    known("of the default", &|point| point.of_default.map(interval));
-    let fewest = benchmark.points.first().map_or(0, |point| point.threads);
-    known(&format!("of {fewest}"), &|point| point.of_fewest.map(interval));
-    known("aborts", &|point| Some(text::count(point.aborts?.median)));
-    let anchor = format!("benchmark-{}", index + 1);
-    Section::new(anchor, format!("{}{about}", text::name(&benchmark.name)), blocks)
-}
-
-fn interval(ratio: Ratio) -> String {
-    let [middle, low, high] = [ratio.ratio, ratio.low, ratio.high].map(text::ratio);
-    format!("{middle} [{low}, {high}]")
-}
-
-/// A table of one figure: a row for each number of threads, a column for each configuration.
-fn across(found: &StmResults, benchmark: &Measured, what: &str, cell: impl Fn(&StmPoint) -> Option<String>) -> Table {
-    let names: Vec<&str> = found.configurations.iter().map(|configuration| configuration.name).collect();
-    let mut table = Table::of_columns(format!("{what}, with threads"), names.iter().map(|name| (*name).to_owned()));
-    for points in benchmark.points.chunk_by(|a, b| a.threads == b.threads) {
-        let threads = points.first().map_or_else(String::new, |point| point.threads.to_string());
-        let of = |name: &&str| {
-            let point = points.iter().find(|point| point.configuration == *name);
-            point.and_then(&cell).unwrap_or_default()
-        };
-        table.row(threads, names.iter().map(of));
-    }
-    table
+    Section::new(format!("benchmark-{}", index + 1), text::title(benchmark), blocks)
 }

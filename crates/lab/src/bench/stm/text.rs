@@ -1,25 +1,21 @@
-//! An experiment as text: how configurations compare with the default, then a table for each benchmark. Owns
-//! the columns and the wording of notes on the measurement.
+//! An experiment in words: how configurations compare with the default, then a table for each benchmark. Owns
+//! the columns and the wording of notes on the measurement; text and page have the same tables.
 
-use super::super::print::{interval, sheet, table, too_few};
+use super::super::print::{interval, sheet, too_few};
 use super::results::{Measured, Ratio, Standing, StmPoint, StmResults};
+use rtscope_draw::present::{Cell, Column, Name, Row, Section, Table};
 use rtscope_model::units;
-use rtscope_terminal::style::{Style, Tone, clean, short, shorten};
+use rtscope_terminal::style::{Style, short};
 
 /// Longest name of a command that is shown.
 const NAME_MAX: usize = 24;
 
 /// The whole text; ends with a line feed.
 pub fn draw(found: &StmResults, style: &Style) -> String {
-    let mut tables = String::new();
-    let standings = found.standings();
-    if !standings.is_empty() {
-        let head = ["against the default", "faster", "slower", "neither", "best", "slowest, upper end"];
-        let rows: Vec<Vec<String>> = standings.iter().map(|one| standing(one).into()).collect();
-        tables += &(table(&head, &rows, &[0, 4, 5], style) + "\n");
-    }
-    tables.extend(found.benchmarks.iter().map(|benchmark| measured(benchmark, style) + "\n"));
-    sheet(TITLE, &facts(found), &tables, &notes(found), style)
+    let verdict = Section::new("verdict", "Compared with the default", [standings(found).block()]);
+    let measured = |benchmark| Section::new("", title(benchmark), [points(benchmark).block()]);
+    let sections: Vec<Section<'_>> = [verdict].into_iter().chain(found.benchmarks.iter().map(measured)).collect();
+    sheet(TITLE, &facts(found), &sections, &notes(found), style)
 }
 
 pub const TITLE: &str = "Transactions against threads";
@@ -29,42 +25,56 @@ pub fn facts(found: &StmResults) -> Vec<String> {
     super::super::print::facts(found.runs, found.seed, found.cpus)
 }
 
-/// A configuration compared with the default: the words of its cells.
-pub fn standing(standing: &Standing<'_>) -> [String; 6] {
+/// Configurations compared with the default.
+pub fn standings(found: &StmResults) -> Table {
     let at = |(benchmark, threads, _): &(&str, u32, Ratio)| format!("{} with {threads}", name(benchmark));
-    [
-        standing.configuration.to_owned(),
-        standing.faster.to_string(),
-        standing.slower.to_string(),
-        standing.same.to_string(),
-        format!("{}, {}", ratio(standing.best.2.ratio), at(&standing.best)),
-        format!("{}, {}", ratio(standing.worst.2.high), at(&standing.worst)),
-    ]
+    let row = |standing: &Standing<'_>| {
+        let cells = [
+            standing.faster.to_string(),
+            standing.slower.to_string(),
+            standing.same.to_string(),
+            format!("{}, {}", ratio(standing.best.2.ratio), at(&standing.best)),
+            format!("{}, {}", ratio(standing.worst.2.high), at(&standing.worst)),
+        ];
+        (Name::from(standing.configuration), cells.map(Cell::from))
+    };
+    let standings = found.standings();
+    let heads = ["faster", "slower", "neither", "best", "slowest, upper end"];
+    Table::new("against the default", heads, standings.iter().map(row))
 }
 
-const COLUMNS: [&str; 7] =
-    ["threads", "configuration", "time", "95 % interval", "of default", "95 % interval", "aborts"];
+/// The heading of a benchmark.
+pub fn title(benchmark: &Measured) -> String {
+    format!("{}: {}", name(&benchmark.name), benchmark.about.unwrap_or(&benchmark.command))
+}
 
-fn measured(benchmark: &Measured, style: &Style) -> String {
-    let about = benchmark.about.map_or_else(|| clean(&benchmark.command).into_owned(), str::to_owned);
-    let title = format!("{}: {about}", name(&benchmark.name));
+/// A row for each number of threads and configuration.
+pub fn points(benchmark: &Measured) -> Table {
+    let fewest = benchmark.points.first().map_or(0, |point| point.threads);
     let mut last = None;
-    let rows: Vec<Vec<String>> = benchmark.points.iter().map(|point| row(point, last.replace(point.threads))).collect();
-    let title = shorten(&title, style.width);
-    format!("{}\n{}", style.paint(Tone::Strong, &title), table(&COLUMNS, &rows, &[1], style))
-}
-
-fn row(point: &StmPoint, last: Option<u32>) -> Vec<String> {
-    vec![
+    let bounds = |found: Ratio| format!("{} to {}", ratio(found.low), ratio(found.high));
+    let row = |point: &StmPoint| {
         // A number of threads is shown once.
-        if last == Some(point.threads) { String::new() } else { point.threads.to_string() },
-        point.configuration.to_owned(),
-        time(point.time_ns.median),
-        interval(&point.time_ns, time),
-        point.of_default.map_or_else(String::new, |found| ratio(found.ratio)),
-        point.of_default.map_or_else(String::new, |found| format!("{} to {}", ratio(found.low), ratio(found.high))),
-        point.aborts.map_or_else(|| "-".into(), |aborts| count(aborts.median)),
-    ]
+        let threads =
+            if last.replace(point.threads) == Some(point.threads) { String::new() } else { point.threads.to_string() };
+        let cells = [
+            point.configuration.to_owned(),
+            time(point.time_ns.median),
+            interval(&point.time_ns, time),
+            point.of_default.map_or_else(String::new, |found| ratio(found.ratio)),
+            point.of_default.map_or_else(String::new, bounds),
+            point.of_fewest.map_or_else(String::new, |found| format!("{} [{}]", ratio(found.ratio), bounds(found))),
+            point.aborts.map_or_else(|| "-".into(), |aborts| count(aborts.median)),
+        ];
+        Row { name: threads.into(), cells: cells.map(Cell::from).into(), detail: false }
+    };
+    let heads = ["configuration", "time", "95 % interval", "of default", "95 % interval", "", "aborts"];
+    let mut table = Table::of_columns("threads", heads);
+    table.rows = benchmark.points.iter().map(row).collect();
+    if let Some(column) = table.columns.get_mut(5) {
+        *column = Column { head: format!("of {fewest} threads").into(), detail: true };
+    }
+    table
 }
 
 pub fn time(ns: f64) -> String {

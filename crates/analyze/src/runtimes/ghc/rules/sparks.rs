@@ -8,7 +8,7 @@ use crate::findings::{Cost, Facts, IDLE, Need, Rule, Verdict};
 use crate::results::SparkCounts;
 use crate::runtimes::ghc::sparks::Sparks;
 use rtscope_model::units::{self, counted, percent_of};
-use rtscope_model::{Confidence, Figure, Remedy};
+use rtscope_model::{Confidence, Remedy};
 
 /// Fewer are no way to use several capabilities.
 const OFFERED_MIN: u64 = 10;
@@ -114,8 +114,7 @@ fn fates(sparks: &SparkCounts) -> String {
     format!("Sparks: {}.", met.join(", "))
 }
 
+/// Larger sparks are fewer, so their number does not show it.
 fn remedy(fate: &Fate) -> Remedy {
-    let ran = Figure { path: "sparks.converted", shows: "more sparks run on other capabilities" };
-    let remedy = Remedy::new(fate.change);
-    if fate.ran { remedy.falls(IDLE).shows("more capabilities have work at once") } else { remedy.rises(ran) }
+    Remedy::new(fate.change).falls(IDLE).shows("more capabilities have work at once")
 }
