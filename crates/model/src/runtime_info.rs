@@ -127,6 +127,8 @@ pub struct Change {
     pub or: bool,
     /// The runtime's option for it.
     pub option: Option<&'static str>,
+    /// Whether it needs a CPU that the program leaves idle.
+    pub needs_cpu: bool,
     /// The figure that falls as a result.
     pub falls: Figure,
 }

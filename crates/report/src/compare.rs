@@ -7,7 +7,7 @@ use rtscope_analyze::compare::Unit;
 use rtscope_analyze::compare::account::PartChange;
 use rtscope_analyze::compare::findings::{Change, FindingChange, RunFinding};
 use rtscope_analyze::compare::judge::Compared as Figure;
-use rtscope_analyze::compare::setting::Difference;
+use rtscope_analyze::compare::setting::{Difference, SettingKind};
 use rtscope_analyze::compare::{Comparison, OtherProcesses, SCHEMA, Verdict};
 use rtscope_analyze::results::Results;
 use rtscope_terminal::style::clean;
@@ -65,7 +65,13 @@ fn answer(compared: &Compared) -> String {
         Verdict::OthersDiffer => {
             let took = others(comparison.others).map_or(String::new(), |took| format!(": {took}"));
             let what = different(compared, true);
-            format!("The machine differs, not the program{took}. {what}")
+            match comparison.settings.iter().any(|of| matches!(of.kind, SettingKind::Program | SettingKind::Setup)) {
+                true => format!(
+                    "The machine and the program's settings both differ{took}: these two runs cannot tell which of them did \
+                     it. {what}"
+                ),
+                false => format!("The machine differs, not the program{took}. {what}"),
+            }
         }
         Verdict::NoDifference => {
             let took = others(comparison.others).map_or(String::new(), |took| format!(" Around it, {took}."));

@@ -241,7 +241,11 @@ pub fn losses(results: &Results) -> Vec<String> {
 
 /// Why there are no pauses; `None` where the log of a runtime was read.
 pub fn no_log(results: &Results) -> Option<String> {
-    let notes = results.program.iter().flat_map(|program| &program.notes);
+    no_log_for(results, |_| true)
+}
+
+fn no_log_for(results: &Results, shown: impl Fn(&str) -> bool) -> Option<String> {
+    let notes = results.program.iter().flat_map(|program| &program.notes).filter(|note| shown(note));
     let why = notes.map(|note| format!(" {}", sentence(&clean(note)))).collect::<String>();
     (!has_runtime(results)).then(|| format!("No log of a runtime was recorded.{why}"))
 }
@@ -249,8 +253,9 @@ pub fn no_log(results: &Results) -> Option<String> {
 /// What this way of recording cannot show, one sentence each.
 pub fn limits(results: &Results) -> Vec<String> {
     let mut limits = results.kernel.notes.clone();
-    // Without a finding, the verdict says it.
-    limits.extend(no_log(results).filter(|_| !results.findings.is_empty()));
+    // Without a finding, the verdict says it; a loss may have said why.
+    let is_new = |note: &str| !results.losses.iter().any(|loss| loss.note == note);
+    limits.extend(no_log_for(results, is_new).filter(|_| !results.findings.is_empty()));
     if results.source.kind == "eventlog" && !results.kernel.used && limits.is_empty() && has_runtime(results) {
         limits.push("what the machine did to the program: a log on its own does not hold it".into());
     }

@@ -123,12 +123,20 @@ fn seen(facts: &Facts<'_>, total: &Throttled, paused: u64) -> Vec<Evidence> {
 }
 
 fn remedies(facts: &Facts<'_>, group: GroupId, quota: Option<f64>) -> Vec<Remedy> {
-    let (lanes, noun) = (facts.lanes, facts.runtime.lane.1);
+    let (lanes, (one, noun)) = (facts.lanes, facts.runtime.lane);
     if lanes <= 1 {
         let wanted = quota.map_or(1.0, |quota| (quota * 2.0).clamp(1.0, f64::from(u16::MAX)));
-        return vec![
-            Remedy::new("Raise the CPU limit.").set(Setting::CpuLimit { group, cpus: wanted }).falls(THROTTLED),
-        ];
+        let limit = Setting::CpuLimit { group, cpus: wanted };
+        // Without a runtime's log it is not known how many there are.
+        if lanes == 0 {
+            let fewer =
+                "Start it with the flags that fit the limit: more threads at work than it feeds stop each other.";
+            let raise = Remedy::or("raise the CPU limit.").set(limit).falls(THROTTLED);
+            return vec![Remedy::new(fewer).set(Setting::rtscope(["run"])).falls(THROTTLED), raise];
+        }
+        let text =
+            format!("Raise the CPU limit: one {one} alone uses more than it gives, and no flag makes it do with less.");
+        return vec![Remedy::new(text).set(limit).falls(THROTTLED)];
     }
     let mut remedies = Vec::new();
     let fits = quota.map_or(1, |quota| quota.floor().max(1.0) as usize).min(lanes);

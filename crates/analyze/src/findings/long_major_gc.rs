@@ -6,6 +6,7 @@
 //! deadline, notices such a wait however seldom it comes.
 
 use super::{COLLECT, Cost, Facts, Need, Rule, Verdict, evidence};
+use rtscope_model::runtime::Change;
 use rtscope_model::units::{bytes, duration};
 use rtscope_model::{Evidence, Remedy};
 
@@ -15,6 +16,9 @@ const LONG_NS: u64 = 100_000_000;
 const MEAN_NS_MIN: u64 = 5_000_000;
 /// A collection that takes more than this multiple of the usual time per byte was not busy copying.
 const SHARE_OF_USUAL_MAX: u64 = 2;
+
+/// CPUs that a program leaves idle if another thread can work all the time; averages are not exact.
+const SPARE_MIN: f64 = 0.9;
 
 pub(super) static RULE: Rule = Rule {
     id: "long-major-gc",
@@ -73,13 +77,21 @@ fn seen(facts: &Facts<'_>) -> Vec<Evidence> {
     seen
 }
 
+/// Whether the program leaves a CPU idle on average, as far as is known.
+fn leaves_a_cpu(facts: &Facts<'_>) -> bool {
+    let Some((account, cpus)) = facts.account.zip(facts.context.cpus_available()) else { return true };
+    let on_cpus: u64 = ["program", "collecting"].iter().filter_map(|id| account.part(id)).map(|part| part.ns).sum();
+    cpus - on_cpus as f64 / account.wall_ns.max(1) as f64 >= SPARE_MIN
+}
+
 fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
     let live = facts.lines.levels(facts.end).live_bytes.map_or(0, |live| live.max);
     let more = match live {
         0 => String::new(),
         live => format!(" ({} more of memory at this size)", bytes(live.saturating_mul(2))),
     };
-    let mut changes: Vec<_> = facts.runtime.knobs.old_heap.iter().collect();
+    let has_cpu = |change: &&Change| !change.needs_cpu || leaves_a_cpu(facts);
+    let mut changes: Vec<_> = facts.runtime.knobs.old_heap.iter().filter(has_cpu).collect();
     if facts.share(facts.collections.major.copying_ns) >= RULE.share_min {
         // If they take much time, fewer of them save more than shorter ones, which need a CPU and slow the
         // others down.

@@ -99,7 +99,8 @@ fn remedies(facts: &Facts<'_>, worst: Option<NameId>) -> Vec<Remedy> {
         format!("Keep {process} off the program's CPUs: another machine, a cpuset of its own, or a lower weight.");
     let mut remedies = vec![gone(Remedy::new(text))];
     if facts.lanes > 1 {
-        let fewer = facts.lanes - 1;
+        let cpus = facts.context.cpus().unwrap_or(facts.lanes);
+        let fewer = (facts.lanes.min(cpus) - 1).max(1);
         let (one, many) = facts.runtime.lane;
         let text = format!(
             "If it must stay, run with {}: a collection waits for every {one}, so one that shares its CPU with another \

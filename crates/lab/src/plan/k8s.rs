@@ -3,6 +3,7 @@
 
 use super::{Planned, yaml};
 use rtscope_model::resources::Resources;
+use rtscope_model::units;
 
 /// The Pod.
 pub fn render(planned: &Planned) -> String {
@@ -24,6 +25,15 @@ pub fn render(planned: &Planned) -> String {
         out += &yaml::comment("No flags: `rtscope plan` says why.", 6);
     }
     out += &environment(plan.env.iter().map(|(name, value)| (*name, value.as_str())));
+    if let Some(quota) = planned.resources.quota_cpus {
+        let about = format!(
+            "Planned under a limit of {}, which this leaves out. Where it has to stay, take the variables alone, and keep \
+             `limits: {{cpu: {:.0}m}}`.",
+            units::of_cpus(quota),
+            quota * 1000.0
+        );
+        out += &yaml::comment(&about, 6);
+    }
     out += &resources(plan.workers, memory(&planned.resources).as_deref(), 6);
     out
 }

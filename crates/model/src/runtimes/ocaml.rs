@@ -52,6 +52,7 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
             text: "Let the old heap grow further before it is collected: fewer cycles, and fewer stops at their ends.",
             or: false,
             option: Some("o=200"),
+            needs_cpu: false,
             falls: Figure { path: "pauses.collect_ns.sum", shows: "fewer stops of generation 1, less time in pauses" },
         }],
         ..Knobs::NONE

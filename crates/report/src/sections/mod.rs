@@ -15,6 +15,7 @@ use rtscope_draw::present::{Block, Section, TextForm};
 
 pub use findings::{cards, section as findings, verdict_in_short};
 pub(crate) use memory::levels;
+pub use pauses::longest;
 pub(crate) use pauses::{causes, lanes};
 
 /// What every medium shows, except for what is drawn for pages alone; sections may be empty.

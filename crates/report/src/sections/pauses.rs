@@ -2,6 +2,7 @@
 //! when they came, what any window left for the program.
 
 use crate::drawings;
+use crate::drawings::waterfall::{lane_name, length_ns};
 use crate::units;
 use crate::words::{self, CauseGroup, WallPart, wall_clock};
 use rtscope_analyze::results::{Column, Distribution, Generation, Lane, Results};
@@ -28,6 +29,7 @@ pub(super) fn section(results: &Results) -> Section<'_> {
     let blocks = [
         bar(results),
         pauses(results).block(),
+        Block::fact("Longest pause", longest(results)),
         Block::fact("Productivity", words::productivity(results)),
         Block::fact("Collections", collections(results)),
         Block::fact("Slices", words::slices(results)),
@@ -73,6 +75,32 @@ fn pauses(results: &Results) -> Table {
         rows.push(row("whole pause".into(), &pauses.pause_ns));
     }
     Table::new("pauses", ["median", "+9 in 10", "99 in 100", "longest", "in all", "of run"], rows)
+}
+
+/// A pause of this length is felt, however seldom it comes.
+const FELT_NS: u64 = 50_000_000;
+
+/// What the longest pause was, if it was long.
+pub fn longest(results: &Results) -> Option<String> {
+    let worst = results.drawing.worst.first().filter(|worst| length_ns(worst) >= FELT_NS)?;
+    let pause = &worst.blamed.pause;
+    let copied = pause.copied_bytes.filter(|copied| *copied > 0);
+    let copied = copied.map_or_else(String::new, |copied| format!(" that copied {}", units::bytes(copied)));
+    let stop = pause.requested.map(|requested| pause.stopped.since(requested));
+    let held = worst.blamed.held_up_by().filter(|held| held.ns.saturating_mul(10) >= length_ns(worst));
+    let held = held.map(|held| {
+        let lane = held.lane.map_or_else(String::new, |lane| format!(" by {}", lane_name(results, lane)));
+        format!(", held up{lane} for {} ({})", units::duration(held.ns), words::cause(held.cause, None))
+    });
+    Some(format!(
+        "{} at {}: a {}{copied}; {} until all had stopped, {} collecting{}",
+        units::duration(length_ns(worst)),
+        units::duration(pause.begin().since(results.started)),
+        words::pause_kind(pause.kind),
+        units::duration_or_dash(stop),
+        units::duration(pause.collected.since(pause.stopped)),
+        held.unwrap_or_default()
+    ))
 }
 
 /// What collections copied, and what the program allocates for them.

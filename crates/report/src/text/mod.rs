@@ -31,6 +31,10 @@ pub fn first_screen(results: &Results, style: &Style) -> String {
         present::section(&mut screen, &sections::findings(results));
     }
     waited_most(&mut screen, results);
+    if let Some(longest) = sections::longest(results) {
+        screen.blank();
+        screen.entry("Longest pause", &longest);
+    }
     present::section(&mut screen, &sections::requests::section(results));
     screen.blank();
     let mut losses = words::losses(results);

@@ -58,9 +58,10 @@ const TIMERS: &str = "Start fewer timers: put one `timeout` around more work. Ea
 static OLD_HEAP: [Change; 3] = [
     Change {
         text: "Collect the old generation concurrently with the program: only the stops at its two ends are left. It needs a CPU \
-               of its own meanwhile, and a few per cent of throughput.",
+               of its own meanwhile and slows the program, some by a few per cent, some by a third: measure how much gets done, too.",
         or: false,
         option: Some("--nonmoving-gc"),
+        needs_cpu: true,
         falls: Figure { path: "pauses.pause_ns.max", shows: "the longest pauses are a few milliseconds" },
     },
     Change {
@@ -68,6 +69,7 @@ static OLD_HEAP: [Change; 3] = [
                heap: it is then copied no more.",
         or: false,
         option: None,
+        needs_cpu: false,
         falls: Figure {
             path: "pauses.collect_ns.sum",
             shows: "bytes copied by collections of the old generation fall",
@@ -77,6 +79,7 @@ static OLD_HEAP: [Change; 3] = [
         text: "Let it grow further before it is collected: half as many collections, each as long as before{}.",
         or: true,
         option: Some("-F4"),
+        needs_cpu: false,
         falls: Figure {
             path: "pauses.collect_ns.sum",
             shows: "fewer collections of the old generation, less time in pauses",

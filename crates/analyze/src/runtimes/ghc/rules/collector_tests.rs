@@ -277,7 +277,8 @@ const MAJOR: Gc = Gc {
 
 #[test]
 fn long_collections_of_the_old_generation_are_found() {
-    let (results, _) = analyse(context(), script(MAJOR));
+    let roomy = Context { cpus_allowed: vec![0, 1, 2], ..context() };
+    let (results, _) = analyse(roomy, script(MAJOR));
     let finding = one(&results, "long-major-gc");
     assert_eq!(finding.cost_ns, 120 * MS);
     assert!(
@@ -289,6 +290,9 @@ fn long_collections_of_the_old_generation_are_found() {
     let flags: Vec<_> = finding.remedies.iter().filter_map(|remedy| remedy.flag.as_deref()).collect();
     assert_eq!(flags, ["+RTS -F4", "+RTS --nonmoving-gc"], "a tenth of the run: fewer spare more than shorter ones");
     assert!(finding.remedies[0].text.words.starts_with("Let it grow"));
+    let (busy, _) = analyse(context(), script(MAJOR));
+    let flags: Vec<_> = busy.findings[0].remedies.iter().filter_map(|remedy| remedy.flag.as_deref()).collect();
+    assert_eq!(flags, ["+RTS -F4"], "two capabilities leave no CPU of two to a concurrent collector");
 }
 
 #[test]
@@ -318,7 +322,7 @@ fn an_old_generation_of_thunks_is_a_leak_and_not_a_large_heap() {
 
 #[test]
 fn a_single_long_one_is_found_however_long_the_recording() {
-    let long = Context { ended: Some(Time(60_000 * MS)), ..context() };
+    let long = Context { ended: Some(Time(60_000 * MS)), cpus_allowed: vec![0, 1, 2], ..context() };
     let gc = Gc { count: 1, collect_ns: 120 * MS, copied: 60 << 20, ..MAJOR };
     let (results, _) = analyse(long.clone(), script(gc));
     let finding = one(&results, "long-major-gc");
