@@ -80,11 +80,16 @@ fn commands(screen: &mut Screen<'_>, all: &[Command]) {
 /// An answer; what it rests on follows in the same paragraph.
 pub fn verdict(screen: &mut Screen<'_>, found: &Verdict) {
     let (head, tone) = (clean(&found.head), tone(found.grade));
-    // The head counts as part of the paragraph, but its colour codes must not.
-    for (index, line) in wrap(&format!("{head} {}", clean(&found.text)), screen.style().width).iter().enumerate() {
-        match line.strip_prefix(&*head).filter(|_| index == 0) {
-            Some(rest) => screen.line(&format!("{}{rest}", screen.style().paint(tone, &head))),
-            None => screen.line(line),
+    match found.text.as_str() {
+        "" => screen.paragraph("", 0, Some(tone), &head),
+        // The head counts as part of the paragraph, but its colour codes must not.
+        text => {
+            for (index, line) in wrap(&format!("{head} {}", clean(text)), screen.style().width).iter().enumerate() {
+                match line.strip_prefix(&*head).filter(|_| index == 0) {
+                    Some(rest) => screen.line(&format!("{}{rest}", screen.style().paint(tone, &head))),
+                    None => screen.line(line),
+                }
+            }
         }
     }
     found.doubts.iter().for_each(|doubt| screen.paragraph("", 0, Some(Tone::Warn), doubt));
@@ -242,6 +247,16 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         assert!(text.contains("xxx...") && text.contains("a\\u{1b}[2Jb") && text.contains("2 more things, see --json"));
         assert!(text.starts_with("\nThings ") && !text.contains("what it is"), "{text}");
+    }
+
+    #[test]
+    fn a_long_answer_has_its_colour_on_every_line() {
+        let style = Style { colour: true, ..Style::plain(60) };
+        let mut screen = Screen::new(&style);
+        let head = "word ".repeat(20).trim_end().to_owned();
+        verdict(&mut screen, &Verdict { grade: Grade::Note, head, text: String::new(), doubts: Vec::new() });
+        let text = screen.finish();
+        assert!(text.lines().count() == 2 && text.lines().all(|line| line.starts_with("\x1b[34m")), "{text:?}");
     }
 
     #[test]
