@@ -266,7 +266,7 @@ fn tree(tree: &Tree<'_>) -> String {
         branch.write(part, (0, from), &share, &mut rows);
         from = from.saturating_add(part.ns);
     }
-    let table = begin(["", "", "share", "time", "based on"]) + &rows + "</tbody></table></div>";
+    let table = begin(["", "", "share", "time", "<span>based on</span>"]) + &rows + "</tbody></table></div>";
     let whole = faint(&tree.whole);
     match tree.folded {
         true => format!("<details><summary>{}</summary>{whole}{table}</details>", escape(&tree.head)),
